@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The mallocs that programs are run under: where the system has them."""
+"""The mallocs that programs are run under: where the system has them, or where fetch_mallocs.py puts them."""
 import os
 import re
 import subprocess
 import sys
 
-# Each malloc, and the library to load before the program.
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FETCHED_TO = os.path.join(ROOT, "build", "mallocs")
+SNMALLOC_VERSION = "0.7.6"
+MIMALLOC_VERSION = "3.4.3"
+# Each malloc, and the library to load before the program; a path, if fetch_mallocs.py gets it.
 LIBRARIES = {"glibc": None, "mimalloc": "libmimalloc.so.2", "jemalloc": "libjemalloc.so.2",
-             "tcmalloc": "libtcmalloc_minimal.so.4", "tbb": "libtbbmalloc_proxy.so.2"}
+             "tcmalloc": "libtcmalloc_minimal.so.4", "tbb": "libtbbmalloc_proxy.so.2",
+             "mimalloc3": os.path.join(FETCHED_TO, f"libmimalloc-{MIMALLOC_VERSION}.so"),
+             "snmalloc": os.path.join(FETCHED_TO, f"libsnmalloc-{SNMALLOC_VERSION}.so")}
 PACKAGES = {"mimalloc": "libmimalloc2.0", "jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4",
             "tbb": "libtbbmalloc2"}
 
 
 def path_of(library):
-    """Returns where the system has the library, or None."""
+    """Returns where the library is, or None."""
+    if os.path.isabs(library):
+        return library if os.path.exists(library) else None
     # ldconfig is where those who are not root do not look.
     path = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
     listed = subprocess.run(["ldconfig", "-p"], env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True,
@@ -34,5 +42,6 @@ def installed(names, known=tuple(LIBRARIES)):
         if library is None or path:
             found[name] = path
         else:
-            print(f"{name} is left out: there is no {library} (Debian package: {PACKAGES[name]})", file=sys.stderr)
+            remedy = f"Debian package: {PACKAGES[name]}" if name in PACKAGES else f"fetch_mallocs.py {name} gets it"
+            print(f"{name} is left out: there is no {library} ({remedy})", file=sys.stderr)
     return found

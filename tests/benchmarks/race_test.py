@@ -22,6 +22,7 @@ from unittest import mock
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
+import fetch_mallocs  # pylint: disable=wrong-import-position
 import race  # pylint: disable=wrong-import-position
 
 
@@ -194,6 +195,36 @@ class Race(unittest.TestCase):
         self.assertIn(
             "absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue()
         )
+
+    def test_a_malloc_that_has_to_be_fetched(self):
+        path = str(self.directory / "libmine.so")
+        with mock.patch.dict(race.mallocs.LIBRARIES, mine=path), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(race.mallocs.installed(["mine"], ["mine"]), {})
+            Path(path).touch()
+            self.assertEqual(race.mallocs.installed(["mine"], ["mine"]), {"mine": path})
+        self.assertEqual(said.getvalue(), f"mine is left out: there is no {path} (fetch_mallocs.py mine gets it)\n")
+
+    def test_a_malloc_that_cannot_be_fetched(self):
+        """For want of a tool; as the tool fails; and as it is unknown."""
+        nothing = self.directory / "bin"
+        nothing.mkdir()
+        with mock.patch.dict(os.environ, PATH=str(nothing)), \
+                mock.patch.object(fetch_mallocs.mallocs, "FETCHED_TO", str(self.directory)), \
+                mock.patch.dict(race.mallocs.LIBRARIES, snmalloc=str(self.directory / "libsnmalloc.so")), \
+                mock.patch.object(sys, "argv", ["fetch_mallocs.py", "snmalloc"]), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(fetch_mallocs.main(), 1)
+            self.assertIn("snmalloc is not there: there is no cargo (Debian package: cargo)", said.getvalue())
+            (nothing / "cargo").write_text("#!/bin/sh\necho no registry; exit 7\n", encoding="utf-8")
+            (nothing / "cargo").chmod(0o755)
+            self.assertEqual(fetch_mallocs.main(), 1)
+            self.assertIn("`cargo vendor vendor` ended with status 7:\nno registry\n", said.getvalue())
+        result = subprocess.run([sys.executable, BENCHMARKS / "fetch_mallocs.py", "glibc"], capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("'glibc' is none of snmalloc, mimalloc3", result.stderr)
+        self.assertEqual(os.listdir(self.directory), ["bin"], "nothing is left")
 
     def test_the_malloc_of_this_library_is_one_if_it_was_built(self):
         programs = self.directory / "benchmarks" / "np_alloc"
