@@ -17,6 +17,11 @@ which its output differs from that under the others, is shown as `failed`, and n
 
 Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the
 rounds. On a busy machine, CPU time is more meaningful than wall time.
+
+With --litter, each program starts on a littered heap: before its main, blocks are allocated, and most are freed in
+random order. What that took is subtracted, and `peak memory` is of the time after it, with the blocks that were kept.
+The heap is that of the command's own process, not of those that it starts.
+
 `peak memory` is the peak resident memory of the process or of any one of its children. Figures that a workload reports
 follow unchanged.
 """
@@ -36,98 +41,16 @@ import sys
 import tempfile
 
 import argument_types
+import litter
 import mallocs
+import race_rows
 
 # This library, as it was built beside the workloads.
 OURS = "np_alloc"
-# What a workload prints before the bar follows from its arguments: see np_alloc/workload.hpp.
-CHECKED_OF_WORKLOADS = r"^[^|\n]*"
-EVERYTHING = r"(?s).*"
-# Many threads with some blocks each, or one with many.
-MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
-RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
-# Buffers of 4 to 64 MiB, of which at most three bytes each are touched.
-SPARSE = "least=4096 most=65536 stride=33554432"
-ROWS = {
-    "table_random_50": f"table {MANY} {RANDOM} blocks=10000",
-    "table_random_1": f"table {ONE} {RANDOM} blocks=1000000",
-    "table_small_50": f"table {MANY} {SMALL} blocks=100000",
-    "table_small_1": f"table {ONE} {SMALL} blocks=8000000",
-    "table_big_50": f"table {MANY} {BIG} blocks=10000",
-    "table_big_1": f"table {ONE} {BIG} blocks=300000",
-    "six_tables": "six_tables",
-    "six_tables_back": "six_tables order=654321",
-    "pairs": "pairs",
-    "same_size_1": "pairs pairs=30000000 least=100000 most=100000",
-    "same_size_2": "pairs threads=2 pairs=20000000 least=100000 most=100000",
-    "random_sizes_1": "random_sizes",
-    "random_sizes_2": "random_sizes threads=2 steps=1500000",
-    "server": "server",
-    "producer_consumer": "producer_consumer",
-    "handed_over": "producer_consumer couples=2 batches=120000 least=64 most=64",
-    "exchange_4": "exchange",
-    "exchange_8": "exchange threads=8 rounds=30 live=1000",
-    "ring": "ring",
-    "big_buffers": "big_buffers",
-    "large_buffers": "big_buffers buffers=1000 live=20 least=5120",
-    "sparse_buffers": f"big_buffers buffers=4000 live=40 {SPARSE}",
-    "growing_vectors": "growing_vectors",
-    "strings": "strings",
-    "tree": "tree",
-    "aligned": "aligned",
-    "calloc": "calloc",
-    "small_zeroed": "calloc steps=4000000 live=100000 most=500",
-    "thread_churn": "thread_churn",
-    "fragmentation": "fragmentation",
-    "littered_heap": "littered_heap",
-}
+ROOT = race_rows.ROOT
 
-# Programs that many use, on work for which they need malloc.
-SQL = """
-    create table items (id integer primary key, kind integer, name text, value real);
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)
-        insert into items select i, i * 7919 % 97, printf('%s-%d', hex(i * 31), i), i * 0.5 from n;
-    create index by_kind on items(kind, name);
-    select kind, count(*), sum(value), min(name), length(group_concat(name)) from items group by kind order by kind;
-    update items set name = name || name where id % 3 = 0;
-    select count(*) from items a, items b where a.id < 100 and b.name like a.name || '%';"""
-PYTHON = """
-import json, re
-texts = [str(i) * (i % 7 + 1) for i in range(200000)]
-words = {}
-for text in texts: words.setdefault(text[:3], []).append(text)
-again = json.loads(json.dumps(words))
-print(len(again), sum(len(re.findall('1+', text)) for text in texts), sorted(texts)[1000])"""
-PERL = """
-my %h; $h{$_ * 7 % 10007} .= $_ for 1..900000; my @a = sort { $a cmp $b } map { join ",", $_, $_ x 3 } 1..500000;
-my %words; push @{$words{length $_}}, $_ for @a;
-print scalar(keys %h), " $a[77] ", join(",", map { scalar @$_ } values %words) > 0, "\\n";"""
-NODE = """
-let state = 1, sum = 0;
-const ring = new Array(50000);
-for (let i = 0; i < 2000000; ++i) {
-  state = (state * 48271) % 2147483647;
-  const buffer = new Uint8Array(1 + state % 500);
-  buffer[0] = state & 255;
-  const slot = i % ring.length;
-  if (ring[slot]) sum += ring[slot][0] + ring[slot].length;
-  ring[slot] = buffer;
-}
-console.log(`${ring.length} buffers, ${sum}`);"""
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PROGRAMS = {
-    "compiler": ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
-                 f"{ROOT}/examples/my_struct.cpp"],
-    "sqlite": ["sqlite3", ":memory:", SQL],
-    # PYTHONMALLOC: without Python's own allocator.
-    "python": ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", sys.executable, "-c", PYTHON],
-    "perl": ["perl", "-e", PERL],
-    "cmake": ["cmake", "--help-full"],
-    # Zeroed buffers: those of up to 64 bytes are on the heap of node itself, the others in blocks of calloc.
-    "node": ["node", "-e", NODE],
-}
-
-Run = collections.namedtuple("Run", "seconds processor kilobytes output")
+# The last is the resident memory that the litter has left.
+Run = collections.namedtuple("Run", "seconds processor kilobytes output litter_kilobytes", defaults=(0,))
 # What is shown of a run: its title, and the unit of the best of a row, by which the figure is divided.
 Metric = collections.namedtuple("Metric", "field title unit divisor")
 METRICS = (Metric("seconds", "time by the clock", "s", 1), Metric("processor", "time of the processor", "s", 1),
@@ -163,9 +86,10 @@ def parse_arguments(words):
                         help="seconds after which a run has failed")
     parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
                         help="memory that is touched before each run (default: %(default)s)")
-    parser.add_argument("--checked", type=argument_types.expression, default=EVERYTHING, metavar="REGEX",
+    parser.add_argument("--checked", type=argument_types.expression, default=race_rows.EVERYTHING, metavar="REGEX",
                         help="what of the command's output must be the same each time (default: everything); "
                         "^ and $ are the ends of a line")
+    litter.add_arguments(parser)
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
     separator = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:separator])
@@ -198,21 +122,20 @@ def entrants(arguments):
     return found
 
 
-def commands(arguments):
-    """Returns {row: (command, what of its output is checked)}."""
+def chosen_rows(arguments):
+    """Returns {name: race_rows.Row}."""
     if arguments.command:
-        return {os.path.basename(arguments.command[0]): (arguments.command, arguments.checked)}
+        name = os.path.basename(arguments.command[0])
+        return {name: race_rows.Row(arguments.command, arguments.checked, {})}
     chosen = {}
-    for row, line in ROWS.items():
-        if re.search(arguments.filter, row):
-            program, *rest = line.split()
-            chosen[row] = ([os.path.join(arguments.build, program), *rest], CHECKED_OF_WORKLOADS)
-    for row, command in PROGRAMS.items():
-        if re.search(arguments.filter, row):
-            if shutil.which(command[0]):
-                chosen[row] = (command, EVERYTHING)
-            else:
-                print(f"{row} is left out: there is no {command[0]}", file=sys.stderr)
+    for name, row in {**race_rows.workloads(arguments.build), **race_rows.programs()}.items():
+        if not re.search(arguments.filter, name):
+            continue
+        # A workload that is missing has failed; a program that is, the system does not have.
+        if name in race_rows.ROWS or shutil.which(row.command[0]):
+            chosen[name] = row
+        else:
+            print(f"{name} is left out: there is no {row.command[0]}", file=sys.stderr)
     if not chosen:
         sys.exit(f"race.py: no row matches {arguments.filter}")
     return chosen
@@ -282,33 +205,43 @@ def require_malloc(library, in_use):
             raise Failure(f"not loaded: the malloc in use is that of {path}")
 
 
-def try_out(command, library, timeout):
+def try_out(row, library, timeout):
     """Runs the command without measuring it, to see that it uses the malloc, and returns its output."""
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
         bindings = os.path.join(scratch, "bindings")
-        environment = dict(os.environ, LD_DEBUG="bindings,files", LD_BIND_NOW="1", LD_DEBUG_OUTPUT=bindings)
+        environment = {**os.environ, **row.environment, "LD_DEBUG": "bindings,files", "LD_BIND_NOW": "1",
+                       "LD_DEBUG_OUTPUT": bindings}
         environment.pop("LD_PRELOAD", None)
         if library:
             environment["LD_PRELOAD"] = library
-        process = start(command, environment)
+        process = start(row.command, environment)
         output, errors = finish(process, timeout)
         require_success(process.returncode, errors)
         require_malloc(library, mallocs_in_use(glob.glob(glob.escape(bindings) + ".*")))
     return output
 
 
-def measure(command, library, arguments):
+def measure(row, library, arguments):
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
-        report = os.path.join(scratch, "report")
+        report, litter_report = os.path.join(scratch, "report"), os.path.join(scratch, "litter")
+        preloaded = [library] if library else []
+        environment = {**os.environ, **row.environment}
+        if arguments.litter:
+            preloaded.insert(0, litter.library(arguments.build))
+            environment.update(litter.environment(arguments, litter_report))
         measurer = [os.path.join(arguments.build, "measure"), report, str(arguments.warm)]
-        process = start([*measurer, library or "", *command], None)
+        process = start([*measurer, ":".join(preloaded), *row.command], environment)
         output, errors = finish(process, arguments.timeout)
         require_success(process.returncode, errors)
         with open(report, encoding="utf-8") as line:
             status, seconds, processor, kilobytes = line.read().split()
+        cost = litter.cost(litter_report) if arguments.litter else litter.Cost(0, 0, 0)
     status = int(status)
     require_success(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), errors)
-    return Run(float(seconds), float(processor), int(kilobytes), output)
+    if cost is None:
+        raise Failure("its heap was not littered: does it end before main?")
+    return Run(max(float(seconds) - cost.seconds, 0), max(float(processor) - cost.processor, 0), int(kilobytes), output,
+               cost.kilobytes)
 
 
 def checked_part(checked, output):
@@ -319,7 +252,7 @@ def checked_part(checked, output):
     return [match.group(0) for match in matches if match.group(0)]
 
 
-def run_row(command, checked, libraries, arguments):
+def run_row(row, libraries, arguments):
     """Returns {malloc: Entry}."""
     entries = {name: Entry() for name in libraries}
     expected = None
@@ -329,7 +262,7 @@ def run_row(command, checked, libraries, arguments):
         nonlocal expected
         try:
             result, output = action()
-            part = checked_part(checked, output)
+            part = checked_part(row.checked, output)
             if expected is None:
                 expected = name, part
             elif part != expected[1]:
@@ -340,10 +273,10 @@ def run_row(command, checked, libraries, arguments):
             return None
 
     def trial(name):
-        return None, try_out(command, libraries[name], arguments.timeout)
+        return None, try_out(row, libraries[name], arguments.timeout)
 
     def measurement(name):
-        run = measure(command, libraries[name], arguments)
+        run = measure(row, libraries[name], arguments)
         return run, run.output
 
     names = list(libraries)
@@ -433,7 +366,8 @@ def failures_of(results):
 def samples_of(entry):
     if entry.failure is not None:
         return {}
-    return {metric.field: entry.samples(metric) for metric in METRICS}
+    samples = {metric.field: entry.samples(metric) for metric in METRICS}
+    return {**samples, "litter_kilobytes": [run.litter_kilobytes for run in entry.runs]}
 
 
 def write_json(results, libraries, arguments, path):
@@ -441,7 +375,8 @@ def write_json(results, libraries, arguments, path):
     for row, entries in results.items():
         rows[row] = {name: {"failure": entry.failure, **samples_of(entry)} for name, entry in entries.items()}
     with open(path, "w", encoding="utf-8") as out:
-        json.dump({"libraries": libraries, "rounds": arguments.rounds, "rows": rows}, out, indent=1)
+        littered = litter.described(arguments) if arguments.litter else None
+        json.dump({"libraries": libraries, "rounds": arguments.rounds, "litter": littered, "rows": rows}, out, indent=1)
 
 
 def load():
@@ -453,14 +388,18 @@ def main():
     if not os.access(os.path.join(arguments.build, "measure"), os.X_OK):
         sys.exit(f"race.py: the programs are not in {arguments.build}; build the target `race` first, or say "
                  "--build DIRECTORY")
+    if arguments.litter:
+        litter.require_library(arguments.build)
     libraries = entrants(arguments)
     before = load()
     results = {}
-    for row, (command, checked) in commands(arguments).items():
-        print(f"{row}: {shlex.join(command).splitlines()[0]}", file=sys.stderr, flush=True)
-        results[row] = run_row(command, checked, libraries, arguments)
+    for name, row in chosen_rows(arguments).items():
+        print(f"{name}: {shlex.join(row.command).splitlines()[0]}", file=sys.stderr, flush=True)
+        results[name] = run_row(row, libraries, arguments)
     for name, library in libraries.items():
         print(f"{name.ljust(12)}{library or 'the malloc of the system'}")
+    if arguments.litter:
+        print(f"{'litter'.ljust(12)}{litter.described(arguments)}")
     print(f"{'load'.ljust(12)}{before} before; {load()} after, on {os.cpu_count()} cores\n")
     for metric in METRICS:
         print_metric(results, list(libraries), metric)

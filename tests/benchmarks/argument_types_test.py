@@ -18,6 +18,10 @@ REFUSED = {
         "--warm": ("-1", "x", ""),
         "--checked": ("(",),
         "--json": ("/nowhere/figures.json", "/"),
+        "--litter": ("0", "x", "4294967297"),
+        "--litter-sizes": ("16", "16-", "7-16", "32-16", "16-4294967297"),
+        "--litter-kept": ("-1", "101", "x"),
+        "--litter-seed": ("0", "x"),
     },
     "compare.py": {
         "--repetitions": ("0", "x"),

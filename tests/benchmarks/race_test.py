@@ -24,6 +24,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 import fetch_mallocs  # pylint: disable=wrong-import-position
 import race  # pylint: disable=wrong-import-position
+import race_rows  # pylint: disable=wrong-import-position
 
 
 def under_the_library(then: str, otherwise: str = "echo done"):
@@ -252,6 +253,109 @@ class Race(unittest.TestCase):
         self.assert_failed(self.race("--", *command), "status 1: a block does not hold what was written to it")
 
 
+class Litter(unittest.TestCase):
+    """Programs that start on a littered heap."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.report = self.directory / "litter"
+
+    def counted(self, *command, **environment):
+        """Runs the command under the library. Returns its output, and for each process (allocated, freed)."""
+        counts = self.directory / "counts"
+        result = subprocess.run(command, env={**os.environ, "LD_PRELOAD": LIBRARY, "COUNTING_MALLOC": str(counts),
+                                              **environment}, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+        lines = counts.read_text(encoding="utf-8").splitlines()
+        counts.unlink()
+        return result.stdout, [tuple(map(int, line.split())) for line in lines]
+
+    def littered(self, *command, wanted="1000 16 512 40 1"):
+        return self.counted(*command, LD_PRELOAD=f"{PROGRAMS}/litter.so:{LIBRARY}", LITTER=wanted,
+                            LITTER_REPORT=str(self.report))
+
+    def counts_of(self, wanted):
+        """Returns how many blocks it allocates and frees."""
+        _, [without] = self.counted("/bin/true", LD_PRELOAD=f"{PROGRAMS}/litter.so:{LIBRARY}")
+        _, [littered] = self.littered("/bin/true", wanted=wanted)
+        return littered[0] - without[0], littered[1] - without[1]
+
+    def test_blocks_are_allocated_and_most_are_freed(self):
+        self.assertEqual(self.counts_of("1000 16 512 40 1"), (1000, 600))
+        cost = race.litter.cost(self.report)
+        self.assertGreater(cost.seconds, 0)
+        self.assertGreater(cost.processor, 0)
+        self.assertGreater(cost.kilobytes, 16)
+
+    def test_all_or_none_may_be_kept(self):
+        for kept, freed in ((100, 0), (0, 3)):
+            self.assertEqual(self.counts_of(f"3 8 8 {kept} 1"), (3, freed))
+
+    def test_children_are_not_littered_and_keep_their_malloc(self):
+        start_another = "import subprocess; subprocess.run(['env'], check=True)"
+        said, [child, parent] = self.littered(sys.executable, "-c", start_another, wanted="100000 16 512 40 1")
+        self.assertIn(f"LD_PRELOAD={LIBRARY}\n", said)
+        self.assertNotIn("litter", said.lower())
+        self.assertLess(child[0], 100000)
+        self.assertGreater(parent[0], 100000)
+
+    def test_without_another_library_nothing_is_left_to_load(self):
+        said = subprocess.run(["sh", "-c", "env; exit"], stdout=subprocess.PIPE, text=True, check=True, env={
+            **os.environ, "LD_PRELOAD": f"{PROGRAMS}/litter.so", "LITTER": "10 16 512 40 1"}).stdout
+        self.assertNotIn("LD_PRELOAD", said)
+
+    def test_what_it_does_not_understand_ends_the_program(self):
+        for wanted in ("10", "0 16 512 40 1", "10 7 512 40 1", "10 16 15 40 1", "10 16 512 101 1", "x"):
+            with self.subTest(wanted):
+                with self.assertRaises(subprocess.CalledProcessError), contextlib.redirect_stderr(io.StringIO()):
+                    self.littered("/bin/true", wanted=wanted)
+
+    def test_the_peak_of_memory_is_that_after_the_litter(self):
+        peak = self.directory / "peak"
+        subprocess.run([f"{PROGRAMS}/measure", peak, "0", f"{PROGRAMS}/litter.so", "true"], check=True, timeout=60,
+                       env={**os.environ, "LITTER": "100 262144 262144 0 1", "LITTER_REPORT": str(self.report)})
+        fresh = self.directory / "fresh"
+        subprocess.run([f"{PROGRAMS}/measure", fresh, "0", "", "true"], check=True, timeout=60)
+        difference = [int(path.read_text(encoding="utf-8").split()[3]) for path in (peak, fresh)]
+        self.assertLess(difference[0] - difference[1], 1024, difference)
+
+    def race(self, build, *command):
+        arguments = race.parse_arguments(["--build", str(build), "--litter", "10", "--", *command])
+        return race.measure(race_rows.Row(list(command), "", {}), None, arguments)
+
+    def measurer(self, script):
+        """Creates a program in place of `measure`."""
+        path = self.directory / "measure"
+        path.write_text(f"#!/bin/sh\necho 0 5.5 4.25 1000 > $1; {script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def test_its_time_is_subtracted(self):
+        self.measurer("echo 3.5 3.0 77 > $LITTER_REPORT")
+        self.assertEqual(self.race(self.directory, "true"), race.Run(2, 1.25, 1000, "", 77))
+
+    def test_a_heap_that_was_not_littered_has_no_time(self):
+        self.measurer("true")
+        with self.assertRaisesRegex(race.Failure, "its heap was not littered"):
+            self.race(self.directory, "true")
+
+    def test_the_race_litters(self):
+        run = self.race(PROGRAMS, "sh", "-c", "echo done")
+        self.assertEqual(run.output, "done\n")
+
+    def test_a_library_that_is_not_built(self):
+        self.measurer("true")
+        result = subprocess.run([sys.executable, BENCHMARKS / "race.py", f"--build={self.directory}", "--litter=10"],
+                                capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"there is no {self.directory}/litter.so; build the target `race` first", result.stderr)
+
+    def test_programs_do_their_work_in_their_own_process(self):
+        for name, row in race_rows.programs().items():
+            if shutil.which(row.command[0]):
+                self.assertNotIn(os.path.basename(row.command[0]), ("env", "sh", "g++"), name)
+
+
 class Figures(unittest.TestCase):
     """What is shown of given samples."""
 
@@ -294,22 +398,29 @@ class Figures(unittest.TestCase):
         self.assertEqual(race.figures_of("| a=1...\n| b=2\n"), {}, "of a program that says much")
 
     def test_programs_say_the_same_each_time(self):
-        for row, command in race.PROGRAMS.items():
-            if shutil.which(command[0]):
-                with self.subTest(row=row):
+        for name, row in race_rows.programs().items():
+            if shutil.which(row.command[0]):
+                with self.subTest(row=name):
                     said = [
-                        subprocess.run(command, capture_output=True, check=True, timeout=100).stdout for _ in range(2)
+                        subprocess.run(
+                            row.command,
+                            env={**os.environ, **row.environment},
+                            capture_output=True,
+                            check=True,
+                            timeout=100,
+                        ).stdout
+                        for _ in range(2)
                     ]
                     self.assertGreater(len(said[0]), 10)
                     self.assertEqual(*said)
 
     def test_each_row_is_a_workload(self):
-        for line in race.ROWS.values():
+        for line in race_rows.ROWS.values():
             self.assertTrue((BENCHMARKS / "np_alloc" / f"{line.split()[0]}.cpp").exists(), line)
 
     def test_each_workload_has_a_row(self):
-        programs = {path.stem for path in (BENCHMARKS / "np_alloc").glob("*.cpp")} - {"measure"}
-        self.assertEqual({line.split()[0] for line in race.ROWS.values()}, programs)
+        programs = {path.stem for path in (BENCHMARKS / "np_alloc").glob("*.cpp")} - {"measure", "litter"}
+        self.assertEqual({line.split()[0] for line in race_rows.ROWS.values()}, programs)
 
 
 if __name__ == "__main__":
