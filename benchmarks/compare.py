@@ -4,11 +4,16 @@
 """Runs the benchmark programs and shows each shape as ratios between the sides.
 
     compare.py [--build DIRECTORY] [--repetitions N] [--min-time SECONDS] [--filter REGEX] [--json FILE] [--check]
+               [--mallocs NAME,NAME...] [--litter N ...]
 
 All rows of a program are repeated in an order that is random anew each time, so that what else the machine does hits
 every side alike. Compared is the least of the repetitions: others on the machine can only add time, and where a core is
 shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
 brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, of threads, or of arenas.
+
+With --mallocs, the programs run under each of them, preloaded, one after the other: it is what is behind new/delete, and
+what pools take their memory from. With --litter, each program starts on a heap on which blocks were allocated and most
+were freed in random order.
 """
 import argparse
 import collections
@@ -16,9 +21,12 @@ import json
 import os
 import statistics
 import sys
+import tempfile
 
 import argument_types
 import google_benchmark
+import litter
+import mallocs
 from google_benchmark import number
 
 # What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
@@ -56,7 +64,8 @@ AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_
          "shared_pool_benchmark": "unsynchronized_shared_pool",
          "arena_resource_benchmark": "unsynchronized_arena_resource",
          "pool_resource_benchmark": "unsynchronized_pool_resource",
-         "synchronized_pool_resource_benchmark": "synchronized_pool_resource"}
+         "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
+         "structures_benchmark": "object_pool"}
 # Not built where there is no Boost, and left out then:
 OPTIONAL = ("intrusive_pool_benchmark",)
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
@@ -78,15 +87,29 @@ def parse_arguments(argv):
     parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
                         help="rows to run, as a regular expression")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE",
-                        help="write what the programs reported there")
+                        help="write what the programs reported under each malloc there")
+    parser.add_argument("--mallocs", default="glibc", metavar="NAME,NAME...",
+                        help=f"of {', '.join((*mallocs.LIBRARIES, mallocs.OURS))} (default: %(default)s)")
+    litter.add_arguments(parser)
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args(argv)
 
 
-def run(program, arguments):
-    print(f"running {program} ...", file=sys.stderr, flush=True)
-    return google_benchmark.run(os.path.join(arguments.build, program), arguments.repetitions,
-                                arguments.min_time * LONGER.get(program, 1), arguments.filter)
+def run(program, library, arguments):
+    """Runs the program under a malloc: a library, or None for that of the system."""
+    preloaded = [library] if library else []
+    with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
+        report = os.path.join(scratch, "litter")
+        environment = {}
+        if arguments.litter:
+            preloaded.insert(0, litter.library(os.path.join(arguments.build, "np_alloc")))
+            environment = litter.environment(arguments, report)
+        result = google_benchmark.run(os.path.join(arguments.build, program), arguments.repetitions,
+                                      arguments.min_time * LONGER.get(program, 1), arguments.filter,
+                                      {**environment, "LD_PRELOAD": ":".join(preloaded)})
+        if arguments.litter and litter.cost(report) is None:
+            sys.exit(f"compare.py: the heap of {program} was not littered")
+    return result
 
 
 Row = collections.namedtuple("Row", "median least")
@@ -111,11 +134,17 @@ def rank(side):
     return (FIRST_SIDES.index(side) if side in FIRST_SIDES else len(FIRST_SIDES), side)
 
 
+def in_order(rows):
+    """Returns the items of `rows`: shapes in the order of their appearance, and the fewest blocks first."""
+    shapes = list(dict.fromkeys(shape for shape, _ in rows))
+    return sorted(rows.items(), key=lambda item: (shapes.index(item[0][0]), item[0][1]))
+
+
 def print_table(rows, ours):
     widths = (34, 32, 20, 14, 14)
     titles = ("shape/n", "side", "ns a block [median]", "x new/delete", f"x {ours}")
     print("".join(title.ljust(width) for title, width in zip(titles, widths)).rstrip())
-    for (shape, n), sides in sorted(rows.items(), key=lambda item: (shape_order(rows, item[0][0]), item[0][1])):
+    for (shape, n), sides in in_order(rows):
         for side in sorted(sides, key=rank):
             row = sides[side]
             cells = (f"{shape}/{n}", side, f"{number(row.least)} [{number(row.median)}]",
@@ -123,8 +152,18 @@ def print_table(rows, ours):
             print("".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
 
 
-def shape_order(rows, shape):
-    return list(dict.fromkeys(key[0] for key in rows)).index(shape)
+def print_beside(rows_under):
+    """Shows rows under several mallocs beside each other. rows_under: {malloc: {(shape, n): {side: Row}}}"""
+    print("ns a block (x new/delete under the same malloc)")
+    print("".join(["shape/n".ljust(24), "side".ljust(32), *(name.ljust(16) for name in rows_under)]).rstrip())
+    for (shape, n), sides in in_order(next(iter(rows_under.values()))):
+        for side in sorted(sides, key=rank):
+            cells = [f"{shape}/{n}".ljust(24), side.ljust(32)]
+            for rows in rows_under.values():
+                row, reference = rows[shape, n][side], rows[shape, n].get("new_delete")
+                ratio = f" ({against(reference, row)})" if reference else ""
+                cells.append(f"{number(row.least)}{ratio}".ljust(16))
+            print("".join(cells).rstrip())
 
 
 def missed_goals(rows, ours):
@@ -150,27 +189,62 @@ def missed_goals(rows, ours):
             yield f"{shape}: {side} takes {number(times[0])} ns for the smallest n, {number(times[-1])} for the largest"
 
 
-def main():
-    arguments = parse_arguments(sys.argv[1:])
-    reports = {}
-    told = {}
-    missed = []
+def require_programs(arguments):
     for program in PROGRAMS:
         if program not in OPTIONAL and not google_benchmark.is_built(arguments.build, program):
             sys.exit(f"compare.py: {program} is not in {arguments.build}; build the target `benchmarks` first, or say "
                      "--build DIRECTORY")
+    if arguments.litter:
+        litter.require_library(os.path.join(arguments.build, "np_alloc"))
+
+
+def run_all(program, libraries, arguments):
+    """Runs a program under each malloc. Returns {malloc: report}, empty if no row matches."""
+    reports = {}
+    for name, library in libraries.items():
+        print(f"running {program} under {name} ...", file=sys.stderr, flush=True)
+        report = run(program, library, arguments)
+        if report is not None:
+            reports[name] = report
+    return reports
+
+
+def print_tables(rows_under, ours):
+    if len(rows_under) > 1:
+        print_beside(rows_under)
+    else:
+        print_table(*rows_under.values(), ours)
+    print(flush=True)
+
+
+def main():
+    arguments = parse_arguments(sys.argv[1:])
+    require_programs(arguments)
+    libraries = mallocs.entrants(arguments.mallocs.split(","), os.path.join(arguments.build, os.pardir))
+    if not libraries:
+        sys.exit("compare.py: there is no malloc to run")
+    reports = {}
+    told = {}
+    missed = []
     for program, ours in AHEAD.items():
-        report = run(program, arguments) if google_benchmark.is_built(arguments.build, program) else None
-        if report is None:
+        its_reports = (run_all(program, libraries, arguments)
+                       if google_benchmark.is_built(arguments.build, program) else {})
+        if not its_reports:
             continue
+        its_context = next(iter(its_reports.values()))["context"]
         if not reports:
-            google_benchmark.print_machine(report["context"])
-        google_benchmark.print_versions(report["context"], told)
-        reports[program] = report
-        rows = rows_of(report)
-        print_table(rows, ours)
-        print(flush=True)
-        missed += missed_goals(rows, ours)
+            google_benchmark.print_machine(its_context)
+            for name, library in libraries.items():
+                print(f"malloc     {name}{f', {library}' if library else ''}")
+            if arguments.litter:
+                print(f"litter     {litter.described(arguments)}")
+        google_benchmark.print_versions(its_context, told)
+        reports[program] = its_reports
+        rows_under = {name: rows_of(report) for name, report in its_reports.items()}
+        print_tables(rows_under, ours)
+        # The goals are for a fresh heap of the system's malloc.
+        if "glibc" in rows_under and not arguments.litter:
+            missed += missed_goals(rows_under["glibc"], ours)
     if not reports:
         sys.exit(f"compare.py: no row matches {arguments.filter}")
     if arguments.json:

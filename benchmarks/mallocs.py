@@ -15,6 +15,8 @@ LIBRARIES = {"glibc": None, "mimalloc": "libmimalloc.so.2", "jemalloc": "libjema
              "tcmalloc": "libtcmalloc_minimal.so.4", "tbb": "libtbbmalloc_proxy.so.2",
              "mimalloc3": os.path.join(FETCHED_TO, f"libmimalloc-{MIMALLOC_VERSION}.so"),
              "snmalloc": os.path.join(FETCHED_TO, f"libsnmalloc-{SNMALLOC_VERSION}.so")}
+# This library, as a preset has built it.
+OURS = "np_alloc"
 PACKAGES = {"mimalloc": "libmimalloc2.0", "jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4",
             "tbb": "libtbbmalloc2"}
 
@@ -44,4 +46,16 @@ def installed(names, known=tuple(LIBRARIES)):
         else:
             remedy = f"Debian package: {PACKAGES[name]}" if name in PACKAGES else f"fetch_mallocs.py {name} gets it"
             print(f"{name} is left out: there is no {library} ({remedy})", file=sys.stderr)
+    return found
+
+
+def entrants(names, build):
+    """Returns {name: path to load, or None} of the mallocs, ours included, in the build directory of a preset."""
+    found = installed((name for name in names if name != OURS), (*LIBRARIES, OURS))
+    if OURS in names:
+        ours = os.path.abspath(os.path.join(build, "src", "np_alloc", "libnp_malloc.so"))
+        if os.path.isfile(ours):
+            found[OURS] = ours
+        else:
+            print(f"{OURS} is left out: there is no {ours}", file=sys.stderr)
     return found

@@ -45,8 +45,6 @@ import litter
 import mallocs
 import race_rows
 
-# This library, as it was built beside the workloads.
-OURS = "np_alloc"
 ROOT = race_rows.ROOT
 
 # The last is the resident memory that the litter has left.
@@ -79,7 +77,7 @@ def parse_arguments(words):
     parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
                         help="rows to run, as a regular expression")
     parser.add_argument("--rounds", type=argument_types.count, default=5)
-    parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, OURS)), help="default: %(default)s")
+    parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, mallocs.OURS)), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
     parser.add_argument("--timeout", type=argument_types.seconds, default=300,
@@ -100,14 +98,7 @@ def parse_arguments(words):
 def entrants(arguments):
     """Returns {name: library, or None for that of the system}."""
     names = [name for name in arguments.mallocs.split(",") if name]
-    found = mallocs.installed((name for name in names if name != OURS), (*mallocs.LIBRARIES, OURS))
-    if OURS in names:
-        ours = os.path.abspath(
-            os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so"))
-        if os.path.isfile(ours):
-            found[OURS] = ours
-        else:
-            print(f"{OURS} is left out: there is no {ours}", file=sys.stderr)
+    found = mallocs.entrants(names, os.path.join(arguments.build, os.pardir, os.pardir))
     for added in arguments.add:
         name, _, path = added.partition("=")
         if not name or not path:

@@ -28,6 +28,7 @@ REFUSED = {
         "--min-time": ("0", "-1", "x"),
         "--filter": ("(",),
         "--json": ("/nowhere/figures.json",),
+        "--litter": ("0", "x"),
     },
     "drop_ins.py": {
         "--rounds": ("0", "x"),
