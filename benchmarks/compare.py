@@ -11,9 +11,9 @@ every side alike. Compared is the least of the repetitions: others on the machin
 shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
 brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, of threads, or of arenas.
 
-With --mallocs, the programs run under each of them, preloaded, one after the other: it is what is behind new/delete, and
-what pools take their memory from. With --litter, each program starts on a heap on which blocks were allocated and most
-were freed in random order.
+With --mallocs, the programs run under each of them, preloaded, one after the other: it is what is behind new/delete,
+and what pools take their memory from. With --litter, each program starts on a heap on which blocks were allocated and
+most were freed in random order. The goals are those for the system's malloc on a fresh heap.
 """
 import argparse
 import collections

@@ -16,11 +16,13 @@ def is_built(directory, program):
 def run(path, repetitions, min_time, rows, environment=None):
     """Repeats the rows that match the regular expression, all of them in random order.
 
-    The environment is that of this process, with these variables as well. Returns the report; or None if no row matches."""
+    The environment is that of this process, with these variables as well.
+    Returns the report; or None if no row matches."""
     command = [path, "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
                f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time}",
                f"--benchmark_filter={rows}"]
-    result = subprocess.run(command, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    result = subprocess.run(command, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, check=False)
     if "cannot be preloaded" in result.stderr:
         sys.exit(f"{os.path.basename(sys.argv[0])}: {result.stderr}")
     if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:

@@ -58,8 +58,8 @@ def library(directory):
 
 def require_library(directory):
     if not os.path.isfile(library(directory)):
-        sys.exit(f"{os.path.basename(sys.argv[0])}: --litter: there is no {library(directory)}; build the target `race` "
-                 "first")
+        sys.exit(f"{os.path.basename(sys.argv[0])}: --litter: there is no {library(directory)}; build the target "
+                 "`race` first")
 
 
 def environment(arguments, report):

@@ -44,7 +44,8 @@ def installed(names, known=tuple(LIBRARIES)):
         if library is None or path:
             found[name] = path
         else:
-            remedy = f"Debian package: {PACKAGES[name]}" if name in PACKAGES else f"fetch_mallocs.py {name} gets it"
+            remedy = (f"Debian package: {PACKAGES[name]}" if name in PACKAGES
+                      else f"benchmarks/fetch_mallocs.py {name} gets it")
             print(f"{name} is left out: there is no {library} ({remedy})", file=sys.stderr)
     return found
 

@@ -17,7 +17,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import compare  # pylint: disable=wrong-import-position
 
-# Takes ten nanoseconds under glibc, and as many as the name of the malloc has letters under any other; a pool takes two.
+# Takes ten nanoseconds under glibc, and under another malloc as many as its name has letters; a pool takes two.
 PROGRAM = f"""#!{sys.executable}
 import json, os, sys
 preloaded = [path for path in os.environ["LD_PRELOAD"].split(":") if path]
@@ -28,7 +28,8 @@ if "LITTER" in os.environ and os.environ.get("IS_LAZY") is None:
         report.write("1 1 1")
 time = len(preloaded[0].rpartition("/")[2]) if preloaded else 10
 def row(side, nanoseconds):
-    return {{"name": side, "run_name": "list/" + side + "/100", "run_type": "iteration", "per_block": nanoseconds / 1e9}}
+    return {{"name": side, "run_name": "list/" + side + "/100", "run_type": "iteration",
+            "per_block": nanoseconds / 1e9}}
 print(json.dumps({{"context": {{}}, "benchmarks": [row("new_delete", time), row("object_pool", 2)]}}))
 """
 

@@ -204,7 +204,8 @@ class Race(unittest.TestCase):
             self.assertEqual(race.mallocs.installed(["mine"], ["mine"]), {})
             Path(path).touch()
             self.assertEqual(race.mallocs.installed(["mine"], ["mine"]), {"mine": path})
-        self.assertEqual(said.getvalue(), f"mine is left out: there is no {path} (fetch_mallocs.py mine gets it)\n")
+        self.assertEqual(said.getvalue(),
+                         f"mine is left out: there is no {path} (benchmarks/fetch_mallocs.py mine gets it)\n")
 
     def test_a_malloc_that_cannot_be_fetched(self):
         """For want of a tool; as the tool fails; and as it is unknown."""
