@@ -159,11 +159,12 @@ const char* take_variable(std::string_view name)
 /// Effects: takes this library, which is the first there, out of LD_PRELOAD.
 void stop_preloading()
 {
-    char* const others = std::strpbrk(std::getenv("LD_PRELOAD"), ": "); // NOLINT(concurrency-mt-unsafe): one thread
+    char* const preloaded = std::getenv("LD_PRELOAD"); // NOLINT(concurrency-mt-unsafe): one thread
+    char* const others = preloaded == nullptr ? nullptr : std::strpbrk(preloaded, ": ");
     if (others == nullptr)
         take_variable("LD_PRELOAD");
     else
-        std::memmove(std::getenv("LD_PRELOAD"), others + 1, std::strlen(others)); // NOLINT(concurrency-mt-unsafe)
+        std::memmove(preloaded, others + 1, std::strlen(others + 1) + 1);
 }
 
 [[gnu::constructor]] void litter_before_main()
