@@ -156,7 +156,12 @@ typedef struct np_heap np_heap;
 
 /* Statistics. */
 
-/** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size
+/** Where the memory is, of all threads and heaps. While no thread is in a call of this library:
+ *
+ *      bytes_committed = bytes_in_use + bytes_cached + bytes_in_transit + bytes_free_in_slabs + bytes_never_carved
+ *                        + bytes_dirty + bytes_of_metadata
+ *
+ *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are those that may be used, as np_usable_size
  *  tells them; in the checked build, those that they occupy, with their canaries. */
 typedef struct np_statistics
 {
@@ -166,8 +171,8 @@ typedef struct np_statistics
     size_t bytes_cached;
     /** Of remote frees that are not drained yet, with their batches. */
     size_t bytes_in_transit;
-    /** Taken from the system and not given back, whether they were ever written to or not. Metadata comes on top of
-     *  it, about 1 %. */
+    /** Taken from the system and not given back, whether they were ever written to or not. Most metadata comes on
+     *  top of it: see bytes_committed. */
     size_t bytes_reserved;
     /** Peak of those. */
     size_t peak_bytes_reserved;
@@ -194,6 +199,16 @@ typedef struct np_statistics
     size_t bytes_of_call_sites;
     /** Blocks that were freed with a larger size than they have, of those that were checked. */
     size_t size_mismatches;
+    /** Taken from the system and not given back: the sum above. Pages of it that were not touched yet, or that were
+     *  returned between blocks in use, are not resident: see np_resident_bytes. */
+    size_t bytes_committed;
+    /** In slabs: of blocks that were taken out and are back. */
+    size_t bytes_free_in_slabs;
+    /** In slabs: behind the last block that was ever taken out, with what is too short for a block. Slabs are carved
+     *  from the beginning, so most of it was never touched. */
+    size_t bytes_never_carved;
+    /** Of all that stands beside blocks: tables of slices, heaps, those of call sites, pages around samples. */
+    size_t bytes_of_metadata;
 } np_statistics;
 
 /** Effects: writes the statistics of this moment to `*statistics`, of size `bytes`: the members up to there, and 0 to
@@ -213,6 +228,12 @@ static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_N
     np_get_statistics_sized(statistics, sizeof *statistics);
 }
 
+/** Returns: how many bytes of committed memory are resident now, as the system tells it (mincore); pages of small
+ *    tables are counted without asking. 0 if the system cannot tell: only Linux does. Less than
+ *    np_statistics::bytes_committed, unless memory is locked.
+ *  Complexity: linear in pages. */
+size_t np_resident_bytes(void) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Output formats. */
 typedef enum np_format
 {
@@ -229,10 +250,14 @@ typedef enum np_format
  *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
  *
  *    As text, that is each figure, and a table of the blocks of each size; as JSON, a number for each member of
- *    np_statistics, and an array `classes` of objects with `block_bytes`, `outstanding` (blocks in use or in transit)
- *    and `cached` (blocks).
+ *    np_statistics, `bytes_resident` (np_resident_bytes; null if unknown), and an array `classes` of objects with
+ *    `block_bytes`, the numbers of blocks `in_use`, `cached`, `in_transit`, `outstanding` (in use or in transit) and
+ *    `free`, and `bytes_never_carved` and `slab_bytes`:
+ *
+ *      slab_bytes = (in_use + cached + in_transit + free) * block_bytes + bytes_never_carved
+ *
  *  Throws: what `write` throws, if it is a function of C++.
- *  Complexity: as np_get_statistics. */
+ *  Complexity: as np_get_statistics and np_resident_bytes. */
 void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument);
 

@@ -58,6 +58,16 @@ struct heap_fixture : testing::Test
         return count;
     }
 
+    /// Returns: bytes that the heap has sent, minus those that it has received, modulo 2^64.
+    std::size_t sent_minus_received(const memory_pool::np::heap& of)
+    {
+        std::size_t bytes = 0;
+        for (std::size_t size_class = 0; size_class != memory_pool::np::class_count; ++size_class)
+            bytes += memory_pool::np::sizes::size(size_class) *
+                     static_cast<std::size_t>(static_cast<std::int32_t>(of.sent_minus_received(size_class)));
+        return bytes;
+    }
+
     std::size_t outstanding(const memory_pool::np::heap& from)
     {
         std::size_t count = 0;

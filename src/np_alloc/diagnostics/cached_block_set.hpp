@@ -10,11 +10,8 @@
 /// Thread safety: none; no other thread may be in a call.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/os/address_space.hpp>
-#include <memory_pool/os/pages.hpp>
 
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
@@ -24,9 +21,12 @@
 #include "../slices/slice_record.hpp"
 #include "../support/inconsistency.hpp"
 #include "../support/internals.hpp"
+#include "../support/metadata_pages.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace memory_pool::np {
 /// A bitmap of cached blocks.
@@ -59,23 +59,18 @@ public:
     /// Returns: whether there was memory for marks.
     bool has_marks() const noexcept { return marks_ != nullptr; }
 
-    /// Returns: bytes of blocks that are in transit.
-    std::size_t bytes_in_transit() const noexcept { return bytes_in_transit_; }
+    /// Returns: blocks of that class that are in transit.
+    std::uint32_t in_transit(std::size_t size_class) const noexcept { return in_transit_[size_class]; }
 
 private:
     static constexpr std::size_t words_of_slab = largest_capacity / base::bits_per_word;
 
-    std::size_t bytes_of_marks() const noexcept
-    {
-        return base::round_up(slices_ * words_of_slab * sizeof(std::uint64_t), os::page_size());
-    }
+    std::size_t bytes_of_marks() const noexcept { return slices_ * words_of_slab * sizeof(std::uint64_t); }
 
     void drop_marks() noexcept
     {
-        if (marks_ != nullptr)
-            (void)os::release_addresses(marks_, bytes_of_marks());
-        marks_ = nullptr;
-        bytes_in_transit_ = 0;
+        give_metadata_pages(std::exchange(marks_, nullptr), bytes_of_marks());
+        in_transit_ = {};
     }
 
     bool get_marks() noexcept
@@ -84,12 +79,8 @@ private:
         slices_ = memory_.committed();
         if (slices_ == 0)
             return true; // There are no blocks.
-        void* const pages = os::reserve_addresses(bytes_of_marks());
-        marks_ = static_cast<std::uint64_t*>(pages);
-        if (pages != nullptr && os::commit_memory(pages, bytes_of_marks()))
-            return true;
-        drop_marks();
-        return false;
+        marks_ = static_cast<std::uint64_t*>(take_metadata_pages(bytes_of_marks()));
+        return marks_ != nullptr;
     }
 
     std::uint64_t& word_of(slice_index slab, std::size_t number) const noexcept
@@ -114,7 +105,7 @@ private:
         (void)heap.slabs.for_each_in_transit([this, &found](const void* block) {
             found = mark(block);
             if (!found)
-                bytes_in_transit_ += sizes::size(tag_of(block) & class_bits);
+                ++in_transit_[tag_of(block) & class_bits];
             return !found;
         });
         return found;
@@ -167,6 +158,6 @@ private:
     const page_heap::region_type& memory_;
     std::size_t slices_ = 0;
     std::uint64_t* marks_ = nullptr;
-    std::size_t bytes_in_transit_ = 0;
+    std::array<std::uint32_t, class_count> in_transit_{};
 };
 } // namespace memory_pool::np

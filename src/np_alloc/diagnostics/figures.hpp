@@ -3,34 +3,63 @@
 /// \file
 /// How many blocks and bytes are where, over all threads.
 ///
+///     committed = in use + cached + in transit + free in slabs + never carved + free runs + metadata
+///
 ///     out of slabs = in use + cached by threads + in transit to their heaps
+///     in slabs     = free in slabs + never carved
+///
+/// docs/memory.md says what each term is. The left side is counted by the runs, the right side by the heaps.
 ///
 /// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in
 ///   a call.
 #pragma once
+
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "../heaps/heap.hpp"
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/traced_heap.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../support/metadata_pages.hpp"
 #include "../support/misuse.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace memory_pool::np {
 /// Blocks of one class.
 struct class_figures
 {
+    std::size_t block_bytes;
     std::size_t out_of_slabs; ///< Not in their slabs.
     std::size_t cached;       ///< Of those: in magazines.
+    std::uint32_t in_transit; ///< Of those. Modulo 2^32, until all heaps are counted.
+    std::size_t slab_bytes;
+    std::size_t carved_bytes; ///< Of those: up to the end of the highest block that was ever taken from a slab.
 
     /// Returns: those in use or in transit. While other threads are in calls, the two may have been read at moments
     ///   that do not fit.
-    std::size_t outstanding() const noexcept { return out_of_slabs - std::min(out_of_slabs, cached); }
+    std::size_t outstanding() const noexcept { return left_of(out_of_slabs, cached); }
+    std::size_t in_use() const noexcept { return left_of(outstanding(), in_transit); }
+    std::size_t free_bytes() const noexcept { return left_of(carved_bytes, out_of_slabs * block_bytes); }
+    std::size_t never_carved() const noexcept { return left_of(slab_bytes, carved_bytes); }
+
+    /// Effects: adds the slabs of a heap of that class, without what is cached or in transit.
+    template <class Heap>
+    void add_slabs(const Heap& heap, std::size_t number) noexcept
+    {
+        out_of_slabs += heap.outstanding(number);
+        slab_bytes += heap.slab_bytes(number);
+        carved_bytes += heap.carved_bytes(number);
+    }
+
+private:
+    static std::size_t left_of(std::size_t all, std::size_t part) noexcept { return all - std::min(all, part); }
 };
 
 /// All of it.
@@ -38,28 +67,50 @@ struct figures
 {
     page_heap_figures memory;
     std::array<class_figures, class_count> classes;
-    std::size_t bytes_in_transit;
     std::size_t thread_heaps; ///< With those that are parked.
     std::size_t parked_heaps;
     std::size_t made_heaps; ///< By the program.
     std::size_t misuse_reports;
     std::size_t size_mismatches;
-    std::size_t call_sites; ///< Bytes that are taken to remember them.
+    std::size_t call_sites;     ///< Bytes that are taken to remember them.
+    std::size_t internal_slabs; ///< Bytes, which are metadata.
+    std::size_t metadata;       ///< Bytes.
 
-    std::size_t bytes_cached() const noexcept
+    /// Returns: the sum of `bytes_of(class_figures)` over all classes.
+    template <class BytesOf>
+    std::size_t sum(BytesOf&& bytes_of) const noexcept
     {
         std::size_t bytes = 0;
-        for (std::size_t number = 0; number != class_count; ++number)
-            bytes += classes[number].cached * sizes::size(number);
+        for (const class_figures& each : classes)
+            bytes += bytes_of(each);
         return bytes;
     }
 
     std::size_t bytes_in_use() const noexcept
     {
-        std::size_t bytes = memory.large;
-        for (std::size_t number = 0; number != class_count; ++number)
-            bytes += classes[number].outstanding() * sizes::size(number);
-        return bytes - std::min(bytes, bytes_in_transit);
+        return memory.large + sum([](const class_figures& its) { return its.in_use() * its.block_bytes; });
+    }
+    std::size_t bytes_cached() const noexcept
+    {
+        return sum([](const class_figures& its) { return its.cached * its.block_bytes; });
+    }
+    std::size_t bytes_in_transit() const noexcept
+    {
+        return sum([](const class_figures& its) { return its.in_transit * its.block_bytes; });
+    }
+    std::size_t bytes_free_in_slabs() const noexcept
+    {
+        return sum([](const class_figures& its) { return its.free_bytes(); });
+    }
+    std::size_t bytes_never_carved() const noexcept
+    {
+        return sum([](const class_figures& its) { return its.never_carved(); });
+    }
+    std::size_t bytes_committed() const noexcept { return memory.reserved - internal_slabs + metadata; }
+    std::size_t sum_of_terms() const noexcept
+    {
+        return bytes_in_use() + bytes_cached() + bytes_in_transit() + bytes_free_in_slabs() + bytes_never_carved() +
+               memory.dirty + metadata;
     }
 };
 
@@ -76,10 +127,10 @@ inline figures take_figures(heap_registry& all) noexcept
         {
             ++sum.thread_heaps;
             sum.parked_heaps += each.is_parked ? 1U : 0U;
-            sum.bytes_in_transit += each.slabs.sent_minus_received();
             for (std::size_t number = 0; number != class_count; ++number) {
-                sum.classes[number].out_of_slabs += each.slabs.outstanding(number);
+                sum.classes[number].add_slabs(each.slabs, number);
                 sum.classes[number].cached += each.held(number) + each.checks.quarantined.of_class(number);
+                sum.classes[number].in_transit += each.slabs.sent_minus_received(number);
             }
         }
 
@@ -87,20 +138,51 @@ inline figures take_figures(heap_registry& all) noexcept
         {
             sum.made_heaps += all.is_made(each) ? 1U : 0U;
             for (std::size_t number = 0; number != class_count; ++number)
-                sum.classes[number].out_of_slabs += each.outstanding(number);
+                sum.classes[number].add_slabs(each, number);
         }
     };
     figures sum{};
-    sum.bytes_in_transit = all.sent_without_heap();
+    for (std::size_t number = 0; number != class_count; ++number) {
+        sum.classes[number].block_bytes = sizes::size(number);
+        sum.classes[number].in_transit = all.sent_without_heap(number);
+    }
     all.for_each_heap(counter{sum, all});
-    // What was received may have been seen, and not what was sent.
-    if (sum.bytes_in_transit > ~std::size_t{0} / 2)
-        sum.bytes_in_transit = 0;
+    for (class_figures& each : sum.classes) // What was received may have been seen, and not what was sent.
+        if (each.in_transit > ~std::uint32_t{0} / 2)
+            each.in_transit = 0;
     sum.memory = all.pages().figures();
+    sum.internal_slabs = all.internal().slab_bytes();
+    sum.metadata = sum.memory.metadata + all.metadata_page_bytes() + sum.internal_slabs;
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
     sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
     for (traced_heap& each : all.traced())
         sum.call_sites += each.sites().bytes_taken();
     return sum;
+}
+
+/// Returns: how many bytes of committed memory are resident now; 0 if the system cannot tell. Pages of small tables
+///   count as resident.
+/// Complexity: linear in pages.
+inline std::size_t resident_bytes(heap_registry& all) noexcept
+{
+    struct counter
+    {
+        std::size_t& resident;
+        std::size_t& of_heaps;
+
+        void operator()(thread_heap& each) const noexcept
+        {
+            const std::size_t bytes = in_whole_pages(sizeof each);
+            of_heaps += bytes;
+            resident += os::resident_pages(&each, bytes) * os::page_size();
+        }
+        void operator()(const shared_heap&) const noexcept {}
+    };
+    std::size_t resident = 0;
+    std::size_t of_heaps = 0;
+    all.for_each_heap(counter{resident, of_heaps});
+    resident += all.pages().resident_bytes();
+    const std::size_t of_all = all.metadata_page_bytes();
+    return resident != 0 ? resident + of_all - std::min(of_all, of_heaps) : 0;
 }
 } // namespace memory_pool::np

@@ -22,9 +22,12 @@
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "cached_block_set.hpp"
+#include "figures.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 namespace memory_pool::np { namespace {
 slice_tag tag_of(const page_heap::region_type& memory, slice_index slice) noexcept
@@ -135,8 +138,9 @@ public:
     {
         if (!all_.pages().with_runs([](const auto& runs) { return runs.is_valid(); }))
             return {"the runs, or the lists of free ones, are damaged", memory_.base()};
-        for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
-                                &inspector::in_cached_blocks, &inspector::in_call_sites, &inspector::in_bytes})
+        for (const auto find :
+             {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts, &inspector::in_cached_blocks,
+              &inspector::in_call_sites, &inspector::in_bytes, &inspector::in_committed_bytes})
             if (const inconsistency found = (this->*find)())
                 return found;
         return {};
@@ -157,7 +161,8 @@ private:
     inconsistency in_heap(thread_heap& heap) noexcept
     {
         parked_heaps_ += heap.is_parked ? 1 : 0;
-        bytes_in_transit_ += heap.slabs.sent_minus_received();
+        for (std::size_t number = 0; number != class_count; ++number)
+            in_transit_[number] += heap.slabs.sent_minus_received(number);
         if (!heap.is_known()) {
             all_heaps_are_known_ = false;
             return {};
@@ -241,8 +246,9 @@ private:
     {
         if (const inconsistency found = cached_.find_all())
             return found;
-        if (!all_.is_forked() && cached_.bytes_in_transit() != bytes_in_transit_ + all_.sent_without_heap())
-            return {"blocks in transit do not match those sent and not received", memory_.base()};
+        for (std::size_t number = 0; number != class_count && !all_.is_forked(); ++number)
+            if (cached_.in_transit(number) != in_transit_[number] + all_.sent_without_heap(number))
+                return {"blocks in transit do not match those sent and not received", memory_.base()};
         return {};
     }
 
@@ -302,6 +308,17 @@ private:
         return {};
     }
 
+    /// Whether each byte that was taken from the system is somewhere.
+    inconsistency in_committed_bytes() noexcept
+    {
+        if (!all_heaps_are_known_ || all_.may_have_lost_threads())
+            return {};
+        const figures all = take_figures(all_);
+        return all.bytes_committed() == all.sum_of_terms()
+                   ? inconsistency{}
+                   : inconsistency{"committed bytes are not the sum of where they are", memory_.base()};
+    }
+
     /// Returns: whether `block` is one of that heap, and not free.
     bool is_in_use(const shared_heap& heap, const void* block) const noexcept
     {
@@ -324,7 +341,7 @@ private:
     std::size_t large_blocks_of_heaps_ = 0;
     std::size_t listed_large_blocks_ = 0;
     std::size_t large_bytes_ = 0;
-    std::size_t bytes_in_transit_ = 0; ///< As they were counted.
+    std::array<std::uint32_t, class_count> in_transit_{}; ///< Blocks by class, as they were counted.
     bool all_heaps_are_known_ = true;
 };
 }} // namespace memory_pool::np

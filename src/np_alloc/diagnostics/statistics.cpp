@@ -28,7 +28,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
     np_statistics statistics{};
     statistics.bytes_in_use = all.bytes_in_use();
     statistics.bytes_cached = all.bytes_cached();
-    statistics.bytes_in_transit = all.bytes_in_transit;
+    statistics.bytes_in_transit = all.bytes_in_transit();
     statistics.bytes_reserved = all.memory.reserved;
     statistics.peak_bytes_reserved = all.memory.peak_reserved;
     statistics.bytes_dirty = all.memory.dirty;
@@ -42,6 +42,10 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.misuse_reports = all.misuse_reports;
     statistics.bytes_of_call_sites = all.call_sites;
     statistics.size_mismatches = all.size_mismatches;
+    statistics.bytes_committed = all.bytes_committed();
+    statistics.bytes_free_in_slabs = all.bytes_free_in_slabs();
+    statistics.bytes_never_carved = all.bytes_never_carved();
+    statistics.bytes_of_metadata = all.metadata;
     return statistics;
 }
 
@@ -53,13 +57,18 @@ struct named_figure
     std::size_t np_statistics::* value;
 };
 
-constexpr std::array<named_figure, 16> named_figures{{
-    {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
-    {"bytes_cached", "bytes cached by threads", &np_statistics::bytes_cached},
-    {"bytes_in_transit", "bytes in transit to their heap", &np_statistics::bytes_in_transit},
+/// As text, those that begin with spaces are parts of the figure before.
+constexpr std::array<named_figure, 20> named_figures{{
+    {"bytes_committed", "bytes committed, the sum of", &np_statistics::bytes_committed},
+    {"bytes_in_use", "  in use", &np_statistics::bytes_in_use},
+    {"bytes_cached", "  cached by threads", &np_statistics::bytes_cached},
+    {"bytes_in_transit", "  in transit to their heap", &np_statistics::bytes_in_transit},
+    {"bytes_free_in_slabs", "  free in slabs", &np_statistics::bytes_free_in_slabs},
+    {"bytes_never_carved", "  never carved from slabs", &np_statistics::bytes_never_carved},
+    {"bytes_dirty", "  free runs, not given back", &np_statistics::bytes_dirty},
+    {"bytes_of_metadata", "  metadata", &np_statistics::bytes_of_metadata},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
-    {"bytes_dirty", "  free, and not given back", &np_statistics::bytes_dirty},
     {"bytes_purged", "bytes given back so far", &np_statistics::bytes_purged},
     {"large_blocks", "large blocks", &np_statistics::large_blocks},
     {"bytes_large", "  bytes of these", &np_statistics::bytes_large},
@@ -73,40 +82,58 @@ constexpr std::array<named_figure, 16> named_figures{{
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
-/// Effects: calls `print(block_bytes, outstanding, cached)` for each class of which there are blocks.
-template <class Print>
-void for_each_class(const np::figures& all, Print&& print)
+/// All that is printed.
+struct report
 {
-    for (std::size_t number = 0; number != np::class_count; ++number)
-        if (const np::class_figures& its = all.classes[number]; its.out_of_slabs != 0)
-            print(np::sizes::size(number), its.outstanding(), its.cached);
-}
+    np::figures all = np::take_figures(np::registry());
+    np_statistics statistics = statistics_of(all);
+    std::size_t resident = np_resident_bytes();
 
-void print_text(const np::figures& all, const np_statistics& statistics, const np::output& to)
+    /// Effects: calls `print(const class_figures&)` for each class of which there are slabs.
+    template <class Print>
+    void for_each_class(Print&& print) const
+    {
+        for (const np::class_figures& each : all.classes)
+            if (each.slab_bytes != 0)
+                print(each);
+    }
+};
+
+void print_text(const report& its, const np::output& to)
 {
     to.print(base::message("np_alloc:\n"));
     for (const named_figure& each : named_figures)
-        to.print(base::message("  %-30s%20zu\n", each.text, statistics.*each.value));
-    to.print(base::message("  blocks up to %zu bytes; outstanding: in use, or in transit\n", np::largest_in_slab));
-    to.print(base::message("  %10s%20s%20s%20s\n", "size", "outstanding", "bytes of these", "cached"));
-    for_each_class(all, [&to](std::size_t block_bytes, std::size_t outstanding, std::size_t cached) {
-        to.print(
-            base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, outstanding, outstanding * block_bytes, cached));
+        to.print(base::message("  %-30s%20zu\n", each.text, its.statistics.*each.value));
+    to.print(its.resident != 0 ? base::message("  %-30s%20zu\n", "bytes resident", its.resident)
+                               : base::message("  %-30s%20s\n", "bytes resident", "unknown"));
+    to.print(base::message("  blocks up to %zu bytes, by size; bytes that were never carved\n", np::largest_in_slab));
+    to.print(base::message("  %10s%12s%16s%12s%12s%12s%16s\n", "size", "in use", "bytes of these", "cached",
+                           "in transit", "free", "never carved"));
+    its.for_each_class([&to](const np::class_figures& of) {
+        to.print(base::message("  %10zu%12zu%16zu%12zu%12zu%12zu%16zu\n", of.block_bytes, of.in_use(),
+                               of.in_use() * of.block_bytes, of.cached, std::size_t{of.in_transit},
+                               of.free_bytes() / of.block_bytes, of.never_carved()));
     });
 }
 
-void print_json(const np::figures& all, const np_statistics& statistics, const np::output& to)
+void print_json(const report& its, const np::output& to)
 {
     const char* before = "{";
     for (const named_figure& each : named_figures) {
-        to.print(base::message("%s\n  \"%s\": %zu", before, each.key, statistics.*each.value));
+        to.print(base::message("%s\n  \"%s\": %zu", before, each.key, its.statistics.*each.value));
         before = ",";
     }
+    to.print(its.resident != 0 ? base::message(",\n  \"bytes_resident\": %zu", its.resident)
+                               : base::message(",\n  \"bytes_resident\": null"));
     to.print(base::message(",\n  \"classes\": ["));
     before = "";
-    for_each_class(all, [&](std::size_t block_bytes, std::size_t outstanding, std::size_t cached) {
-        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"outstanding\": %zu, \"cached\": %zu}", before,
-                               block_bytes, outstanding, cached));
+    its.for_each_class([&](const np::class_figures& of) {
+        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"outstanding\": %zu, \"cached\": %zu", before,
+                               of.block_bytes, of.outstanding(), of.cached));
+        to.print(base::message(", \"in_use\": %zu, \"in_transit\": %zu, \"free\": %zu", of.in_use(),
+                               std::size_t{of.in_transit}, of.free_bytes() / of.block_bytes));
+        to.print(
+            base::message(", \"bytes_never_carved\": %zu, \"slab_bytes\": %zu}", of.never_carved(), of.slab_bytes));
         before = ",";
     });
     to.print(base::message("\n  ]\n}\n"));
@@ -119,11 +146,15 @@ void np_get_statistics_sized(np_statistics* statistics, size_t bytes) noexcept
     np::write_sized(statistics, bytes, statistics_of(np::take_figures(np::registry())));
 }
 
+size_t np_resident_bytes(void) noexcept
+{
+    return np::resident_bytes(np::registry());
+}
+
 void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument)
 {
-    const np::figures all = np::take_figures(np::registry());
-    const np::output to(write, argument);
-    (format == np_format_json ? print_json : print_text)(all, statistics_of(all), to);
+    const report all;
+    (format == np_format_json ? print_json : print_text)(all, np::output(write, argument));
 }
 }

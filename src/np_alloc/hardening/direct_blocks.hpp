@@ -143,6 +143,17 @@ public:
         });
     }
 
+    /// Effects: calls `visit(void* memory, std::size_t bytes)` for the pages of each block, and for all slots.
+    template <class Visit>
+    void for_each_range(Visit&& visit) const
+    {
+        for_each([this, &visit](void* block, std::size_t bytes) {
+            if (!slots_.contain(block))
+                visit(block, bytes);
+        });
+        visit(slots_.begin(), slots_.bytes());
+    }
+
 private:
     static constexpr std::size_t most_bytes = std::size_t{1} << 47;
 

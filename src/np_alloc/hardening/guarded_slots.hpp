@@ -38,6 +38,7 @@ struct guarded_block
 {
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
+    std::size_t page_bytes = 0; ///< Of its pages that are accessible.
     bool is_in_use = false;
     std::uint32_t next_free = 0; ///< The slot that is used next after this one, if it is free.
     os::call_stack allocated_by;
@@ -93,11 +94,13 @@ public:
         std::byte* const slot = begin_of(first_free_);
         std::byte* const begin = goes_to_the_end() ? slot + slot_bytes - bytes : slot;
         const std::size_t before = bytes_on_page_before(begin);
-        if (!os::commit_memory(begin - before, in_whole_pages(before + bytes)))
+        const std::size_t page_bytes = in_whole_pages(before + bytes);
+        if (!os::commit_memory(begin - before, page_bytes))
             return nullptr;
         guarded_block& taken = blocks_[first_free_];
         first_free_ = taken.next_free;
-        taken = {begin, bytes, true, no_slot, by, {}};
+        taken = {begin, bytes, page_bytes, true, no_slot, by, {}};
+        bytes_around_blocks_ += page_bytes - bytes;
         return begin;
     }
 
@@ -114,6 +117,7 @@ public:
         }
         (void)os::decommit_memory(begin_of(slot), slot_bytes); // If not, an access reads zeros.
         given.is_in_use = false;
+        bytes_around_blocks_ -= given.page_bytes - given.bytes;
         given.freed_by = by;
         append(slot);
     }
@@ -128,6 +132,7 @@ public:
         guarded_block& fitted = blocks_[slot];
         if (fitted.end() == begin_of(slot) + slot_bytes)
             fitted.begin = fitted.end() - base::round_up(bytes, alignment);
+        bytes_around_blocks_ += fitted.bytes - bytes;
         fitted.bytes = bytes;
         return fitted.begin;
     }
@@ -163,6 +168,13 @@ public:
             return wrong_access::use_after_free;
         return address < block.begin ? wrong_access::underflow : wrong_access::overflow;
     }
+
+    /// Returns: where the slots and guards begin; nullptr if there are none.
+    std::byte* begin() const noexcept { return first_.load(std::memory_order_relaxed); }
+    std::size_t bytes() const noexcept { return begin() != nullptr ? all_bytes : 0; }
+
+    /// Returns: accessible bytes that are not of blocks.
+    std::size_t bytes_around_blocks() const noexcept { return bytes_around_blocks_; }
 
     /// Returns: blocks in use, and whether they and the free slots are all there are.
     std::pair<std::size_t, bool> in_use() const noexcept
@@ -240,5 +252,6 @@ private:
     guarded_block* blocks_ = nullptr;        ///< By slot.
     std::uint32_t first_free_ = no_slot;
     std::uint32_t last_free_ = no_slot;
+    std::size_t bytes_around_blocks_ = 0;
 };
 } // namespace memory_pool::np

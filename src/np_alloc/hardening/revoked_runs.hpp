@@ -98,6 +98,15 @@ public:
 
     std::size_t count() const noexcept { return count_; }
 
+    /// Effects: calls `visit(void* memory, std::size_t bytes)` for each backing copy.
+    template <class Visit>
+    void for_each_backing_copy(Visit&& visit) const
+    {
+        for (const revoked_run& each : revoked_)
+            if (each.backing != nullptr)
+                visit(each.backing, each.bytes());
+    }
+
 private:
     /// That many bytes of addresses have a table of pages of their own.
     static constexpr std::size_t table_bytes = std::size_t{2} << 20;
@@ -205,6 +214,10 @@ struct no_revoked_runs
     static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }
     static constexpr bool overlap(const std::byte*, const std::byte*) noexcept { return false; }
     static constexpr const guarded_block* find(const void*) noexcept { return nullptr; }
+    template <class Visit>
+    static constexpr void for_each_backing_copy(Visit&&) noexcept
+    {
+    }
     template <class Release>
     static constexpr void forget_memory(const std::byte*, const std::byte*, Release&&) noexcept
     {

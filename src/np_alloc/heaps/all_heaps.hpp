@@ -29,6 +29,7 @@
 #include "../support/fill_pattern.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
+#include "../support/metadata_pages.hpp"
 #include "../support/options.hpp"
 #include "heap_list.hpp"
 #include "shared_heap.hpp"
@@ -142,6 +143,13 @@ public:
         const base::lock_guard lock(mutex_);
         heaps_.for_each(visit);
         for_each_shared_heap(visit);
+    }
+
+    /// Returns: bytes of pages for metadata, without those for heaps that do not exist yet.
+    std::size_t metadata_page_bytes() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return np::metadata_page_bytes.load(std::memory_order_relaxed) - heaps_.bytes_left();
     }
 
     /// Returns: how many heaps are in the list of those without a thread.

@@ -47,6 +47,9 @@ public:
     /// Returns: zeros for a thread_heap; nullptr if there is no memory.
     void* take_pages() noexcept { return pages_.take(); }
 
+    /// Returns: bytes of such pages that were not taken yet.
+    std::size_t bytes_left() const noexcept { return pages_.bytes_left(); }
+
     /// Effects: has a new heap in the list of all.
     void add(thread_heap& made, thread_cache& user) noexcept
     {

@@ -36,6 +36,9 @@ public:
         return std::exchange(next_, next_ + in_whole_pages(sizeof(thread_heap)));
     }
 
+    /// Returns: bytes of pages for heaps that do not exist yet.
+    std::size_t bytes_left() const noexcept { return left_ * in_whole_pages(sizeof(thread_heap)); }
+
 private:
     static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(thread_heap) - 1;
 

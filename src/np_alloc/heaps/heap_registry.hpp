@@ -39,6 +39,7 @@
 #include "thread_heap.hpp"
 #include "traced_heap.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -119,11 +120,16 @@ public:
     void free_without_heap(slice_tag tag, void* block) noexcept
     {
         heap& to = heap::of(tag);
-        (void)sent_without_heap_.fetch_add(to.send_one(tag & class_bits, block), std::memory_order_relaxed);
+        to.send_one(block);
+        (void)sent_without_heap_[tag & class_bits].fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
-    std::size_t sent_without_heap() const noexcept { return sent_without_heap_.load(std::memory_order_relaxed); }
+    /// Returns: blocks of that class that threads have freed which had no heap any more. See
+    ///   heap::sent_minus_received.
+    std::uint32_t sent_without_heap(std::size_t size_class) const noexcept
+    {
+        return sent_without_heap_[size_class].load(std::memory_order_relaxed);
+    }
 
     // Maintenance.
 
@@ -280,7 +286,7 @@ private:
 
     std::atomic<bool> accesses_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
-    std::atomic<std::size_t> sent_without_heap_{0};
+    std::array<std::atomic<std::uint32_t>, class_count> sent_without_heap_{};
     os::thread_end thread_end_;
     std::atomic<checkpoint_count> checkpoints_{0};
     std::atomic<std::uint8_t> next_traced_{0};

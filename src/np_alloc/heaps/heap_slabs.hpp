@@ -7,6 +7,7 @@
 ///     all:     slab <-> slab <-> slab                        in any state
 ///
 ///     outstanding blocks of a class = the sum over its slabs of capacity - free blocks
+///     bytes of its slabs = outstanding + free in carved parts + never carved
 ///
 /// Slabs are used with the heap lock, which a thread takes when it has nothing cached, or too much: so other threads
 /// can drain the remote frees of an idle thread.
@@ -109,7 +110,9 @@ public:
         while (taken != count && !with_blocks.empty()) {
             slice_record& slab = record(with_blocks.first());
             MEMORY_POOL_DELAY_POINT();
-            taken += slab.take(blocks + taken, count - taken);
+            void** const highest = blocks + taken;
+            taken += slab.take(highest, count - taken);
+            add(carved_bytes_[size_class], slab.carve(*highest));
             if (!slab.has_blocks())
                 unlist(slab);
         }
@@ -261,6 +264,21 @@ public:
     /// Returns: bytes of blocks of all classes that are not in its slabs.
     std::size_t outstanding_bytes() const noexcept { return outstanding_bytes_.load(std::memory_order_relaxed); }
 
+    /// Returns: bytes of slabs of that class.
+    std::size_t slab_bytes(std::size_t size_class) const noexcept
+    {
+        return std::size_t{slab_counts_[size_class].load(std::memory_order_relaxed)} * facts[size_class].slab_bytes;
+    }
+
+    /// Returns: bytes of slabs of all classes.
+    std::size_t slab_bytes() const noexcept { return slab_bytes_.load(std::memory_order_relaxed); }
+
+    /// Returns: bytes of the carved parts of slabs of that class: see slice_record.hpp.
+    std::size_t carved_bytes(std::size_t size_class) const noexcept
+    {
+        return carved_bytes_[size_class].load(std::memory_order_relaxed);
+    }
+
 protected:
     /// Adds to a figure that only the owner changes.
     template <class Number>
@@ -315,8 +333,6 @@ private:
             remove_slab(slab);
     }
 
-    std::size_t slab_bytes() const noexcept { return slab_bytes_.load(std::memory_order_relaxed); }
-
     /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside
     ///   what is in use, or will be filled by more such slabs. A slab is added only when the others are full, so a
     ///   program with a little of many sizes is told from one with a lot of one.
@@ -337,6 +353,7 @@ private:
         if (added == no_slice)
             return false;
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
+        add(slab_counts_[size_class], std::uint32_t{1});
         slabs_.add_first(added, links_in_heap{region()});
         with_blocks_[size_class].add_first(added, links_in_class{region()});
         return true;
@@ -366,6 +383,8 @@ private:
             next_to_purge_ = slab.next_in_heap;
         slabs_.remove(slab.slab, links_in_heap{region()});
         add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
+        add(slab_counts_[slab.size_class], ~std::uint32_t{0});
+        add(carved_bytes_[slab.size_class], std::size_t{0} - slab.carved_bytes());
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
@@ -385,5 +404,7 @@ private:
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
+    std::array<std::atomic<std::uint32_t>, class_count> slab_counts_{};
+    std::array<std::atomic<std::size_t>, class_count> carved_bytes_{};
 };
 } // namespace memory_pool::np

@@ -35,9 +35,13 @@ public:
         its_.assume_held();
         std::array<std::uint32_t, class_count> outstanding{};
         std::array<std::uint32_t, class_count> with_blocks{};
+        std::array<std::size_t, class_count> slab_bytes{};
+        std::array<std::size_t, class_count> carved_bytes{};
         const auto count = [&](const slice_record& slab) {
             outstanding[slab.size_class] += slab.capacity - slab.free_count;
             with_blocks[slab.size_class] += slab.has_blocks() ? 1U : 0U;
+            slab_bytes[slab.size_class] += facts[slab.size_class].slab_bytes;
+            carved_bytes[slab.size_class] += slab.carved_bytes();
             return true;
         };
         if (const inconsistency found = verify(its_.slabs_, heap_slabs::links_in_heap{its_.region()},
@@ -47,6 +51,8 @@ public:
         for (std::size_t number = 0; number != class_count; ++number) {
             if (outstanding[number] != its_.outstanding(number))
                 return {"the outstanding-block count of a heap does not match its slabs", &its_};
+            if (slab_bytes[number] != its_.slab_bytes(number) || carved_bytes[number] != its_.carved_bytes(number))
+                return {"the counts of slabs of a heap, or of their carved bytes, do not match its slabs", &its_};
             bytes += std::size_t{outstanding[number]} * facts[number].block_bytes;
             const auto count_listed = [&](const slice_record& slab) {
                 --with_blocks[number];
@@ -82,6 +88,8 @@ private:
                 return {"a slice is not tagged as part of its slab", its_.region().address(slice)};
         if (!slab.is_valid())
             return {"the free count of a slab does not match its bitmap", slab.begin};
+        if (slab.carved_end < slab.begin || slab.carved_bytes() > facts[size_class].slab_bytes)
+            return {"the carved part of a slab is not in the slab", slab.begin};
         if (slab.is_listed() != slab.has_blocks())
             return {"a slab with free blocks is not listed, or one without is", slab.begin};
         return {};

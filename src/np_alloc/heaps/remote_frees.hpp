@@ -67,11 +67,12 @@ public:
         remote_frees& to = of(tag);
         outgoing& place = outbox_[place_of(to)];
         if (place.owner != &to && !address(place, to)) {
-            add(sent_, to.send_one(tag & class_bits, block));
+            to.send_one(block);
+            add(sent_[tag & class_bits], std::uint32_t{1});
             return;
         }
         const std::size_t bytes = facts[tag & class_bits].block_bytes;
-        add(sent_, bytes);
+        add(sent_[tag & class_bits], std::uint32_t{1});
         place.batch->blocks()[place.count++] = block;
         place.bytes += bytes;
         if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
@@ -86,13 +87,12 @@ public:
     }
 
     /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
-    /// Returns: bytes that are in transit, and not counted as sent yet.
+    ///   The caller counts it as sent.
     /// Thread safety: any thread.
-    std::size_t send_one(std::size_t size_class, void* block) noexcept
+    void send_one(void* block) noexcept
     {
         pages_.checks().library_writes_to(block);
         send(*::new (block) free_batch);
-        return facts[size_class].block_bytes;
     }
 
     /// Returns: whether others have sent something that was not drained yet.
@@ -105,17 +105,15 @@ public:
     {
         if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
             return false;
-        std::size_t bytes = 0;
         for (free_batch* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
             free_batch* const next = each->next;
-            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each, bytes))) {
+            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each))) {
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
             }
-            each = drain_batch(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
+            each = drain_batch(each) ? next : nullptr; // One that came twice leads around in a circle.
         }
-        add(received_, bytes);
         return true;
     }
 
@@ -141,12 +139,12 @@ public:
         return true;
     }
 
-    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever
-    ///   drained. The sum over all heaps is what is in transit.
-    std::size_t sent_minus_received() const noexcept
+    /// Returns: how many blocks of that class it has ever kept for others, minus those of its own that it has ever
+    ///   drained, modulo 2^32. The sum over all heaps is what is in transit.
+    std::uint32_t sent_minus_received(std::size_t size_class) const noexcept
     {
-        return sent_.load(std::memory_order_relaxed) + sent_on_.load(std::memory_order_relaxed) -
-               received_.load(std::memory_order_relaxed);
+        return sent_[size_class].load(std::memory_order_relaxed) -
+               received_[size_class].load(std::memory_order_relaxed);
     }
 
 protected:
@@ -213,7 +211,7 @@ private:
         }
         const slice_tag tag = tag_of(block);
         if (MEMORY_POOL_LIKELY((tag & ~class_bits) == place.owner->own_tag()))
-            (void)place.owner->send_one(tag & class_bits, block);
+            place.owner->send_one(block);
         else
             report_gone(tag, block);
         return true;
@@ -240,7 +238,7 @@ private:
         if (take(batch_class, &memory, 1) == 0)
             return false;
         pages_.checks().library_writes_to(memory);
-        add(sent_, batch_bytes);
+        add(sent_[batch_class], std::uint32_t{1});
         start(place, to, *::new (memory) free_batch);
         return true;
     }
@@ -271,24 +269,24 @@ private:
         return each.count <= batch_capacity && (each.next == nullptr || may_be_block(each.next));
     }
 
-    /// Drains the blocks of a batch, and adds the bytes of them to `bytes`.
+    /// Drains the blocks of a batch.
     /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
-    bool drain_blocks(const free_batch& read, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool drain_blocks(const free_batch& read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void* const* const blocks = read.blocks();
         for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
             if (MEMORY_POOL_UNLIKELY(!may_be_block(blocks[i])))
                 return false;
-            (void)drain_block(blocks[i], bytes);
+            (void)drain_block(blocks[i]);
         }
         return true;
     }
 
     bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
-    /// Drains a block that was in a batch, and adds the bytes of it to `bytes`.
+    /// Drains a block that was in a batch.
     /// Returns: whether it was outstanding.
-    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_tag tag = tag_of(block);
         const std::size_t size_class = tag & class_bits;
@@ -296,7 +294,7 @@ private:
             report_gone(tag, block);
             return false;
         }
-        bytes += facts[size_class].block_bytes;
+        add(received_[size_class], std::uint32_t{1});
         const std::optional<error_kind> wrong = put(size_class, block);
         if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
             report(*wrong, size_class, block);
@@ -304,16 +302,13 @@ private:
     }
 
     /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end.
-    /// Adds the bytes of it to `bytes`.
-    /// Returns: whether it was outstanding.
-    bool drain_batch(free_batch* read, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Then it stays in transit. Returns: whether it was outstanding.
+    bool drain_batch(free_batch* read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_tag tag = tag_of(read);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
-            return drain_block(read, bytes);
-        const std::size_t sent = of(tag).send_one(tag & class_bits, read);
-        add(sent_on_, sent);
-        bytes += sent;
+            return drain_block(read);
+        of(tag).send_one(read);
         return true;
     }
 
@@ -330,9 +325,8 @@ private:
         return true;
     }
 
-    std::atomic<std::size_t> sent_{0};    ///< By its owner.
-    std::atomic<std::size_t> sent_on_{0}; ///< By the reader of its batches.
-    std::atomic<std::size_t> received_{0};
+    std::array<std::atomic<std::uint32_t>, class_count> sent_{}; ///< By its owner.
+    std::array<std::atomic<std::uint32_t>, class_count> received_{};
     std::array<outgoing, outbox_slots> outbox_{};
     /// On a line of its own: other threads write to it.
     alignas(64) std::atomic<free_batch*> inbox_{nullptr};

@@ -69,9 +69,11 @@ public:
         return nullptr;
     }
 
+    using heap::carved_bytes;
     using heap::has_outstanding;
     using heap::outstanding;
     using heap::own_tag;
+    using heap::slab_bytes;
     using heap::slabs;
 
     // Small blocks.

@@ -182,10 +182,8 @@ private:
                                                   region_.record(from).length * slice_bytes);
         if (result == os::moving::refused)
             huge_pages_.parts().forget(to.first, to.length);
-        if (result == os::moving::lost) { // Its slices stay in use, as those of no block.
-            (void)end_large(to.first);
-            ++lost_runs_;
-        }
+        if (result == os::moving::lost)
+            note_lost(end_large(to.first));
         return result;
     }
 

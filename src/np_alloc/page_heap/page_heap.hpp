@@ -15,6 +15,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "../hardening/direct_blocks.hpp"
 #include "../hardening/guarded_slots.hpp"
@@ -41,6 +42,7 @@ struct page_heap_figures
     std::size_t slabs;         ///< How many there are.
     std::size_t large_blocks;  ///< How many there are, with those outside of the region.
     std::size_t large;         ///< In those.
+    std::size_t metadata;      ///< Tables of the region, and pages of samples around their blocks.
 };
 
 /// The memory of the heaps of a process.
@@ -217,11 +219,25 @@ public:
         const base::lock_guard lock(mutex_);
         return {reserved(),
                 peak_reserved_,
-                runs_.dirty() * slice_bytes,
+                (runs_.dirty() + runs_.being_purged()) * slice_bytes,
                 purged(),
                 slabs_.load(std::memory_order_relaxed),
                 large_blocks_.load(std::memory_order_relaxed),
-                large_bytes_.load(std::memory_order_relaxed)};
+                large_bytes_.load(std::memory_order_relaxed),
+                region_.table_bytes() + direct_.slots().bytes_around_blocks()};
+    }
+
+    /// Returns: how much of all that is resident; 0 if the system cannot tell.
+    /// Complexity: linear in pages.
+    std::size_t resident_bytes() noexcept
+    {
+        std::size_t pages = 0;
+        const auto add = [&pages](void* memory, std::size_t bytes) { pages += os::resident_pages(memory, bytes); };
+        region_.for_each_range(add); // Without the lock, as that may take long.
+        const base::lock_guard lock(mutex_);
+        direct_.for_each_range(add);
+        revoked_.for_each_backing_copy(add);
+        return pages * os::page_size();
     }
 
 private:

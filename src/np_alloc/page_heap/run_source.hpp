@@ -189,7 +189,7 @@ public:
 protected:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_;
+        return (runs_.in_use() - lost_slices_ + runs_.dirty()) * slice_bytes + direct_bytes_;
     }
 
     /// Returns: whether it makes sense to have addresses for so much memory.
@@ -197,6 +197,13 @@ protected:
     {
         constexpr std::size_t least_to_ask = std::size_t{1} << 30;
         return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
+    }
+
+    /// Notes that the slices of a run are lost: they stay in use, as those of no block.
+    void note_lost(std::uint32_t slices) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        ++lost_runs_;
+        lost_slices_ += slices;
     }
 
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
@@ -278,6 +285,7 @@ protected:
     checks_type::revoked revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t lost_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
     std::atomic<std::size_t> purged_{0};
 
@@ -298,7 +306,8 @@ private:
             revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
         if (result == os::moving::refused)
             runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
-        lost_runs_ += result == os::moving::lost ? 1 : 0;
+        if (result == os::moving::lost)
+            note_lost(taken.length);
         return result == os::moving::done ? taken : run{};
     }
 

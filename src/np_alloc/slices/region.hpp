@@ -162,6 +162,23 @@ public:
         return commit_exactly(generous) || commit_exactly(count);
     }
 
+    /// Returns: bytes of the tables that may have memory.
+    std::size_t table_bytes() const noexcept
+    {
+        const range_sizes bytes = sizes(0, peak_committed(), 0);
+        return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+    }
+
+    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and for the tables.
+    template <class Visit>
+    void for_each_range(Visit&& visit) const noexcept
+    {
+        (void)visit_ranges({}, sizes(0, peak_committed(), 0), [&visit](void* memory, std::size_t bytes) {
+            return visit(static_cast<std::byte*>(memory), bytes), true;
+        });
+        visit(base(), committed() * slice_bytes);
+    }
+
     /// Returns: whether the region reserves addresses as it needs them.
     bool grows() const noexcept { return spare_bytes_ == 0; }
 

@@ -172,6 +172,7 @@ public:
             oldest.clean_end = end + record(end).length;
         mark(oldest.first, oldest.length, slice_state::being_purged);
         ++being_purged_;
+        slices_being_purged_ += oldest.length;
         return oldest;
     }
 
@@ -179,6 +180,7 @@ public:
     void put_purged(const run& purged, bool is_dirty, std::uint64_t now) noexcept
     {
         --being_purged_;
+        slices_being_purged_ -= purged.length;
         put(purged.first, purged.length, is_dirty, now);
     }
 
@@ -211,6 +213,8 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
+    /// Returns: slices in runs that were taken to be purged.
+    std::size_t being_purged() const noexcept { return slices_being_purged_; }
     /// Returns: slices up to the last one that is in use or was.
     std::size_t used() const noexcept { return position(used_); }
 
@@ -456,5 +460,6 @@ private:
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
     std::size_t being_purged_ = 0; ///< Runs.
+    std::size_t slices_being_purged_ = 0;
 };
 } // namespace memory_pool::np

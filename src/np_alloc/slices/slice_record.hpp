@@ -7,6 +7,7 @@
 ///         0        1         0           1      1            a bit for each block
 ///
 ///     capacity = free + outstanding         outstanding: in use, cached, or in transit from another thread
+///     bytes of the slab = carved + never carved         carved: up to the end of the highest block ever taken
 ///
 /// The bits lie in the record, so free blocks are not accessed: neither is its memory touched, nor is what is written
 /// into it by mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched
@@ -28,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace memory_pool::np {
 class shared_heap;
@@ -53,6 +55,8 @@ struct alignas(64) slice_record : run_links
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
 
+    std::byte* carved_end; ///< Where the blocks end that were ever taken since it became a slab.
+
     alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
 
     /// Returns: whether it is in its heap's list of slabs that have free blocks.
@@ -64,7 +68,7 @@ struct alignas(64) slice_record : run_links
     void start(slice_index first, std::byte* memory, std::size_t number) noexcept
     {
         slab = first;
-        begin = memory;
+        begin = carved_end = memory;
         block_bytes = static_cast<std::uint32_t>(sizes::size(number));
         free_count = capacity = slab_capacity(number);
         size_class = static_cast<std::uint8_t>(number);
@@ -95,6 +99,17 @@ struct alignas(64) slice_record : run_links
         }
         return count;
     }
+
+    /// Effects: notes that blocks were taken, of which `highest` has the highest address.
+    /// Returns: how many bytes of the slab were carved for that.
+    std::size_t carve(void* highest) noexcept
+    {
+        std::byte* const end = static_cast<std::byte*>(highest) + block_bytes;
+        return end > carved_end ? static_cast<std::size_t>(end - std::exchange(carved_end, end)) : 0;
+    }
+
+    /// Returns: bytes of the blocks that were ever taken, and of those between them.
+    std::size_t carved_bytes() const noexcept { return static_cast<std::size_t>(carved_end - begin); }
 
     /// Returns: whether its heap has to see to it after blocks came back: those were the first, or the last.
     bool has_news() const noexcept { return !is_listed() || is_empty(); }

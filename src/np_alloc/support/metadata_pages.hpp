@@ -3,6 +3,8 @@
 /// \file
 /// Pages for what np_alloc has to know beside the blocks it hands out. They are no blocks, and not of its region.
 ///
+///     metadata of the process = tables of the region + these pages + slabs of the internal heap + see figures.hpp
+///
 /// Thread safety: any thread.
 #pragma once
 
@@ -12,6 +14,7 @@
 
 #include "internals.hpp"
 
+#include <atomic>
 #include <cstddef>
 
 namespace memory_pool::np {
@@ -20,6 +23,9 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 {
     return base::round_up(bytes, os::page_size());
 }
+
+/// Bytes of all such pages, without borders.
+inline std::atomic<std::size_t> metadata_page_bytes{0};
 
 /// Returns: pages for that many bytes, filled with zeros, between two inaccessible borders; nullptr on OOM.
 /// Preconditions: a border is whole pages, or nothing.
@@ -30,8 +36,10 @@ inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0
     if (reserved == nullptr)
         return nullptr;
     void* const pages = static_cast<std::byte*>(reserved) + border_bytes;
-    if (os::commit_memory(pages, in_whole_pages(bytes)))
+    if (os::commit_memory(pages, in_whole_pages(bytes))) {
+        metadata_page_bytes.fetch_add(in_whole_pages(bytes), std::memory_order_relaxed);
         return pages;
+    }
     (void)os::release_addresses(reserved, reserved_bytes);
     return nullptr;
 }
@@ -39,7 +47,9 @@ inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0
 /// Effects: gives such pages without borders back. nullptr is ignored.
 inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
 {
-    if (pages != nullptr)
-        (void)os::release_addresses(pages, in_whole_pages(bytes));
+    if (pages == nullptr)
+        return;
+    (void)os::release_addresses(pages, in_whole_pages(bytes));
+    metadata_page_bytes.fetch_sub(in_whole_pages(bytes), std::memory_order_relaxed);
 }
 } // namespace memory_pool::np

@@ -41,7 +41,8 @@ class Statistics(unittest.TestCase):
         statistics = json.loads(output_of(PROGRAM, "json"))
         classes = statistics.pop("classes")
         self.assertEqual({type(value) for value in statistics.values()}, {int})
-        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "outstanding", "cached"})})
+        self.assertEqual({frozenset(each) for each in classes}, {frozenset(
+            "block_bytes in_use cached in_transit outstanding free bytes_never_carved slab_bytes".split())})
         self.assertEqual((statistics["heaps"], statistics["misuse_reports"]), (1, 0))
         self.assertGreater(statistics["large_blocks"], 0)
 
@@ -52,8 +53,23 @@ class Statistics(unittest.TestCase):
         self.assertEqual(
             statistics["bytes_in_use"] + statistics["bytes_in_transit"], outstanding + statistics["bytes_large"]
         )
+        for each in statistics["classes"]:
+            blocks = each["in_use"] + each["cached"] + each["in_transit"] + each["free"]
+            self.assertEqual(blocks * each["block_bytes"] + each["bytes_never_carved"], each["slab_bytes"])
+        never_carved = sum(each["bytes_never_carved"] for each in statistics["classes"])
+        self.assertEqual(statistics["bytes_never_carved"], never_carved)
         self.assertEqual(statistics["bytes_cached"], cached)
         self.assertLessEqual(statistics["bytes_in_use"], statistics["bytes_reserved"])
+
+    def test_committed_bytes_are_the_sum_of_where_they_are(self):
+        statistics = json.loads(output_of(PROGRAM, "json"))
+        terms = "in_use cached in_transit free_in_slabs never_carved dirty of_metadata".split()
+        self.assertEqual(statistics["bytes_committed"], sum(statistics["bytes_" + term] for term in terms))
+
+    def test_resident_bytes_are_some_of_the_committed_ones(self):
+        statistics = json.loads(output_of(PROGRAM, "json"))
+        self.assertGreater(statistics["bytes_resident"], statistics["bytes_in_use"] // 100)
+        self.assertLess(statistics["bytes_resident"], statistics["bytes_committed"])
 
     def test_text_has_a_line_for_each_figure_and_a_row_for_each_size(self):
         statistics = json.loads(output_of(PROGRAM, "json"))

@@ -45,7 +45,7 @@ class Options(unittest.TestCase):
     def test_statistics_at_the_end(self):
         status, output, errors = run("echo", "a", NP_STATISTICS_AT_END="1")
         self.assertEqual((status, output), (0, "a\n"))
-        self.assertRegex(errors, r"^np_alloc:\n  bytes in use +[1-9]\d*\n")
+        self.assertRegex(errors, r"^np_alloc:\n  bytes committed, the sum of +[1-9]\d*\n    in use +[1-9]\d*\n")
 
     def test_statistics_at_the_end_as_json(self):
         status, _, errors = run(sys.executable, "-c", "", NP_STATISTICS_AT_END="2")

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Committed bytes are the sum of where they are, to the byte, whatever a program has done before.
+#include <memory_pool/np_alloc.h>
+
+#include <support/child.hpp>
+#include <support/np_blocks.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace {
+np_statistics now()
+{
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    return statistics;
+}
+
+std::size_t sum_of_terms(const np_statistics& all)
+{
+    return all.bytes_in_use + all.bytes_cached + all.bytes_in_transit + all.bytes_free_in_slabs +
+           all.bytes_never_carved + all.bytes_dirty + all.bytes_of_metadata;
+}
+
+void expect_sum()
+{
+    const np_statistics all = now();
+    EXPECT_EQ(all.bytes_committed, sum_of_terms(all));
+}
+
+/// What a program does at random, with blocks of every kind.
+class tape
+{
+public:
+    explicit tape(unsigned seed) : random_(seed) {}
+    tape(const tape&) = delete;
+    tape& operator=(const tape&) = delete;
+    ~tape()
+    {
+        for (void* block : blocks_)
+            np_free(block);
+        np_heap_destroy(heap_);
+    }
+
+    void run(int steps)
+    {
+        for (int step = 0; step != steps; ++step)
+            do_one(blocks_[random_() % blocks_.size()]);
+    }
+
+    /// Frees blocks of another tape, as another thread.
+    void free_some_of(tape& other)
+    {
+        for (void*& block : other.blocks_)
+            if (random_() % 2 == 0)
+                np_free(std::exchange(block, nullptr));
+    }
+
+private:
+    std::size_t some_bytes()
+    {
+        constexpr std::array<std::size_t, 6> largest{64, 1024, 8000, 32 * 1024, 300'000, 5'000'000};
+        return random_() % largest[random_() % (random_() % 10 == 0 ? 6 : 4)];
+    }
+
+    void do_one(void*& block)
+    {
+        const std::size_t bytes = some_bytes();
+        switch (random_() % 10) {
+        case 0: np_free(std::exchange(block, np_aligned_alloc(std::size_t{16} << random_() % 10, bytes))); break;
+        case 1:
+            np_free(std::exchange(block, np_alloc_at(bytes, "committed.c", 1 + static_cast<int>(bytes % 7))));
+            break;
+        case 2: np_free(std::exchange(block, np_calloc(1, bytes))); break;
+        case 3: block = np_realloc(block, bytes); break;
+        case 4: use_heap(bytes); break;
+        case 5: trim_now_and_then(); break;
+        default: np_free(std::exchange(block, random_() % 3 != 0 ? np_alloc(bytes) : nullptr)); break;
+        }
+    }
+
+    void use_heap(std::size_t bytes)
+    {
+        if (heap_ == nullptr)
+            heap_ = np_heap_create();
+        (void)np_heap_alloc(heap_, bytes);
+        if (random_() % 50 == 0)
+            np_heap_clear(heap_);
+        else if (random_() % 50 == 0)
+            np_heap_destroy(std::exchange(heap_, nullptr));
+    }
+
+    void trim_now_and_then()
+    {
+        if (random_() % 20 == 0)
+            (void)np_trim();
+    }
+
+    std::mt19937 random_;
+    std::array<void*, 500> blocks_{};
+    np_heap* heap_ = nullptr;
+};
+
+/// Runs some tapes, one after the other, in a thread whose magazines they may enlarge.
+void run_tapes(unsigned count)
+{
+    test::lasting_thread thread;
+    thread.does([count] {
+        for (unsigned seed = 0; seed != count; ++seed) {
+            tape tape(seed);
+            for (int part = 0; part != 20; ++part) {
+                tape.run(100);
+                expect_sum();
+            }
+        }
+        expect_sum();
+    });
+    expect_sum();
+}
+
+TEST(committed_bytes, are_the_sum_of_their_terms_after_anything_that_one_thread_does)
+{
+    run_tapes(20);
+}
+
+TEST(committed_bytes, are_the_sum_of_their_terms_while_some_blocks_are_samples)
+{
+    ASSERT_EQ(np_option_set(np_option_sample_bytes, 4096), 0);
+    run_tapes(5);
+    ASSERT_EQ(np_option_set(np_option_sample_bytes, 0), 0);
+}
+
+TEST(committed_bytes, are_the_sum_of_their_terms_when_many_threads_are_idle_or_have_ended)
+{
+    constexpr std::size_t thread_count = 4;
+    for (unsigned round = 0; round != 5; ++round) {
+        std::vector<std::unique_ptr<tape>> tapes;
+        for (unsigned thread = 0; thread != thread_count; ++thread)
+            tapes.push_back(std::make_unique<tape>(100 * round + thread));
+        {
+            std::array<test::lasting_thread, thread_count> threads;
+            for (std::size_t thread = 0; thread != thread_count; ++thread)
+                threads[thread].does([&] { tapes[thread]->run(500); });
+            expect_sum();
+            for (std::size_t thread = 0; thread != thread_count; ++thread)
+                threads[thread].does([&] { tapes[thread]->free_some_of(*tapes[(thread + 1) % thread_count]); });
+            EXPECT_NE(now().bytes_in_transit, 0U);
+            expect_sum();
+        }
+        expect_sum();
+        test::in_threads(thread_count, [&](std::size_t thread) { tapes[thread]->run(500); });
+        expect_sum();
+    }
+    (void)np_trim();
+    expect_sum();
+}
+
+#if TESTS_MAY_FORK
+TEST(committed_bytes, are_the_sum_of_their_terms_in_the_child_of_a_fork)
+{
+    tape tape(1);
+    tape.run(500);
+    test::lasting_thread other;
+    other.does([] { np_free(np_alloc(100)); });
+    test::expect_in_child([&] {
+        tape.run(500);
+        const np_statistics all = now();
+        return all.bytes_committed == sum_of_terms(all);
+    });
+}
+#endif
+
+TEST(committed_bytes, tell_what_was_taken_out_of_slabs_once_from_what_never_was)
+{
+    const test::nothing_waits nothing_waits;
+    np_heap* const heap = np_heap_create();
+    const np_statistics before = now();
+    void* const block = np_heap_alloc(heap, 1000);
+    const np_statistics with_one = now();
+    EXPECT_EQ(with_one.bytes_in_use - before.bytes_in_use, test::counted_bytes(1000));
+    EXPECT_EQ(with_one.bytes_never_carved - before.bytes_never_carved, 65'536 - test::counted_bytes(1000));
+    EXPECT_EQ(with_one.bytes_free_in_slabs, before.bytes_free_in_slabs);
+    np_heap_free(heap, block);
+    EXPECT_EQ(now().bytes_free_in_slabs - before.bytes_free_in_slabs, test::counted_bytes(1000));
+    EXPECT_EQ(now().bytes_never_carved, with_one.bytes_never_carved);
+    np_heap_destroy(heap);
+    EXPECT_EQ(now().bytes_never_carved, before.bytes_never_carved);
+}
+
+TEST(resident_bytes, grow_when_blocks_are_touched)
+{
+    if (np_resident_bytes() == 0)
+        GTEST_SKIP() << "this system does not tell";
+    constexpr std::size_t bytes = std::size_t{16} << 20;
+    (void)np_trim();
+    const std::size_t before = np_resident_bytes();
+    auto* const block = static_cast<char*>(np_alloc(bytes));
+    EXPECT_LT(np_resident_bytes() - before, bytes / 2) << "only what was touched";
+    std::memset(block, 1, bytes);
+    EXPECT_GE(np_resident_bytes() - before, bytes);
+    EXPECT_LE(np_resident_bytes(), now().bytes_committed);
+    np_free(block);
+    (void)np_trim();
+    EXPECT_LT(np_resident_bytes(), before + bytes / 2);
+}
+} // namespace
