@@ -209,6 +209,9 @@ typedef struct np_statistics
     size_t bytes_never_carved;
     /** Of all that stands beside blocks: tables of slices, heaps, those of call sites, pages around samples. */
     size_t bytes_of_metadata;
+    /** Of those in use: what blocks have more than was asked for. Exact in the checked build, but for blocks outside of
+     *  the region; otherwise exact for large blocks, and an estimate from some requests of each size for the others. */
+    size_t bytes_of_slack;
 } np_statistics;
 
 /** Effects: writes the statistics of this moment to `*statistics`, of size `bytes`: the members up to there, and 0 to
@@ -222,7 +225,7 @@ void np_get_statistics_sized(np_statistics* statistics, size_t bytes) MEMORY_POO
  *  They are exact if no other thread is in a call of this library; whether others exist, and cache blocks, does not
  *  matter. Otherwise each figure was correct at some moment, and the figures may be inconsistent with each other.
  *  In the child of a fork, blocks in caches of threads that do not exist there count as in use.
- *  Complexity: linear in heaps, whatever the number of blocks. */
+ *  Complexity: linear in heaps, whatever the number of blocks; in the checked build, linear in blocks. */
 static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_NOEXCEPT
 {
     np_get_statistics_sized(statistics, sizeof *statistics);

@@ -22,6 +22,7 @@
 #include "../heaps/traced_heap.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/metadata_pages.hpp"
 #include "../support/misuse.hpp"
 
@@ -40,7 +41,8 @@ struct class_figures
     std::size_t cached;       ///< Of those: in magazines.
     std::uint32_t in_transit; ///< Of those. Modulo 2^32, until all heaps are counted.
     std::size_t slab_bytes;
-    std::size_t carved_bytes; ///< Of those: up to the end of the highest block that was ever taken from a slab.
+    std::size_t slack;        ///< About how many bytes of those out of slabs were not asked for.
+    std::size_t carved_bytes; ///< Of slabs: up to the end of the highest block that was ever taken from a slab.
 
     /// Returns: those in use or in transit. While other threads are in calls, the two may have been read at moments
     ///   that do not fit.
@@ -56,6 +58,7 @@ struct class_figures
         out_of_slabs += heap.outstanding(number);
         slab_bytes += heap.slab_bytes(number);
         carved_bytes += heap.carved_bytes(number);
+        slack += heap.slack_estimate(number);
     }
 
 private:
@@ -75,6 +78,7 @@ struct figures
     std::size_t call_sites;     ///< Bytes that are taken to remember them.
     std::size_t internal_slabs; ///< Bytes, which are metadata.
     std::size_t metadata;       ///< Bytes.
+    std::size_t exact_slack;    ///< Bytes; 0 where blocks are not checked.
 
     /// Returns: the sum of `bytes_of(class_figures)` over all classes.
     template <class BytesOf>
@@ -106,6 +110,18 @@ struct figures
     {
         return sum([](const class_figures& its) { return its.never_carved(); });
     }
+    /// Returns: bytes of blocks in use that were not asked for. Of those in slabs, an estimate where blocks are not
+    ///   checked: those in use are taken to be like the others that are out of slabs.
+    std::size_t bytes_of_slack() const noexcept
+    {
+        const std::size_t of_large = memory.large - std::min(memory.large, memory.large_asked);
+        if constexpr (is_checked)
+            return of_large + exact_slack;
+        return of_large + sum([](const class_figures& its) {
+                   return its.out_of_slabs != 0 ? its.slack * its.in_use() / its.out_of_slabs : 0;
+               });
+    }
+
     std::size_t bytes_committed() const noexcept { return memory.reserved - internal_slabs + metadata; }
     std::size_t sum_of_terms() const noexcept
     {
@@ -153,6 +169,7 @@ inline figures take_figures(heap_registry& all) noexcept
     sum.memory = all.pages().figures();
     sum.internal_slabs = all.internal().slab_bytes();
     sum.metadata = sum.memory.metadata + all.metadata_page_bytes() + sum.internal_slabs;
+    sum.exact_slack = all.pages().slack_in_slabs();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
     sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
     for (traced_heap& each : all.traced())

@@ -13,6 +13,7 @@
 
 #include "../slices/size_classes.hpp"
 #include "../support/arguments.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/output.hpp"
 #include "figures.hpp"
 
@@ -46,6 +47,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.bytes_free_in_slabs = all.bytes_free_in_slabs();
     statistics.bytes_never_carved = all.bytes_never_carved();
     statistics.bytes_of_metadata = all.metadata;
+    statistics.bytes_of_slack = all.bytes_of_slack();
     return statistics;
 }
 
@@ -58,7 +60,7 @@ struct named_figure
 };
 
 /// As text, those that begin with spaces are parts of the figure before.
-constexpr std::array<named_figure, 20> named_figures{{
+constexpr std::array<named_figure, 21> named_figures{{
     {"bytes_committed", "bytes committed, the sum of", &np_statistics::bytes_committed},
     {"bytes_in_use", "  in use", &np_statistics::bytes_in_use},
     {"bytes_cached", "  cached by threads", &np_statistics::bytes_cached},
@@ -67,6 +69,8 @@ constexpr std::array<named_figure, 20> named_figures{{
     {"bytes_never_carved", "  never carved from slabs", &np_statistics::bytes_never_carved},
     {"bytes_dirty", "  free runs, not given back", &np_statistics::bytes_dirty},
     {"bytes_of_metadata", "  metadata", &np_statistics::bytes_of_metadata},
+    {"bytes_of_slack", np::is_checked ? "bytes in use, not asked for" : "bytes in use, not asked for, ~",
+     &np_statistics::bytes_of_slack},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
     {"bytes_purged", "bytes given back so far", &np_statistics::bytes_purged},

@@ -75,9 +75,9 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
     return block;
 }
 
-MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_class) noexcept
+MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_class, std::size_t bytes) noexcept
 {
-    void* block = allocate_in_class(size_class);
+    void* block = allocate_in_class(size_class, bytes);
     thread_cache& cache = this_thread.cache;
     if (MEMORY_POOL_LIKELY(block != nullptr && cache.has_heap()) && the_options.get(np_option_random_order) != 0)
         cache.shuffle_in(size_class, block, cache.heap().checks.random);
@@ -90,9 +90,9 @@ void* allocate_zero_size() noexcept
     constexpr std::size_t smallest = sizes::of(0);
     if (!registry().start())
         return out_of_memory();
-    void* const block = registry().zero_size().allocate(smallest);
+    void* const block = registry().zero_size().allocate(smallest, 0);
     if (block == nullptr)
-        return hand_out(smallest, allocate_in_class(smallest), 0);
+        return hand_out(smallest, allocate_in_class(smallest, 0), 0);
     checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
@@ -277,6 +277,7 @@ struct checked_blocks
         if (tag_of(roomy) != large_block)
             return;
         pages().checks().leave_room(slice_of(roomy), bytes);
+        pages().note_asked(slice_of(roomy), bytes);
         write_canary(large_block_at(roomy), bytes);
     }
 
@@ -310,6 +311,7 @@ struct checked_blocks
     {
         if (where.is_large()) {
             (void)pages().checks().resize_large(slice_of(where.begin), bytes, [] { return true; });
+            pages().note_asked(slice_of(where.begin), bytes);
             write_canary(large_block_at(where.begin), bytes);
         } else if (!where.is_outside()) {
             where.state->resize(bytes);
@@ -325,7 +327,7 @@ void* checked_paths::allocate(std::size_t bytes) noexcept
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 bytes: too many
         return bytes == 0 ? checked::allocate_zero_size() : allocate_large(bytes, 1).block;
     const std::size_t size_class = sizes::of(bytes + least_canary);
-    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class), bytes);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes);
 }
 
 void checked_paths::free(void* block) noexcept
@@ -345,7 +347,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment).block;
-    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class), bytes, alignment);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes, alignment);
 }
 
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -377,7 +379,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    void* const block = home.allocate(size_class);
+    void* const block = home.allocate(size_class, bytes);
     return block != nullptr ? checked::hand_out(size_class, block, bytes) : out_of_memory();
 }
 

@@ -161,21 +161,22 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
 }
 } // namespace
 
-MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
+MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
 {
     thread_cache& cache = this_thread.cache;
     void* block = nullptr;
     if (cache.has_heap()) {
         run_maintenance();
         if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
-            return allocate_in_class(lent);
+            return allocate_in_class(lent, bytes);
+        cache.heap().slabs.slack().note(size_class, facts[size_class].block_bytes - bytes);
         block = take_sample_if_due(cache, size_class);
         if (MEMORY_POOL_LIKELY(block == nullptr))
             block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        return allocate_in_class(size_class); // There may be some cached, as heaps are adopted.
+        return allocate_in_class(size_class, bytes); // There may be some cached, as heaps are adopted.
     } else if (registry().start()) {
-        block = registry().fallback().allocate(size_class);
+        block = registry().fallback().allocate(size_class, bytes);
     }
     if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
         block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
@@ -184,7 +185,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
 
 MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
 {
-    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : allocate_large(bytes, 1).block;
+    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes), bytes) : allocate_large(bytes, 1).block;
 }
 
 /// Effects: frees what does not simply stay with this thread.

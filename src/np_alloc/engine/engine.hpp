@@ -57,7 +57,7 @@ inline void* out_of_memory() noexcept
 }
 
 // The slow ways.
-void* allocate_slowly(std::size_t size_class) noexcept;
+void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept;
 void* allocate_more(std::size_t bytes) noexcept;
 void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
@@ -100,11 +100,11 @@ constexpr std::size_t class_for(std::size_t bytes, std::size_t alignment) noexce
     return bytes <= largest_asked_in_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
 }
 
-/// Returns: a block of that class.
-MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept
+/// Returns: a block of that class, which `bytes` are asked for.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class, std::size_t bytes) noexcept
 {
     void* block = nullptr;
-    return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class);
+    return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class, bytes);
 }
 
 /// Effects: caches a block; or calls `free_slowly(block)` if it is not of this thread's slabs, and
@@ -134,7 +134,8 @@ struct plain_paths
     MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes) noexcept
     {
         const std::size_t last = bytes - 1; // 0 bytes: too many
-        return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
+        return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step, bytes)
+                                                        : allocate_more(bytes);
     }
 
     MEMORY_POOL_ALWAYS_INLINE static void free(void* block) noexcept { free_or(block, free_slowly, free_to_full); }

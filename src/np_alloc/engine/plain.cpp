@@ -59,11 +59,22 @@ struct plain_blocks
         if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
             return nullptr;
         const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8));
-        return moved.first != no_slice ? pages().region().address(moved.first) : nullptr;
+        if (moved.first == no_slice)
+            return nullptr;
+        pages().note_asked(moved.first, bytes);
+        return pages().region().address(moved.first);
     }
 
-    static void leave_room(void*, std::size_t) noexcept {}
-    static void shrink_in_place(const block&, std::size_t) noexcept {}
+    static void leave_room(void* roomy, std::size_t bytes) noexcept
+    {
+        if (tag_of(roomy) == large_block)
+            pages().note_asked(slice_of(roomy), bytes);
+    }
+    static void shrink_in_place(const block& its, std::size_t bytes) noexcept
+    {
+        if (is_large(its))
+            pages().note_asked(slice_of(its.begin), bytes);
+    }
 };
 } // namespace
 
@@ -92,7 +103,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    void* const block = home.allocate(size_class);
+    void* const block = home.allocate(size_class, bytes);
     return block != nullptr ? block : out_of_memory();
 }
 
@@ -101,7 +112,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
     if (alignment <= alignment_of_all)
         return plain_paths::allocate(bytes);
     const std::size_t size_class = class_for(bytes, alignment);
-    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
+    return size_class != class_count ? allocate_in_class(size_class, bytes) : allocate_large(bytes, alignment).block;
 }
 
 std::size_t usable_size(const void* block) noexcept

@@ -103,7 +103,7 @@ public:
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
     {
-        void* const memory = start() ? internal_.allocate(class_of_heaps) : nullptr;
+        void* const memory = start() ? internal_.allocate(class_of_heaps, sizeof(shared_heap)) : nullptr;
         if (memory == nullptr)
             return nullptr;
         auto* const created = ::new (memory) shared_heap(pages_);

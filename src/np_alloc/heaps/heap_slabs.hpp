@@ -23,6 +23,7 @@
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../slices/slack_samples.hpp"
 #include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
@@ -253,6 +254,15 @@ public:
         return count;
     }
 
+    /// Requests that were seen: see slack_samples.hpp.
+    slack_samples& slack() noexcept { return slack_; }
+
+    /// Returns: about how many bytes of the outstanding blocks of that class were not asked for.
+    std::size_t slack_estimate(std::size_t size_class) const noexcept
+    {
+        return slack_.estimate(size_class, outstanding(size_class));
+    }
+
     // Figures. They are exact if the heap lock is free.
 
     /// Returns: blocks of that class that are not in its slabs.
@@ -406,5 +416,6 @@ private:
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
     std::array<std::atomic<std::uint32_t>, class_count> slab_counts_{};
     std::array<std::atomic<std::size_t>, class_count> carved_bytes_{};
+    slack_samples slack_;
 };
 } // namespace memory_pool::np

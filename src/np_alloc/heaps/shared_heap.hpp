@@ -75,15 +75,17 @@ public:
     using heap::own_tag;
     using heap::slab_bytes;
     using heap::slabs;
+    using heap::slack_estimate;
 
     // Small blocks.
 
-    /// Returns: a block of that class; nullptr if there is no memory.
-    void* allocate(std::size_t size_class) noexcept
+    /// Returns: a block of that class, which `bytes` are asked for; nullptr if there is no memory.
+    void* allocate(std::size_t size_class, std::size_t bytes) noexcept
     {
         const base::lock_guard lock(mutex_);
         void* block = nullptr;
         ++changes_;
+        heap::slack().note(size_class, facts[size_class].block_bytes - bytes);
         return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
 

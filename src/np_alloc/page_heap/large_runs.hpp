@@ -83,7 +83,16 @@ public:
     {
         if (slices_for(bytes) == 0 || !is_conceivable(bytes))
             return false;
-        return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
+        if (!checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); }))
+            return false;
+        note_asked(first, bytes);
+        return true;
+    }
+
+    /// Effects: notes that so many bytes are asked for of a large block now, for the statistics.
+    void note_asked(slice_index first, std::size_t bytes) noexcept
+    {
+        large_asked_.fetch_add(bytes - std::exchange(region_.record(first).asked, bytes), std::memory_order_relaxed);
     }
 
     /// Returns: whether a block of `bytes` is revoked when it is freed.
@@ -109,6 +118,7 @@ protected:
 
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};
+    std::atomic<std::size_t> large_asked_{0}; ///< Of those in the region.
 
 private:
     /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
@@ -120,6 +130,8 @@ private:
         const run taken = take_bytes(checks().with_guard(bytes), alignment, [&](const run& its) {
             touch = decide(its);
             region_.record(its.first).home = nullptr;
+            region_.record(its.first).asked = 0;
+            note_asked(its.first, bytes);
             set_tag(its.first, 1, large_block);
             set_tag(its.first + 1, its.length - 1, inside_large_block);
             count_large(block_count{1}, its.length * slice_bytes);
@@ -210,6 +222,7 @@ private:
         huge_pages_.leave_large(first, length);
         set_tag(first, length, no_owner);
         count_large(-block_count{1}, std::size_t{0} - length * slice_bytes);
+        note_asked(first, 0);
         return length;
     }
 

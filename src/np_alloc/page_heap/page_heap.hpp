@@ -23,6 +23,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "large_runs.hpp"
 
@@ -30,6 +31,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace memory_pool::np {
 /// What a page heap has, in bytes if not said otherwise.
@@ -42,6 +44,7 @@ struct page_heap_figures
     std::size_t slabs;         ///< How many there are.
     std::size_t large_blocks;  ///< How many there are, with those outside of the region.
     std::size_t large;         ///< In those.
+    std::size_t large_asked;   ///< Of those: asked for, or unknown as they lie outside of the region.
     std::size_t metadata;      ///< Tables of the region, and pages of samples around their blocks.
 };
 
@@ -224,7 +227,23 @@ public:
                 slabs_.load(std::memory_order_relaxed),
                 large_blocks_.load(std::memory_order_relaxed),
                 large_bytes_.load(std::memory_order_relaxed),
+                large_asked_.load(std::memory_order_relaxed) + direct_bytes_,
                 region_.table_bytes() + direct_.slots().bytes_around_blocks()};
+    }
+
+    /// Returns: bytes of blocks in use in slabs that were not asked for; 0 where blocks are not checked.
+    /// Complexity: linear in what was ever in use.
+    std::size_t slack_in_slabs() noexcept
+    {
+        std::size_t bytes = 0;
+        if constexpr (is_checked) {
+            const base::lock_guard lock(mutex_);
+            const slice_index end = slice_at(runs_.used());
+            for (slice_index first = first_slice; first != end; first = first + region_.record(first).length)
+                if (const slice_tag tag = region_.tag(first).load(std::memory_order_relaxed); is_of_slab(tag))
+                    bytes += slack_of_slab(first, facts[tag & class_bits]);
+        }
+        return bytes;
     }
 
     /// Returns: how much of all that is resident; 0 if the system cannot tell.
@@ -241,6 +260,15 @@ public:
     }
 
 private:
+    std::size_t slack_of_slab(slice_index slab, const class_facts& its) const noexcept
+    {
+        std::size_t bytes = 0;
+        for (std::size_t number = 0; number != its.capacity; ++number)
+            if (const std::optional<std::size_t> asked = checks_.bytes_of(slab, number))
+                bytes += its.block_bytes - *asked;
+        return bytes;
+    }
+
     void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         count_large(blocks, bytes);

@@ -54,6 +54,7 @@ struct alignas(64) slice_record : run_links
     slice_index previous_in_heap;
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
+    std::size_t asked; ///< Of a large block: bytes that were asked for.
 
     std::byte* carved_end; ///< Where the blocks end that were ever taken since it became a slab.
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -196,6 +197,56 @@ TEST(committed_bytes, tell_what_was_taken_out_of_slabs_once_from_what_never_was)
     EXPECT_EQ(now().bytes_never_carved, with_one.bytes_never_carved);
     np_heap_destroy(heap);
     EXPECT_EQ(now().bytes_never_carved, before.bytes_never_carved);
+}
+
+TEST(bytes_of_slack, are_those_that_were_not_asked_for_of_large_blocks)
+{
+    const np_statistics before = now();
+    void* block = np_alloc(100'000);
+    for (const std::size_t bytes : {100'000U, 200'001U, 5'000'000U, 300'000U, 3'000'000U}) {
+        block = np_realloc(block, bytes);
+        const np_statistics with_it = now();
+        EXPECT_EQ(with_it.bytes_of_slack - before.bytes_of_slack, with_it.bytes_large - before.bytes_large - bytes);
+    }
+    np_free(block);
+    EXPECT_EQ(now().bytes_of_slack, before.bytes_of_slack);
+}
+
+/// Returns: how far the slack that is told is from what it is, in parts of that, for blocks from `allocate(bytes)`.
+template <class Allocate>
+double error_of_slack(Allocate&& allocate)
+{
+    const np_statistics before = now();
+    std::mt19937 random(1);
+    std::size_t asked = 0;
+    std::vector<void*> blocks;
+    for (int i = 0; i != 100'000; ++i) {
+        const std::size_t bytes = 1 + random() % (i % 10 == 0 ? 9000 : 400);
+        asked += bytes;
+        blocks.push_back(allocate(bytes));
+    }
+    const np_statistics with_them = now();
+    const auto slack = static_cast<double>(with_them.bytes_in_use - before.bytes_in_use - asked);
+    const auto told = static_cast<double>(with_them.bytes_of_slack - before.bytes_of_slack);
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+    return std::abs(told - slack) / slack;
+}
+
+TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_heap)
+{
+    np_heap* const heap = np_heap_create();
+    const double error = error_of_slack([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); });
+    EXPECT_LE(error, test::blocks_are_checked() ? 0 : 0.05);
+    np_heap_destroy(heap);
+}
+
+TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_thread)
+{
+    np_free(np_alloc(1));
+    if (now().parked_heaps != 0)
+        GTEST_SKIP() << "a new thread would have a heap that has seen other requests";
+    test::lasting_thread thread;
+    thread.does([] { EXPECT_LE(error_of_slack(np_alloc), test::blocks_are_checked() ? 0 : 0.15); });
 }
 
 TEST(resident_bytes, grow_when_blocks_are_touched)
