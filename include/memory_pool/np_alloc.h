@@ -151,6 +151,23 @@ int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
+/** Returns: 1 if `block` lies in a slab that is so sparse that it pays to move it: of the slabs of its size that have
+ *    free blocks, in the same heap or of the same thread, it has at most the mean number of blocks in use, and the free
+ *    blocks of the others are enough for all of them, so that its memory becomes free in the end. Otherwise 0; also for
+ *    NULL, a block that is no block of a slab (large ones, samples), and any other pointer, and while another thread
+ *    is changing these slabs. Nothing is reported.
+ *  Complexity: O(1), with a lock that few threads have in common. */
+int np_defrag_hint(const void* block) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: if np_defrag_hint(block), moves what is in `block` to a block of the same size in a denser slab, and frees
+ *    `block`, past the cache of the thread. What this thread has cached of that size goes back to its slabs before. The
+ *    new block is of the same heap, and has the same call site.
+ *  Returns: the new block, for all pointers to the old one; NULL if `block` has stayed, as it does not pay, or no denser
+ *    slab was found at once.
+ *  Preconditions: as np_free; what is in the block may be copied byte by byte.
+ *  Complexity: O(1), and linear in the size of the block; occasionally a batch of blocks. */
+MEMORY_POOL_NP_RESULT void* np_defrag_move(void* block) MEMORY_POOL_NP_NOEXCEPT;
+
 /** A heap: see np_heap_create. */
 typedef struct np_heap np_heap;
 
@@ -331,6 +348,28 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
  *    then.
  *  Complexity: linear in what was ever in use. */
 int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
+
+/** A slab: whole slices that are cut into blocks of one size. Members are only added, at the end. */
+typedef struct np_slab
+{
+    /** Where its blocks begin. */
+    const void* address;
+    /** All of its bytes, also those behind the last block. */
+    size_t bytes;
+    /** Of each block. */
+    size_t block_bytes;
+    /** That fit into it. */
+    size_t blocks;
+    /** Of those: in use. */
+    size_t blocks_in_use;
+    /** Of those: cached by threads, or in transit to their heap. They keep the slab in use as well. */
+    size_t blocks_cached;
+} np_slab;
+
+/** Effects: calls `visit(slab, argument)` for each slab of that heap, or, if it is NULL, of all heaps and threads, in no
+ *    order, until it returns 0. The struct is there until `visit` returns.
+ *  Returns, preconditions, throws, complexity: as np_heap_visit. */
+int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument);
 
 /** Effects: verifies that everything is consistent: each slab, run, list and count, each block that is cached or in
  *    transit, and that nothing is lost. If not, prints the first inconsistency on the standard error. A program that

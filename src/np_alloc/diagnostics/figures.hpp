@@ -56,8 +56,8 @@ struct class_figures
     void add_slabs(const Heap& heap, std::size_t number) noexcept
     {
         out_of_slabs += heap.outstanding(number);
-        slab_bytes += heap.slab_bytes(number);
-        carved_bytes += heap.carved_bytes(number);
+        slab_bytes += heap.counts().bytes(number);
+        carved_bytes += heap.counts().carved_bytes(number);
         slack += heap.slack_estimate(number);
     }
 

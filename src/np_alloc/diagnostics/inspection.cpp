@@ -35,39 +35,58 @@ slice_tag tag_of(const page_heap::region_type& memory, slice_index slice) noexce
     return memory.tag(slice).load(std::memory_order_relaxed);
 }
 
-/// Calls a function for each block in use, of one heap or of all.
+/// Calls a function for each block in use, or for each slab, of one heap or of all.
 class visitor
 {
 public:
-    using function = int (*)(void* block, std::size_t bytes, void* argument);
+    using block_function = int (*)(void* block, std::size_t bytes, void* argument);
+    using slab_function = int (*)(const np_slab* slab, void* argument);
 
-    visitor(heap_registry& all, function told, void* argument) noexcept
-        : all_(all), told_(told), argument_(argument), rest_(all.background()), cached_(all)
+    /// `heap`: nullptr stands for all heaps.
+    visitor(heap_registry& all, const shared_heap* heap) noexcept
+        : all_(all), heap_(heap), rest_(all.background()), cached_(all)
     {
     }
 
     /// Returns: as np_heap_visit.
-    int visit(const shared_heap& heap)
+    int visit_blocks(block_function told, void* argument)
     {
-        return result_of(for_each_block(
-            [&heap](const slice_record& record, slice_tag tag) {
-                return tag == large_block ? record.home == &heap : (tag & ~class_bits) == heap.own_tag();
-            },
-            [](slice_index, std::size_t) { return false; }));
+        const auto tell_block = [=](void* block, std::size_t bytes) {
+            return tell([=] { return told(block, bytes, argument); });
+        };
+        return visit([&] {
+            return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
+                       if (tag == large_block)
+                           return tell_block(all_.pages().region().address(first), bytes_of_large(first, record));
+                       return record.for_each_outstanding([&](void* block, std::uint32_t number) {
+                           return is_cached(first, number) || tell_block(block, bytes_of(first, record, number));
+                       });
+                   }) &&
+                   (heap_ != nullptr || all_.pages().for_each_direct(tell_block));
+        });
     }
 
-    int visit_all()
+    /// Returns: as np_slab_visit.
+    int visit_slabs(slab_function told, void* argument)
     {
-        return result_of(
-            find_cached() &&
-            for_each_block(
-                [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.internal().own_tag(); },
-                [this](slice_index slab, std::size_t number) { return cached_.has(slab, number); }) &&
-            all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); }));
+        return visit([&] {
+            return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
+                if (tag == large_block)
+                    return true;
+                const np_slab slab = described(first, record);
+                return tell([&] { return told(&slab, argument); });
+            });
+        });
     }
 
 private:
-    int result_of(bool has_visited_all) const noexcept { return has_visited_all ? 1 : (has_failed_ ? -1 : 0); }
+    /// Returns: 1 if `visit_all()` is true; 0 if it is not; -1 on failure.
+    template <class VisitAll>
+    int visit(VisitAll&& visit_all)
+    {
+        const bool has_visited_all = (heap_ != nullptr || find_cached()) && visit_all();
+        return has_visited_all ? 1 : (has_failed_ ? -1 : 0);
+    }
 
     /// Returns: whether it is known which blocks are cached; if not, errno says why.
     bool find_cached() noexcept
@@ -79,20 +98,38 @@ private:
         return false;
     }
 
-    template <class IsWanted, class IsCached>
-    bool for_each_block(IsWanted&& is_wanted, IsCached&& is_cached)
+    /// A heap of the program caches nothing.
+    bool is_cached(slice_index slab, std::size_t number) const noexcept
+    {
+        return heap_ == nullptr && cached_.has(slab, number);
+    }
+
+    bool is_wanted(const slice_record& record, slice_tag tag) const noexcept
+    {
+        if (heap_ == nullptr)
+            return (tag & ~class_bits) != all_.internal().own_tag();
+        return tag == large_block ? record.home == heap_ : (tag & ~class_bits) == heap_->own_tag();
+    }
+
+    /// Calls `visit(slice_index, const slice_record&, slice_tag)` for each wanted slab and large block, until that
+    /// returns false. Returns: whether it never did.
+    template <class Visit>
+    bool for_each_run(Visit&& visit)
     {
         return all_.pages().for_each_run([&](slice_index first, const slice_record& record) {
-            const page_heap::region_type& memory = all_.pages().region();
-            const slice_tag tag = tag_of(memory, first);
-            if (tag == no_owner || !is_wanted(record, tag))
-                return true;
-            if (tag == large_block)
-                return tell(memory.address(first), bytes_of_large(first, record));
-            return record.for_each_outstanding([&](void* block, std::uint32_t number) {
-                return is_cached(first, number) || tell(block, bytes_of(first, record, number));
-            });
+            const slice_tag tag = tag_of(all_.pages().region(), first);
+            return tag == no_owner || !is_wanted(record, tag) || visit(first, record, tag);
         });
+    }
+
+    np_slab described(slice_index first, const slice_record& record) const noexcept
+    {
+        np_slab slab{record.begin, record.length * slice_bytes, record.block_bytes, record.capacity, 0, 0};
+        (void)record.for_each_outstanding([&](void*, std::uint32_t number) {
+            ++(is_cached(first, number) ? slab.blocks_cached : slab.blocks_in_use);
+            return true;
+        });
+        return slab;
     }
 
     std::size_t bytes_of_large([[maybe_unused]] slice_index first, const slice_record& record) const noexcept
@@ -113,16 +150,16 @@ private:
 
     /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some
     /// back.
-    bool tell(void* block, std::size_t bytes)
+    template <class Told>
+    bool tell(Told&& told)
     {
         int goes_on = 0;
-        const bool has_changed = rest_.interrupted_by([&] { goes_on = told_(block, bytes, argument_); });
+        const bool has_changed = rest_.interrupted_by([&] { goes_on = told(); });
         return goes_on != 0 && (!has_changed || !cached_.has_marks() || find_cached());
     }
 
     heap_registry& all_;
-    function told_;
-    void* argument_;
+    const shared_heap* heap_;
     background_work::rest rest_;
     cached_block_set cached_; ///< Has marks where all heaps are visited.
     bool has_failed_ = false;
@@ -344,6 +381,18 @@ private:
     std::array<std::uint32_t, class_count> in_transit_{}; ///< Blocks by class, as they were counted.
     bool all_heaps_are_known_ = true;
 };
+
+/// Returns: what `told(visitor&)` returns for that heap of the program, or for all if it is nullptr; -1, and errno is
+///   EINVAL, if there is no such heap.
+template <class Told>
+int visit(np_heap* heap, Told&& told)
+{
+    const shared_heap* const its = heap != nullptr ? shared_heap::living(heap) : nullptr;
+    if (heap != nullptr && its == nullptr)
+        return errno = EINVAL, -1;
+    visitor all(registry(), its);
+    return told(all);
+}
 }} // namespace memory_pool::np
 
 namespace np = memory_pool::np;
@@ -352,13 +401,12 @@ namespace base = memory_pool::detail::base;
 extern "C" {
 int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
-    np::visitor visitor(np::registry(), visit, argument);
-    if (heap == nullptr)
-        return visitor.visit_all();
-    if (np::shared_heap* const its = np::shared_heap::living(heap))
-        return visitor.visit(*its);
-    errno = EINVAL;
-    return -1;
+    return np::visit(heap, [=](np::visitor& all) { return all.visit_blocks(visit, argument); });
+}
+
+int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument)
+{
+    return np::visit(heap, [=](np::visitor& all) { return all.visit_slabs(visit, argument); });
 }
 
 int np_verify(void) noexcept

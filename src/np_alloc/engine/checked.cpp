@@ -17,6 +17,7 @@
 #include "../support/options.hpp"
 #include "block_lookup.hpp"
 #include "checked_lookup.hpp"
+#include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
 #include "reallocate.hpp"
@@ -272,6 +273,15 @@ struct checked_blocks
     static bool is_large(const block& its) noexcept { return its.is_large(); }
     static void* move_memory(const block&, std::size_t) noexcept { return nullptr; }
 
+    static void take_over(const block& from, void* to) noexcept
+    {
+        (void)hand_out(from.tag & class_bits, to, from.held);
+        std::memcpy(to, from.begin, from.held);
+        (void)from.state->take_back();
+        if (the_options.get(np_option_poison) != 0)
+            poison(from.begin, from.block_bytes);
+    }
+
     static void leave_room(void* roomy, std::size_t bytes) noexcept
     {
         if (tag_of(roomy) != large_block)
@@ -353,6 +363,11 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
     return reallocate_block<checked::checked_blocks>(block, bytes, alignment);
+}
+
+void* move_to_denser_slab(void* block) noexcept
+{
+    return move_to_denser_slab_of<checked::checked_blocks>(block);
 }
 
 bool expand(void* block, std::size_t bytes) noexcept

@@ -12,10 +12,12 @@
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "block_lookup.hpp"
+#include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
 
 #include <cstddef>
+#include <cstring>
 #include <optional>
 
 namespace memory_pool::np {
@@ -65,6 +67,8 @@ struct plain_blocks
         return pages().region().address(moved.first);
     }
 
+    static void take_over(const block& from, void* to) noexcept { std::memcpy(to, from.begin, from.held); }
+
     static void leave_room(void* roomy, std::size_t bytes) noexcept
     {
         if (tag_of(roomy) == large_block)
@@ -81,6 +85,11 @@ struct plain_blocks
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
     return reallocate_block<plain_blocks>(block, bytes, alignment);
+}
+
+void* move_to_denser_slab(void* block) noexcept
+{
+    return move_to_denser_slab_of<plain_blocks>(block);
 }
 
 bool expand(void* block, std::size_t bytes) noexcept

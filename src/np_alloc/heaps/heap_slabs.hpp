@@ -23,6 +23,7 @@
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../slices/slab_counts.hpp"
 #include "../slices/slack_samples.hpp"
 #include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
@@ -108,18 +109,44 @@ public:
         if (with_blocks.empty() && !add_slab(size_class))
             return 0;
         std::uint32_t taken = 0;
-        while (taken != count && !with_blocks.empty()) {
-            slice_record& slab = record(with_blocks.first());
-            MEMORY_POOL_DELAY_POINT();
-            void** const highest = blocks + taken;
-            taken += slab.take(highest, count - taken);
-            add(carved_bytes_[size_class], slab.carve(*highest));
-            if (!slab.has_blocks())
-                unlist(slab);
-        }
-        count_outstanding(size_class, block_count{taken});
-        peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
+        while (taken != count && !with_blocks.empty())
+            taken += take_from(record(with_blocks.first()), blocks + taken, count - taken);
+        note_taken(size_class, block_count{taken});
         return taken;
+    }
+
+    /// Returns: whether a block of this heap that begins at `block` is outstanding, in a slab that is so sparse that it
+    ///   pays to move its blocks: the free blocks of its class in other slabs are enough for them, and of the slabs of
+    ///   its class that have free blocks, it has no fewer than the mean.
+    bool is_in_sparse_slab(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        if (!has_outstanding(block))
+            return false;
+        const slice_record& slab = slab_of(block);
+        const std::uint32_t of_class = outstanding(slab.size_class);
+        return counts_.has_room_elsewhere(slab, of_class) && counts_.is_sparse(slab, of_class);
+    }
+
+    /// Effects: takes a block out of a slab of that class that is no sparser than the mean, and not that of `block`.
+    ///   Sparser slabs that are met go to the end of the list, so that the next blocks come from dense ones, too.
+    /// Returns: it; nullptr if a few slabs are all sparser.
+    /// Preconditions: is_in_sparse_slab(block).
+    /// Complexity: O(1).
+    void* take_from_denser_slab(std::size_t size_class, const void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        constexpr int most_looks = 16;
+        auto& with_blocks = with_blocks_[size_class];
+        for (int looks = 0; looks != most_looks; ++looks) {
+            slice_record& slab = record(with_blocks.first());
+            if (&slab != &slab_of(block) && counts_.is_dense(slab, outstanding(size_class))) {
+                void* taken = nullptr;
+                note_taken(size_class, block_count{take_from(slab, &taken, 1)});
+                return taken;
+            }
+            with_blocks.remove(slab.slab, links_in_class{region()});
+            with_blocks.add_last(slab.slab, links_in_class{region()});
+        }
+        return nullptr;
     }
 
     /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is outstanding.
@@ -274,20 +301,11 @@ public:
     /// Returns: bytes of blocks of all classes that are not in its slabs.
     std::size_t outstanding_bytes() const noexcept { return outstanding_bytes_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of slabs of that class.
-    std::size_t slab_bytes(std::size_t size_class) const noexcept
-    {
-        return std::size_t{slab_counts_[size_class].load(std::memory_order_relaxed)} * facts[size_class].slab_bytes;
-    }
-
     /// Returns: bytes of slabs of all classes.
     std::size_t slab_bytes() const noexcept { return slab_bytes_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of the carved parts of slabs of that class: see slice_record.hpp.
-    std::size_t carved_bytes(std::size_t size_class) const noexcept
-    {
-        return carved_bytes_[size_class].load(std::memory_order_relaxed);
-    }
+    /// Returns: how many slabs it has of each class, and how they are filled.
+    const slab_counts& counts() const noexcept { return counts_; }
 
 protected:
     /// Adds to a figure that only the owner changes.
@@ -331,10 +349,28 @@ private:
     using links_in_heap = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
     using links_in_class = heap_links<&slice_record::next_slab, &slice_record::previous_slab>;
 
+    /// Takes up to `count` blocks out of a slab. Returns: how many.
+    MEMORY_POOL_ALWAYS_INLINE std::uint32_t take_from(slice_record& slab, void** blocks, std::uint32_t count) noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
+    {
+        MEMORY_POOL_DELAY_POINT();
+        const std::uint32_t taken = slab.take(blocks, count);
+        counts_.add_carved(slab.size_class, slab.carve(*blocks));
+        if (!slab.has_blocks())
+            unlist(slab);
+        return taken;
+    }
+
+    void note_taken(std::size_t size_class, block_count taken) noexcept
+    {
+        count_outstanding(size_class, taken);
+        peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
+    }
+
     /// Sees to a slab that the first block has come back to, or the last.
     void came_back(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        with_blocks_[slab.size_class].add_first(slab.slab, links_in_class{region()});
+        list(slab);
         // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not
         // go to and fro.
         const bool is_only_one = slab.previous_slab == slab.slab;
@@ -363,9 +399,9 @@ private:
         if (added == no_slice)
             return false;
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
-        add(slab_counts_[size_class], std::uint32_t{1});
+        counts_.add(size_class);
         slabs_.add_first(added, links_in_heap{region()});
-        with_blocks_[size_class].add_first(added, links_in_class{region()});
+        list(record(added));
         return true;
     }
 
@@ -381,8 +417,15 @@ private:
         return true;
     }
 
+    void list(const slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        counts_.add_listed(slab.size_class, block_count{slab.is_listed() ? 0U : 1U});
+        with_blocks_[slab.size_class].add_first(slab.slab, links_in_class{region()});
+    }
+
     void unlist(const slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
+        counts_.add_listed(slab.size_class, -block_count{slab.is_listed() ? 1U : 0U});
         with_blocks_[slab.size_class].remove(slab.slab, links_in_class{region()});
     }
 
@@ -393,8 +436,7 @@ private:
             next_to_purge_ = slab.next_in_heap;
         slabs_.remove(slab.slab, links_in_heap{region()});
         add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
-        add(slab_counts_[slab.size_class], ~std::uint32_t{0});
-        add(carved_bytes_[slab.size_class], std::size_t{0} - slab.carved_bytes());
+        counts_.remove(slab);
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
@@ -414,8 +456,7 @@ private:
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
-    std::array<std::atomic<std::uint32_t>, class_count> slab_counts_{};
-    std::array<std::atomic<std::size_t>, class_count> carved_bytes_{};
+    slab_counts counts_;
     slack_samples slack_;
 };
 } // namespace memory_pool::np

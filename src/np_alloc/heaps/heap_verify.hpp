@@ -51,9 +51,12 @@ public:
         for (std::size_t number = 0; number != class_count; ++number) {
             if (outstanding[number] != its_.outstanding(number))
                 return {"the outstanding-block count of a heap does not match its slabs", &its_};
-            if (slab_bytes[number] != its_.slab_bytes(number) || carved_bytes[number] != its_.carved_bytes(number))
+            if (slab_bytes[number] != its_.counts().bytes(number) ||
+                carved_bytes[number] != its_.counts().carved_bytes(number))
                 return {"the counts of slabs of a heap, or of their carved bytes, do not match its slabs", &its_};
             bytes += std::size_t{outstanding[number]} * facts[number].block_bytes;
+            if (with_blocks[number] != its_.counts().listed(number))
+                return {"the count of slabs with free blocks does not match the slabs", &its_};
             const auto count_listed = [&](const slice_record& slab) {
                 --with_blocks[number];
                 return slab.size_class == number;

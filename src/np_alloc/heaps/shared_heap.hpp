@@ -69,7 +69,7 @@ public:
         return nullptr;
     }
 
-    using heap::carved_bytes;
+    using heap::counts;
     using heap::has_outstanding;
     using heap::outstanding;
     using heap::own_tag;
@@ -121,6 +121,13 @@ public:
             return false;
         large_.remove(first, large_links{region()});
         return pages_.give_large(first);
+    }
+
+    /// Effects: notes that a block became another one of the same size.
+    void moved(const void* from, const void* to) noexcept
+    {
+        if (sites_ != nullptr)
+            sites_->move(from, to);
     }
 
     /// Effects: notes that a block became another one, or has another size.

@@ -201,6 +201,14 @@ public:
         heap().slabs.send_all();
     }
 
+    /// Effects: puts the cached blocks of that class back into the heap, so that they keep no slab in use.
+    /// Preconditions: has_heap().
+    void put_back(std::size_t size_class) noexcept
+    {
+        misuse_list found;
+        flush(size_class, block_count{held(size_class)}, found);
+    }
+
     /// Returns: how many blocks of that class are cached.
     /// Preconditions: has_heap().
     std::size_t held(std::size_t size_class) const noexcept

@@ -34,6 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace memory_pool::np {
 /// A number of checkpoints.
@@ -105,7 +106,7 @@ public:
     }
 
     /// Effects: remembers a block at another address, or with another size, if it is known. It is as old as before.
-    void move(const void* from, const void* to, std::size_t bytes) noexcept
+    void move(const void* from, const void* to, std::optional<std::size_t> bytes = std::nullopt) noexcept
     {
         const base::lock_guard lock(mutex_);
         block_entry* const known = find(from);
@@ -115,7 +116,7 @@ public:
         if (from != to)
             freed_place(from).keep(*known); // It will be free: here, as it is not forgotten otherwise.
         block_entry moved = *known;
-        moved.bytes = bytes;
+        moved.bytes = bytes.value_or(moved.bytes);
         moved.address = reinterpret_cast<std::uintptr_t>(to);
         blocks_.remove(known);
         (void)blocks_.add(moved); // There is room: one has just gone.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Moves blocks out of sparse slabs into denser ones of the same heap, past all magazines.
+///
+///     | x | . | . | . |   sparse        | x | x | . | x |   denser
+///       `-------------------------------------->'
+///
+/// What is moved goes straight to its new slab, and the old block straight back to its own: so the next block that is
+/// asked for is not the one that has just been freed. `Blocks` are plain or checked ones, as for reallocate.hpp, and
+/// `take_over(from, to)` makes `to`, a free block of the same class, what `from` was, which is free then.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include "../heaps/shared_heap.hpp"
+#include "../slices/slice_tag.hpp"
+#include "block_lookup.hpp"
+
+namespace memory_pool::np {
+/// Returns: whether it pays to move that block, which may be any address: see np_defrag_hint.
+bool is_worth_moving(const void* block) noexcept;
+
+/// Returns: a free block for what is in `block`, in a denser slab of its heap; nullptr if it does not pay.
+/// Preconditions: `tag` is that of its slice.
+void* take_for_moving(slice_tag tag, void* block) noexcept;
+
+/// Effects: puts a block back into its slab that is free for the program.
+void put_moved(slice_tag tag, void* block) noexcept;
+
+/// Effects: as np_defrag_move.
+void* move_to_denser_slab(void* block) noexcept;
+
+/// Returns: as np_defrag_move.
+template <class Blocks>
+void* move_to_denser_slab_of(void* block) noexcept
+{
+    const auto from = block != nullptr ? Blocks::find(block) : std::nullopt;
+    if (!from || !is_of_slab(from->tag))
+        return nullptr;
+    const slice_tag tag = from->tag;
+    void* const to = take_for_moving(tag, block);
+    if (to == nullptr)
+        return nullptr;
+    Blocks::take_over(*from, to);
+    if (shared_heap* const home = shared_heap_of(block, tag))
+        home->moved(block, to);
+    put_moved(tag, block);
+    return to;
+}
+} // namespace memory_pool::np

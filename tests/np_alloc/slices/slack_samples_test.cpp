@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/slices/slack_samples.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+namespace np = memory_pool::np;
+
+namespace {
+TEST(slack_samples, know_nothing_of_a_class_of_which_no_request_was_seen)
+{
+    np::slack_samples samples;
+    samples.note(1, 5);
+    EXPECT_EQ(samples.estimate(0, 1000), 0U);
+}
+
+TEST(slack_samples, take_all_blocks_of_a_class_to_be_like_the_requests_that_were_seen)
+{
+    np::slack_samples samples;
+    for (const std::size_t slack : {0U, 4U, 8U})
+        samples.note(7, slack);
+    EXPECT_EQ(samples.estimate(7, 300), 1200U);
+    EXPECT_EQ(samples.estimate(7, 0), 0U);
+}
+
+TEST(slack_samples, forget_slowly_and_do_not_overflow)
+{
+    np::slack_samples samples;
+    constexpr std::size_t last = np::class_count - 1;
+    for (int i = 0; i != 100'000; ++i)
+        samples.note(last, np::largest_in_slab);
+    EXPECT_EQ(samples.estimate(last, 10), 10 * np::largest_in_slab);
+    for (int i = 0; i != 10'000; ++i)
+        samples.note(last, 0);
+    EXPECT_LE(samples.estimate(last, 10), np::largest_in_slab / 10);
+}
+} // namespace
