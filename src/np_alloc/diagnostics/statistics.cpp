@@ -69,7 +69,7 @@ constexpr std::array<named_figure, 21> named_figures{{
     {"bytes_never_carved", "  never carved from slabs", &np_statistics::bytes_never_carved},
     {"bytes_dirty", "  free runs, not given back", &np_statistics::bytes_dirty},
     {"bytes_of_metadata", "  metadata", &np_statistics::bytes_of_metadata},
-    {"bytes_of_slack", np::is_checked ? "bytes in use, not asked for" : "bytes in use, not asked for, ~",
+    {"bytes_of_slack", np::is_checked ? "bytes not asked for" : "bytes not asked for, about",
      &np_statistics::bytes_of_slack},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
@@ -110,7 +110,7 @@ void print_text(const report& its, const np::output& to)
         to.print(base::message("  %-30s%20zu\n", each.text, its.statistics.*each.value));
     to.print(its.resident != 0 ? base::message("  %-30s%20zu\n", "bytes resident", its.resident)
                                : base::message("  %-30s%20s\n", "bytes resident", "unknown"));
-    to.print(base::message("  blocks up to %zu bytes, by size; bytes that were never carved\n", np::largest_in_slab));
+    to.print(base::message("  blocks of up to %zu bytes, by size (never carved: bytes)\n", np::largest_in_slab));
     to.print(base::message("  %10s%12s%16s%12s%12s%12s%16s\n", "size", "in use", "bytes of these", "cached",
                            "in transit", "free", "never carved"));
     its.for_each_class([&to](const np::class_figures& of) {
