@@ -162,8 +162,8 @@ int np_defrag_hint(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 /** Effects: if np_defrag_hint(block), moves what is in `block` to a block of the same size in a denser slab, and frees
  *    `block`, past the cache of the thread. What this thread has cached of that size goes back to its slabs before. The
  *    new block is of the same heap, and has the same call site.
- *  Returns: the new block, for all pointers to the old one; NULL if `block` has stayed, as it does not pay, or no denser
- *    slab was found at once.
+ *  Returns: the new block, for all pointers to the old one; NULL if `block` has stayed, as it does not pay, or no
+ *    denser slab was found at once.
  *  Preconditions: as np_free; what is in the block may be copied byte by byte.
  *  Complexity: O(1), and linear in the size of the block; occasionally a batch of blocks. */
 MEMORY_POOL_NP_RESULT void* np_defrag_move(void* block) MEMORY_POOL_NP_NOEXCEPT;
@@ -178,8 +178,8 @@ typedef struct np_heap np_heap;
  *      bytes_committed = bytes_in_use + bytes_cached + bytes_in_transit + bytes_free_in_slabs + bytes_never_carved
  *                        + bytes_dirty + bytes_of_metadata
  *
- *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are those that may be used, as np_usable_size
- *  tells them; in the checked build, those that they occupy, with their canaries. */
+ *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are those that may be used,
+ *  as np_usable_size tells them; in the checked build, those that they occupy, with their canaries. */
 typedef struct np_statistics
 {
     /** Of blocks that are allocated and not freed. */
@@ -366,8 +366,8 @@ typedef struct np_slab
     size_t blocks_cached;
 } np_slab;
 
-/** Effects: calls `visit(slab, argument)` for each slab of that heap, or, if it is NULL, of all heaps and threads, in no
- *    order, until it returns 0. The struct is there until `visit` returns.
+/** Effects: calls `visit(slab, argument)` for each slab of that heap, or, if it is NULL, of all heaps and threads, in
+ *    no order, until it returns 0. The struct is there until `visit` returns.
  *  Returns, preconditions, throws, complexity: as np_heap_visit. */
 int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument);
 

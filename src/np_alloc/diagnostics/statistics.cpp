@@ -134,10 +134,9 @@ void print_json(const report& its, const np::output& to)
     its.for_each_class([&](const np::class_figures& of) {
         to.print(base::message("%s\n    {\"block_bytes\": %zu, \"outstanding\": %zu, \"cached\": %zu", before,
                                of.block_bytes, of.outstanding(), of.cached));
-        to.print(base::message(", \"in_use\": %zu, \"in_transit\": %zu, \"free\": %zu", of.in_use(),
+        to.print(base::message(R"(, "in_use": %zu, "in_transit": %zu, "free": %zu)", of.in_use(),
                                std::size_t{of.in_transit}, of.free_bytes() / of.block_bytes));
-        to.print(
-            base::message(", \"bytes_never_carved\": %zu, \"slab_bytes\": %zu}", of.never_carved(), of.slab_bytes));
+        to.print(base::message(R"(, "bytes_never_carved": %zu, "slab_bytes": %zu})", of.never_carved(), of.slab_bytes));
         before = ",";
     });
     to.print(base::message("\n  ]\n}\n"));

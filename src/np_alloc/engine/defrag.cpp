@@ -28,17 +28,39 @@ bool may_move(slice_tag tag) noexcept
     return is_of_slab(tag) && owner != registry().internal().own_tag() && owner != registry().zero_size().own_tag();
 }
 
-/// Effects: calls `act(heap&)` with the lock of the heap that slabs with that tag are of, if it is free.
-/// Returns: what that returns; or nothing else, but its default.
-template <class Act>
-auto with_heap_of(slice_tag tag, Act&& act) noexcept
+/// The heap that slabs with a tag are of, and its lock, if that is free. The analysis cannot follow a try-lock: what
+/// needs the lock is called with it by the members.
+class locked_heap
 {
-    heap& its = heap::of(tag);
-    misuse_list found; // First, so that it is reported last, without the lock.
-    const heap::scoped_lock lock(its, found, std::try_to_lock);
-    its.assume_held();
-    return lock.is_on() ? act(its) : decltype(act(its)){};
-}
+public:
+    explicit locked_heap(slice_tag tag) noexcept : its_(heap::of(tag)), lock_(its_, found_, std::try_to_lock) {}
+
+    bool is_in_sparse_slab(const void* block) const noexcept
+    {
+        its_.assume_held();
+        return lock_.is_on() && its_.is_in_sparse_slab(block);
+    }
+
+    void* take_from_denser_slab(std::size_t size_class, const void* block) noexcept
+    {
+        its_.assume_held();
+        return is_in_sparse_slab(block) ? its_.take_from_denser_slab(size_class, block) : nullptr;
+    }
+
+    /// Returns: whether the lock was free.
+    bool put(std::size_t size_class, void* block) noexcept
+    {
+        its_.assume_held();
+        if (lock_.is_on())
+            its_.put(size_class, &block, 1);
+        return lock_.is_on();
+    }
+
+private:
+    misuse_list found_; // First, so that it is reported last, without the lock.
+    heap& its_;
+    const heap::scoped_lock lock_;
+};
 } // namespace
 
 bool is_worth_moving(const void* block) noexcept
@@ -47,10 +69,7 @@ bool is_worth_moving(const void* block) noexcept
     if (all.slices_before(block) >= all.committed())
         return false;
     const slice_tag tag = all.tag_of(block).load(std::memory_order_relaxed);
-    return may_move(tag) && with_heap_of(tag, [block](heap& its) {
-               its.assume_held();
-               return its.is_in_sparse_slab(block);
-           });
+    return may_move(tag) && locked_heap(tag).is_in_sparse_slab(block);
 }
 
 void* take_for_moving(slice_tag tag, void* block) noexcept
@@ -61,20 +80,12 @@ void* take_for_moving(slice_tag tag, void* block) noexcept
     // What this thread has cached would keep slabs in use that are empty otherwise.
     if (thread_cache& cache = this_thread.cache; cache.has_heap() && cache.held(size_class) != 0)
         cache.put_back(size_class);
-    return with_heap_of(tag, [=](heap& its) {
-        its.assume_held();
-        return its.is_in_sparse_slab(block) ? its.take_from_denser_slab(size_class, block) : nullptr;
-    });
+    return locked_heap(tag).take_from_denser_slab(size_class, block);
 }
 
 void put_moved(slice_tag tag, void* block) noexcept
 {
-    const bool is_put = with_heap_of(tag, [=](heap& its) mutable {
-        its.assume_held();
-        its.put(tag & class_bits, &block, 1);
-        return true;
-    });
-    if (!is_put)
+    if (!locked_heap(tag).put(tag & class_bits, block))
         plain_paths::free(block);
 }
 } // namespace memory_pool::np

@@ -169,7 +169,7 @@ public:
         return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
     }
 
-    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and for the tables.
+    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and the tables.
     template <class Visit>
     void for_each_range(Visit&& visit) const noexcept
     {
