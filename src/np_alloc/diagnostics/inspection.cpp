@@ -345,8 +345,8 @@ private:
         return {};
     }
 
-    /// Whether each byte taken from the system is somewhere. Not in the child of a fork, as for what is in transit: there,
-    /// a block that was freed twice may be counted as sent, and not have come.
+    /// Whether each byte taken from the system is somewhere. Not in the child of a fork, as for what is in transit: a
+    /// block that was freed twice there may be counted as sent, and not have come.
     inconsistency in_committed_bytes() noexcept
     {
         if (!all_heaps_are_known_ || all_.is_forked())
