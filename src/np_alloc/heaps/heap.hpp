@@ -39,11 +39,11 @@ public:
         for (void* const* const end = blocks + count; blocks != end;) {
             const slice_tag tag = tag_of(*blocks);
             if (MEMORY_POOL_UNLIKELY(tag != (own_tag() | size_class))) {
-                if (is_of_thread(tag, size_class))
-                    add_remote_free(tag, *blocks);
-                else // It was when the block was freed.
-                    report(error_kind::double_free, size_class, *blocks);
-                ++blocks;
+                void* const* const first = blocks;
+                do
+                    ++blocks;
+                while (blocks != end && tag_of(*blocks) == tag);
+                put_of_others(tag, size_class, first, static_cast<std::size_t>(blocks - first));
                 continue;
             }
             const slice_record::returned result =
@@ -53,6 +53,19 @@ public:
             taken_back += result.taken_back;
         }
         count_outstanding(size_class, -block_count{taken_back});
+    }
+
+private:
+    /// Puts blocks, whose slices have that tag, into the outbox. Reports those whose slab is gone: it was of that class
+    /// and of a thread when they were freed.
+    void put_of_others(slice_tag tag, std::size_t size_class, void* const* blocks, std::size_t count) noexcept
+    {
+        if (is_of_thread(tag, size_class)) {
+            add_remote_frees(tag, blocks, count);
+            return;
+        }
+        for (void* const* const end = blocks + count; blocks != end; ++blocks)
+            report(error_kind::double_free, size_class, *blocks);
     }
 };
 } // namespace memory_pool::np

@@ -36,7 +36,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 
 namespace memory_pool::np {
 /// The outbox and the inbox of a heap.
@@ -58,25 +57,27 @@ public:
         return outbox_[place_of(to)].owner == &to;
     }
 
-    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they
+    /// Effects: keeps blocks of another heap, whose slices have that tag, until there is a batch full of them, or they
     ///   are many bytes, or another heap needs the place; then sends them.
     /// Preconditions: it is the tag of a slab.
     // Not analyzed: the lock is needed only if there is no batch: see has_batch_for().
-    MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    MEMORY_POOL_NOINLINE void add_remote_frees(slice_tag tag, void* const* blocks,
+                                               std::size_t count) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         remote_frees& to = of(tag);
         outgoing& place = outbox_[place_of(to)];
-        if (place.owner != &to && !address(place, to)) {
-            to.send_one(block);
-            add(sent_[tag & class_bits], std::uint32_t{1});
-            return;
+        const std::size_t block_bytes = facts[tag & class_bits].block_bytes;
+        add(sent_[tag & class_bits], static_cast<std::uint32_t>(count));
+        for (void* const* const end = blocks + count; blocks != end; ++blocks) {
+            if (MEMORY_POOL_UNLIKELY(place.owner != &to) && !address(place, to)) {
+                to.send_one(*blocks);
+                continue;
+            }
+            place.batch->blocks()[place.count++] = *blocks;
+            place.bytes += block_bytes;
+            if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
+                send(place);
         }
-        const std::size_t bytes = facts[tag & class_bits].block_bytes;
-        add(sent_[tag & class_bits], std::uint32_t{1});
-        place.batch->blocks()[place.count++] = block;
-        place.bytes += bytes;
-        if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
-            send(place);
     }
 
     /// Effects: sends all that is kept for others.
@@ -273,32 +274,33 @@ private:
     /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
     bool drain_blocks(const free_batch& read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        void* const* const blocks = read.blocks();
-        for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
-            if (MEMORY_POOL_UNLIKELY(!may_be_block(blocks[i])))
+        void* const* each = read.blocks();
+        for (void* const* const end = each + read.count; each != end;) {
+            if (MEMORY_POOL_UNLIKELY(!may_be_block(*each)))
                 return false;
-            (void)drain_block(blocks[i]);
+            each += drain_of_one_slab(each, static_cast<std::size_t>(end - each)).seen;
         }
         return true;
     }
 
     bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
-    /// Drains a block that was in a batch.
-    /// Returns: whether it was outstanding.
-    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Drains blocks of a batch up to the first that is of another slab.
+    MEMORY_POOL_ALWAYS_INLINE slice_record::returned drain_of_one_slab(void* const* blocks, std::size_t count) noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
     {
-        const slice_tag tag = tag_of(block);
+        const slice_tag tag = tag_of(*blocks);
         const std::size_t size_class = tag & class_bits;
         if (MEMORY_POOL_UNLIKELY((tag & ~class_bits) != own_tag())) {
-            report_gone(tag, block);
-            return false;
+            report_gone(tag, *blocks);
+            return {1, 0};
         }
-        add(received_[size_class], std::uint32_t{1});
-        const std::optional<error_kind> wrong = put(size_class, block);
-        if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
-            report(*wrong, size_class, block);
-        return !wrong;
+        const slice_record::returned result =
+            put_into(slab_of(*blocks), size_class, blocks, count,
+                     [this, size_class](error_kind kind, const void* block) { report(kind, size_class, block); });
+        add(received_[size_class], static_cast<std::uint32_t>(result.seen));
+        count_outstanding(size_class, -block_count{result.taken_back});
+        return result;
     }
 
     /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end.
@@ -306,8 +308,10 @@ private:
     bool drain_batch(free_batch* read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_tag tag = tag_of(read);
-        if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
-            return drain_block(read);
+        if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag)) {
+            void* const block = read;
+            return drain_of_one_slab(&block, 1).taken_back != 0;
+        }
         of(tag).send_one(read);
         return true;
     }

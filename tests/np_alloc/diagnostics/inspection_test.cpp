@@ -643,7 +643,7 @@ TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
     owner.does([&small] { small = np_alloc(16); });
     other.does([this, small] {
         np_free(small);
-        mine().slabs.add_remote_free(memory.tag_of(small), small);
+        mine().slabs.add_remote_frees(memory.tag_of(small), &small, 1);
     });
     expect_inconsistency("a block is cached twice");
     other.does([this] { mine().slabs.send_all(); });
