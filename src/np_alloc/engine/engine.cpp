@@ -224,9 +224,10 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
         free_elsewhere(block);
 }
 
-/// Writes to a free block from another thread. If this thread has only read it, two processors share its cache line now,
-/// and the next write to it, by whichever thread gets the block, would wait for the other to give it up: two to three
-/// times as long as for a line that one has written to. Not in the checked build, where free blocks have a fill pattern.
+/// Writes to a free block that is from another thread. If this thread has only read it, two processors share its cache
+/// line, and the next write, by whichever thread gets the block, waits for the other processor to invalidate it: two to
+/// three times as long as for a line that one processor has written to. In the checked build, free blocks have a fill
+/// pattern instead.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
     if constexpr (!is_checked)
