@@ -8,11 +8,11 @@
 ///
 ///     batch:    | next batch | how many | block | block | ...           the addresses of blocks
 ///
-/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the owner does not read the blocks in
-/// transit, which are in the cache of another processor; 62 of them cost one compare-and-exchange, and the reader gets
-/// eight addresses with each cache line, and puts those of one slab back together. Draining an inbox takes all batches
-/// at once, so none can come back meanwhile (no ABA). A batch that was read is sent back to the heap it is from, as one
-/// without blocks.
+/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the owner does not read the blocks
+/// in transit, which are in the cache of another processor; 62 of them cost one compare-and-exchange, and the reader
+/// gets eight addresses with each cache line, and puts those of one slab back together. Draining an inbox takes all
+/// batches at once, so none can come back meanwhile (no ABA). A batch that was read is sent back to the heap it is
+/// from, as one without blocks.
 ///
 /// Where blocks of many heaps are freed in turns, a batch has to leave before it has much in it. If that is less than
 /// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
