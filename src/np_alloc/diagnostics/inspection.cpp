@@ -51,8 +51,8 @@ public:
     /// Returns: as np_heap_visit.
     int visit_blocks(block_function told, void* argument)
     {
-        const auto tell_block = [=](void* block, std::size_t bytes) {
-            return tell([=] { return told(block, bytes, argument); });
+        const auto tell_block = [this, told, argument](void* block, std::size_t bytes) {
+            return tell([&] { return told(block, bytes, argument); });
         };
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {

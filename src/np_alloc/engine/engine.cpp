@@ -97,6 +97,19 @@ void watch_decay_if_needed() noexcept
         cache.start_watch(os::coarse_milliseconds());
 }
 
+/// Effects: empties the magazines of this thread if it has freed nearly all of its blocks.
+/// Returns: whether it did.
+bool drain_if_nearly_empty(thread_cache& cache) noexcept
+{
+    const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
+    const std::size_t held = cache.heap().slabs.slab_bytes();
+    if (MEMORY_POOL_LIKELY(!cache.watch().may_be_drained(outstanding, held)) ||
+        !cache.watch().is_drained(outstanding - cache.held_bytes(), held))
+        return false;
+    heap_registry::drain_cache(cache);
+    return true;
+}
+
 /// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
 ///   when other calls of this thread purge it.
 /// Returns: whether it has emptied the magazines of this thread.
@@ -107,7 +120,7 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
     decay_watch& watch = cache.watch();
     const std::uint64_t now = os::coarse_milliseconds();
     if (!watch.look(now))
-        return false;
+        return drain_if_nearly_empty(cache);
     const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
     const bool is_to_tidy = is_idle && !watch.is_tidy();
     if (is_to_tidy)

@@ -69,6 +69,16 @@ public:
         return false;
     }
 
+    /// Effects: puts all cached blocks of this thread back, so that they keep no slab, and returns empty slabs.
+    static void drain_cache(thread_cache& cache) noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        cache.put_all_back(found);
+        const heap::scoped_lock lock(cache.heap().slabs, found);
+        (void)cache.heap().slabs.drain();
+        cache.heap().slabs.give_back_empty_slabs();
+    }
+
     /// Returns: what that thread does.
     background_work& background() noexcept { return background_; }
 

@@ -216,6 +216,16 @@ public:
         return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - heap().begin(size_class)) : 0;
     }
 
+    /// Returns: bytes of the cached blocks of all classes.
+    /// Preconditions: has_heap().
+    std::size_t held_bytes() const noexcept
+    {
+        std::size_t bytes = 0;
+        for (std::size_t size_class = 0; size_class != class_count; ++size_class)
+            bytes += held(size_class) * facts[size_class].block_bytes;
+        return bytes;
+    }
+
     /// Effects: swaps `block` with a random cached block of that class, so that the order is unpredictable.
     template <class Random>
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept

@@ -44,6 +44,7 @@ public:
         begin_window(now, outstanding);
         is_tidy_ = false;
         begins_above_ = never;
+        drained_at_ = never;
     }
 
     /// Effects: counts a free.
@@ -76,6 +77,26 @@ public:
     /// Returns: whether the idle thread's heap has returned all it can. False if the thread was busy since.
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
+
+    /// Returns: whether so little of `held` bytes of slabs is `outstanding`, in use or cached, that it pays to count
+    ///   what is cached. Once in 64 frees.
+    bool may_be_drained(std::size_t outstanding, std::size_t held) noexcept
+    {
+        constexpr std::size_t least_held = std::size_t{8} << 20;
+        constexpr std::uint32_t period = 64 / longest_interval;
+        return held >= least_held && outstanding <= held / 4 && ++drain_looks_ % period == 0;
+    }
+
+    /// Returns: whether the thread, which uses `used` of `held` bytes of its slabs, is about to free its last blocks:
+    ///   what it has cached should not keep the slabs then. True again each time half of that is left, as there may be
+    ///   no call after the last one.
+    bool is_drained(std::size_t used, std::size_t held) noexcept
+    {
+        if (used > std::min(held / 64, drained_at_ / 2) || drained_at_ == 0)
+            return false;
+        drained_at_ = used;
+        return true;
+    }
 
     /// Returns: whether the watch continues, with `returnable` slices and `outstanding` bytes.
     bool goes_on(std::uint64_t now, std::size_t returnable, std::size_t outstanding) noexcept
@@ -146,5 +167,7 @@ private:
     std::size_t most_before_ = 0;        ///< The peak when this window began.
     std::size_t outstanding_before_ = 0; ///< In bytes, when this window began.
     std::size_t begins_above_ = most_ignored;
+    std::size_t drained_at_ = never; ///< Bytes in use when it was last drained, in this watch.
+    std::uint32_t drain_looks_ = 0;
 };
 } // namespace memory_pool::np

@@ -5,8 +5,8 @@
 ///
 ///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page
 ///                        to return it and get it again
-///     eager purge:       when most memory is free, it keeps it for a moment only: the program may be done, and never
-///                        come here again
+///     eager purge:       when most memory is free, it keeps it for a moment only, and not at all if it is much: the
+///                        program may be done, and never come here again
 ///     purge back-off:    when much of what was purged eagerly is needed again soon, no eager purge for ten decay times
 ///
 /// Thread safety: decay_ms() any thread; the rest none, the owner of the runs holds a lock.
@@ -39,8 +39,12 @@ public:
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
     /// How long free runs keep their memory when most is free: two ticks of the clock.
     static constexpr std::uint64_t eager_decay_ms = 8;
+    /// More free slices than that are purged at once then.
+    static constexpr std::size_t most_dirty_for_a_moment = (std::size_t{32} << 20) / slice_bytes;
     /// Runs that are purged at a time then.
     static constexpr std::size_t most_eager_runs = 64;
+    /// The same if that is much: the run that has just been freed, and may be the last, is the youngest.
+    static constexpr std::size_t most_runs_of_much = 4096;
     /// When that many bytes were needed again soon after, eager purges back off.
     static constexpr std::size_t most_reused = std::size_t{4} << 20;
 
@@ -75,11 +79,12 @@ public:
         const std::uint64_t since = due_since(now);
         if (MEMORY_POOL_LIKELY(!is_mostly_free(runs)) || !may_be_eager(now))
             return {since, runs.has_dirty_since(since) ? 1U : 0U};
-        const std::uint64_t eager_since = std::max(since, before(now, eager_decay_ms));
+        const bool is_much = runs.dirty() > most_dirty_for_a_moment;
+        const std::uint64_t eager_since = is_much ? now : std::max(since, before(now, eager_decay_ms));
         if (!runs.has_dirty_since(eager_since))
             return {};
         purged_eagerly_at_ = now;
-        return {eager_since, most_eager_runs};
+        return {eager_since, is_much ? most_runs_of_much : most_eager_runs};
     }
 
     /// Returns: whether memory that has just become free is purged at once.

@@ -120,6 +120,26 @@ TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
         EXPECT_LE(idle_until_resident_bytes(before + most / 5), before + most / 5);
     });
 }
+
+TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
+{
+    if (np_option_get(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
+    test::in_a_thread([] { // One whose slabs have no other blocks.
+        const std::size_t before = resident_bytes_in_use();
+        std::mt19937 random(1);
+        std::vector<void*> blocks(256 * kibibyte);
+        for (void*& block : blocks) {
+            const std::size_t bytes = 60 + random() % 1041;
+            block = std::memset(np_alloc(bytes), 1, bytes);
+        }
+        const std::size_t most = test::resident_bytes() - before;
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        EXPECT_LE(test::resident_bytes(), before + most / 4) << "of " << most << " bytes";
+    });
+}
 #endif
 
 TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_meanwhile)

@@ -139,4 +139,38 @@ TEST(decay_watch, begins_again_if_more_becomes_dirty_or_after_a_while)
     watch.forget(1200, 1000);
     EXPECT_TRUE(watch.is_needed(much));
 }
+
+/// Returns: at how many of `looks` it may be drained.
+int looks_that_count(np::decay_watch& watch, std::size_t outstanding, std::size_t held, int looks)
+{
+    int counted = 0;
+    for (int i = 0; i != looks; ++i)
+        counted += watch.may_be_drained(outstanding, held) ? 1 : 0;
+    return counted;
+}
+
+TEST(decay_watch, counts_cached_blocks_now_and_then_if_little_of_much_is_outstanding)
+{
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    np::decay_watch watch;
+    watch.start(100, in_use);
+    EXPECT_EQ(looks_that_count(watch, 25 * mebibyte, 100 * mebibyte, 80), 10);
+    EXPECT_EQ(looks_that_count(watch, 26 * mebibyte, 100 * mebibyte, 80), 0);
+    EXPECT_EQ(looks_that_count(watch, 0, 7 * mebibyte, 80), 0) << "so little is not worth it";
+}
+
+TEST(decay_watch, drains_when_nearly_all_is_free_and_each_time_half_of_the_rest_is)
+{
+    constexpr std::size_t held = std::size_t{64} << 20;
+    np::decay_watch watch;
+    watch.start(100, in_use);
+    EXPECT_FALSE(watch.is_drained(held / 64 + 1, held));
+    EXPECT_TRUE(watch.is_drained(held / 64, held));
+    EXPECT_FALSE(watch.is_drained(held / 128 + 1, held));
+    EXPECT_TRUE(watch.is_drained(held / 128, held));
+    EXPECT_TRUE(watch.is_drained(0, held));
+    EXPECT_FALSE(watch.is_drained(0, held)) << "nothing is left to be freed";
+    watch.start(200, in_use);
+    EXPECT_TRUE(watch.is_drained(0, held));
+}
 } // namespace

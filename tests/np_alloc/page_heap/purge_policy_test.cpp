@@ -55,6 +55,18 @@ TEST_F(purge_policy, purges_many_runs_eagerly_while_most_memory_is_free)
     EXPECT_TRUE(policy.purges_at_once(runs, 5001));
 }
 
+TEST_F(purge_policy, purges_all_runs_at_once_while_most_memory_is_free_and_that_is_much)
+{
+    constexpr std::size_t much = np::purge_policy::most_dirty_for_a_moment;
+    EXPECT_EQ(policy.after_return(counted_runs{1, much, 5000}, 5000).most_runs, 0U);
+    EXPECT_EQ(policy.after_return(counted_runs{much, much + 1, 5000}, 5000).most_runs, 0U) << "most is in use";
+    const np::purge_plan plan = policy.after_return(counted_runs{1, much + 1, 5000}, 5000);
+    EXPECT_EQ(plan.most_runs, np::purge_policy::most_runs_of_much);
+    EXPECT_EQ(plan.since, 5000U);
+    reuse(5010);
+    EXPECT_EQ(policy.after_return(counted_runs{1, much + 1, 5020}, 5020).most_runs, 0U) << "it was needed again";
+}
+
 TEST_F(purge_policy, purges_nothing_at_all_if_the_decay_is_never)
 {
     policy.set_decay_ms(np::purge_policy::never_ms);
