@@ -52,6 +52,7 @@ ROWS = {
     "thread_churn": "thread_churn",
     "fragmentation": "fragmentation",
     "littered_heap": "littered_heap",
+    "after_peak": "after_peak",
 }
 
 # What programs that many use are given, work for which they need malloc.

@@ -32,6 +32,7 @@ TINY = {
     "thread_churn": "threads=2 lives=5 blocks=20 left=5 stride=1",
     "fragmentation": "rounds=1 full=512 stride=1",
     "littered_heap": "litter=500 left=10 steps=500 live=50 stride=1",
+    "after_peak": "threads=2 bytes=200000 wait=1 stride=1",
 }
 # What has no random numbers, so no seed.
 WITHOUT_SEED = ("pairs", "tree")
@@ -86,6 +87,12 @@ class Workloads(unittest.TestCase):
         self.assertLess(figures["in_use_at_end"], 100)
         self.assertGreaterEqual(figures["most_taken"], figures["most_in_use"])
         self.assertLessEqual(figures["taken_at_end"], figures["most_taken"])
+
+    def test_after_peak_tells_its_memory(self):
+        figures = {name: int(value) for name, value in
+                   re.findall(r"(\w+)=(\d+)\b", run("after_peak", "bytes=4000000 wait=1").stdout.partition("|")[2])}
+        self.assertGreaterEqual(figures["most_taken"], 4000)
+        self.assertGreater(figures["taken_after"], 0)
 
     def test_arguments_that_are_not_understood(self):
         for argument in ("thread=2", "threads=", "threads=2x", "threads=0", "threads=-1", "threads", "most=4294967297"):

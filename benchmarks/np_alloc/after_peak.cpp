@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// What stays resident after a peak: threads fill blocks, free all of them in random order, and then make no call. The
+// figures are in kilobytes: resident memory at the peak, and after the wait.
+#include "workload.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+/// Returns: kilobytes of this process that are in memory now. Allocates nothing.
+std::size_t resident_kilobytes()
+{
+    std::array<char, 128> text{};
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const auto length = file != -1 ? read(file, text.data(), text.size() - 1) : -1;
+    if (file != -1)
+        close(file);
+    if (length <= 0)
+        return 0;
+    char* rest = text.data();
+    (void)std::strtoul(rest, &rest, 10); // Addresses.
+    return std::strtoul(rest, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+/// Waits for all threads.
+void meet(std::atomic<std::size_t>& arrived, std::size_t threads)
+{
+    for (arrived.fetch_add(1); arrived.load() != threads;)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "after_peak: resident memory after all was freed, without a call.");
+    const std::size_t threads = arguments.number("threads", 1, "at once, which stay until the end");
+    const std::size_t bytes = arguments.number("bytes", 400000000, "of all blocks");
+    const std::size_t least = arguments.number("least", 16, "bytes of a block");
+    const std::size_t most = arguments.number("most", 4096, "bytes of a block");
+    const std::size_t wait = arguments.number("wait", 2000, "milliseconds without a call");
+    const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
+    const workload::marks marks(arguments, 4096);
+    arguments.end();
+
+    std::atomic<std::size_t> peak{0};
+    std::atomic<std::size_t> after{0};
+    std::atomic<std::size_t> filled{0};
+    std::atomic<std::size_t> freed{0};
+    const workload::tally done =
+        workload::in_threads(threads, seed, [&](std::size_t number, workload::random& random, workload::tally& its) {
+            {
+                std::vector<workload::block> blocks;
+                blocks.reserve(2 * bytes / threads / (least + most));
+                for (std::size_t left = bytes / threads; left > most;) {
+                    blocks.push_back(marks.allocate(random.size_between(least, most), random()));
+                    left -= blocks.back().bytes;
+                }
+                meet(filled, threads);
+                if (number == 0)
+                    peak = resident_kilobytes();
+                for (std::size_t i = blocks.size(); i > 1; --i)
+                    std::swap(blocks[random.below(i)], blocks[i - 1]);
+                for (const workload::block& each : blocks) {
+                    marks.free(each);
+                    its.count(each);
+                }
+            }
+            meet(freed, threads);
+            std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+            if (number == 0)
+                after = resident_kilobytes();
+        });
+    done.print("after_peak", "most_taken=" + std::to_string(peak) + " taken_after=" + std::to_string(after));
+}
