@@ -39,8 +39,8 @@ public:
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
     /// How long free runs keep their memory when most is free: two ticks of the clock.
     static constexpr std::uint64_t eager_decay_ms = 8;
-    /// More free slices than that are purged at once then.
-    static constexpr std::size_t most_dirty_for_a_moment = (std::size_t{32} << 20) / slice_bytes;
+    /// More free slices than that are purged at once then, if the peak was four times as much.
+    static constexpr std::size_t most_dirty_for_a_moment = (std::size_t{56} << 20) / slice_bytes;
     /// Runs that are purged at a time then.
     static constexpr std::size_t most_eager_runs = 64;
     /// The same if that is much: the run that has just been freed, and may be the last, is the youngest.
@@ -79,7 +79,7 @@ public:
         const std::uint64_t since = due_since(now);
         if (MEMORY_POOL_LIKELY(!is_mostly_free(runs)) || !may_be_eager(now))
             return {since, runs.has_dirty_since(since) ? 1U : 0U};
-        const bool is_much = runs.dirty() > most_dirty_for_a_moment;
+        const bool is_much = runs.dirty() > most_dirty_for_a_moment && runs.used() / 4 >= most_dirty_for_a_moment;
         const std::uint64_t eager_since = is_much ? now : std::max(since, before(now, eager_decay_ms));
         if (!runs.has_dirty_since(eager_since))
             return {};

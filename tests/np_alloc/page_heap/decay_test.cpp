@@ -129,7 +129,7 @@ TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
     test::in_a_thread([] { // One whose slabs have no other blocks.
         const std::size_t before = resident_bytes_in_use();
         std::mt19937 random(1);
-        std::vector<void*> blocks(256 * kibibyte);
+        std::vector<void*> blocks(512 * kibibyte);
         for (void*& block : blocks) {
             const std::size_t bytes = 60 + random() % 1041;
             block = std::memset(np_alloc(bytes), 1, bytes);

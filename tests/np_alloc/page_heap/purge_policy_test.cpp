@@ -19,7 +19,9 @@ struct counted_runs
     std::size_t used_slices;
     std::size_t free_slices;
     std::uint64_t free_since;
+    std::size_t peak = 0;
 
+    std::size_t used() const { return peak; }
     std::size_t in_use() const { return used_slices; }
     std::size_t dirty() const { return free_slices; }
     bool has_dirty_since(std::uint64_t since) const { return free_slices != 0 && free_since <= since; }
@@ -58,13 +60,15 @@ TEST_F(purge_policy, purges_many_runs_eagerly_while_most_memory_is_free)
 TEST_F(purge_policy, purges_all_runs_at_once_while_most_memory_is_free_and_that_is_much)
 {
     constexpr std::size_t much = np::purge_policy::most_dirty_for_a_moment;
-    EXPECT_EQ(policy.after_return(counted_runs{1, much, 5000}, 5000).most_runs, 0U);
-    EXPECT_EQ(policy.after_return(counted_runs{much, much + 1, 5000}, 5000).most_runs, 0U) << "most is in use";
-    const np::purge_plan plan = policy.after_return(counted_runs{1, much + 1, 5000}, 5000);
+    const auto runs_purged = [this](const counted_runs& runs) { return policy.after_return(runs, 5000).most_runs; };
+    EXPECT_EQ(runs_purged({1, much, 5000, 4 * much}), 0U);
+    EXPECT_EQ(runs_purged({1, much + 1, 5000, 4 * much - 1}), 0U) << "the peak was little";
+    EXPECT_EQ(runs_purged({much, much + 1, 5000, 4 * much}), 0U) << "most is in use";
+    const np::purge_plan plan = policy.after_return(counted_runs{1, much + 1, 5000, 4 * much}, 5000);
     EXPECT_EQ(plan.most_runs, np::purge_policy::most_runs_of_much);
     EXPECT_EQ(plan.since, 5000U);
     reuse(5010);
-    EXPECT_EQ(policy.after_return(counted_runs{1, much + 1, 5020}, 5020).most_runs, 0U) << "it was needed again";
+    EXPECT_EQ(runs_purged({1, much + 1, 5000, 4 * much}), 0U) << "it was needed again";
 }
 
 TEST_F(purge_policy, purges_nothing_at_all_if_the_decay_is_never)
