@@ -156,6 +156,7 @@ size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
  *    blocks of the others are enough for all of them, so that its memory becomes free in the end. Otherwise 0; also for
  *    NULL, a block that is no block of a slab (large ones, samples), and any other pointer, and while another thread
  *    is changing these slabs. Nothing is reported.
+ *  Preconditions: no other thread destroys the heap that `block` is of meanwhile.
  *  Complexity: O(1), with a lock that few threads have in common. */
 int np_defrag_hint(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 

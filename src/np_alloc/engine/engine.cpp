@@ -103,8 +103,10 @@ bool drain_if_nearly_empty(thread_cache& cache) noexcept
 {
     const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
     const std::size_t held = cache.heap().slabs.slab_bytes();
-    if (MEMORY_POOL_LIKELY(!cache.watch().may_be_drained(outstanding, held)) ||
-        !cache.watch().is_drained(outstanding - cache.held_bytes(), held))
+    if (MEMORY_POOL_LIKELY(!cache.watch().may_be_drained(outstanding, held)))
+        return false;
+    const std::size_t cached = cache.held_bytes(); // With those of other heaps.
+    if (cached > outstanding || !cache.watch().is_drained(outstanding - cached, held))
         return false;
     heap_registry::drain_cache(cache);
     return true;
@@ -239,12 +241,14 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
 
 /// Writes to a free block that is from another thread. If this thread has only read it, two processors share its cache
 /// line, and the next write, by whichever thread gets the block, waits for the other processor to invalidate it: two to
-/// three times as long as for a line that one processor has written to. In the checked build, free blocks have a fill
-/// pattern instead.
+/// three times as long as for a line that one processor has written to. The content stays: nothing is known of the
+/// pointer yet, which may be of no block, or of one that is freed twice.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
-    if constexpr (!is_checked)
-        *static_cast<void* volatile*>(block) = nullptr;
+    if constexpr (!is_checked) {
+        auto* const first = static_cast<volatile unsigned char*>(block);
+        *first = *first;
+    }
 }
 
 /// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that

@@ -206,7 +206,8 @@ public:
     {
         constexpr std::size_t page_bytes = 4096; // On most systems; not queried in each slow call.
         const std::size_t held = slab_bytes();
-        return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * page_bytes);
+        return std::min(held,
+                        peak_outstanding_bytes_.load(std::memory_order_relaxed) + held / slice_bytes * page_bytes);
     }
 
     /// Returns: about how many slices the free part of that memory would fill, if most of it is free; else 0.
@@ -219,7 +220,7 @@ public:
     }
 
     /// Effects: restarts the peak of outstanding bytes at the current value.
-    void forget_most() noexcept { peak_outstanding_bytes_ = outstanding_bytes(); }
+    void forget_most() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
 
     /// Effects: purges pages of slabs without outstanding blocks. They are not counted, as they may have no memory
     ///   already. (Where blocks are checked, free ones stay as they were left.)
@@ -364,7 +365,8 @@ private:
     void note_taken(std::size_t size_class, block_count taken) noexcept
     {
         count_outstanding(size_class, taken);
-        peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
+        if (outstanding_bytes() > peak_outstanding_bytes_.load(std::memory_order_relaxed))
+            forget_most();
     }
 
     /// Sees to a slab that the first block has come back to, or the last.
@@ -448,8 +450,8 @@ protected:
 
 private:
     std::atomic<std::size_t> slab_bytes_{0};
-    std::size_t peak_outstanding_bytes_ = 0; ///< Since forget_most().
-    misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
+    std::atomic<std::size_t> peak_outstanding_bytes_{0}; ///< Since forget_most().
+    misuse_list* found_ = nullptr;                       ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
     slice_index next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Slabs before it are purged.
