@@ -490,4 +490,19 @@ TEST(np_alloc_threads, may_allocate_and_free_in_destructors_at_their_end)
             EXPECT_NE(user.block, nullptr);
         }).join();
 }
+
+TEST(np_alloc_threads, leave_a_block_of_another_as_it_is_when_they_free_a_pointer_into_it)
+{
+    constexpr std::size_t bytes = 256;
+    const test::error_recorder recorder;
+    auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 7, bytes));
+    test::in_a_thread([block] {
+        np_free(np_alloc(bytes)); // So there is a magazine for it.
+        np_free(block + 16);
+    });
+    (void)np_trim();
+    EXPECT_EQ(std::count(block, block + bytes, 7), std::ptrdiff_t{bytes});
+    EXPECT_EQ(recorder.kinds(), std::vector<memory_pool::error_kind>{memory_pool::error_kind::misaligned_pointer});
+    np_free(block);
+}
 } // namespace

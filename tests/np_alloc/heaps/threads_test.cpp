@@ -3,9 +3,6 @@
 // Threads that begin, end, hand blocks to each other and are cancelled, by the interface alone.
 #include <memory_pool/np_alloc.h>
 
-#include <memory_pool/base/errors.hpp>
-
-#include <support/error_recorder.hpp>
 #include <support/handed_over.hpp>
 #include <support/np_blocks.hpp>
 #include <support/resident_memory.hpp>
@@ -619,19 +616,4 @@ TEST(np_threads, take_less_than_twice_what_is_in_use_also_where_many_have_ended_
     expect_less_than_twice_what_is_in_use_in_memory();
 }
 #endif
-
-TEST(np_threads, leave_a_block_of_another_as_it_is_when_they_free_a_pointer_into_it)
-{
-    constexpr std::size_t bytes = 256;
-    const test::error_recorder recorder;
-    auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 7, bytes));
-    test::in_a_thread([block] {
-        np_free(np_alloc(bytes)); // So there is a magazine for it.
-        np_free(block + 16);
-    });
-    (void)np_trim();
-    EXPECT_EQ(std::count(block, block + bytes, 7), std::ptrdiff_t{bytes});
-    EXPECT_EQ(recorder.kinds(), std::vector<memory_pool::error_kind>{memory_pool::error_kind::misaligned_pointer});
-    np_free(block);
-}
 } // namespace
