@@ -151,6 +151,13 @@ int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
+/** Effects: opens a descriptor for event loops (poll, epoll), if that was not done yet: it becomes readable each time
+ *    that free memory was returned under pressure (np_option_pressure), for what only the program can return: caches
+ *    of its own, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes makes it unreadable. It does
+ *    not block, and must not be closed; the child of a fork does not have it.
+ *  Returns: the descriptor; -1, and errno is ENOSYS, where the system has none, or that of the system. */
+int np_pressure_fd(void) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Returns: 1 if `block` lies in a slab that is so sparse that it pays to move it: of the slabs of its size that have
  *    free blocks, in the same heap or of the same thread, it has at most the mean number of blocks in use, and the free
  *    blocks of the others are enough for all of them, so that its memory becomes free in the end. Otherwise 0; also for
@@ -230,7 +237,28 @@ typedef struct np_statistics
     /** Of those in use: what blocks have more than was asked for. Exact in the checked build, but for blocks outside of
      *  the region; otherwise exact for large blocks, and an estimate from some requests of each size for the others. */
     size_t bytes_of_slack;
+    /** Whether memory is short: an np_pressure. */
+    size_t pressure;
+    /** How often the system has said so, while that was watched. */
+    size_t pressure_signals;
+    /** How often free memory was returned for that. */
+    size_t pressure_trims;
+    /** Of those purged: then. */
+    size_t bytes_purged_under_pressure;
 } np_statistics;
+
+/** What is known of memory pressure: see np_option_pressure. */
+typedef enum np_pressure
+{
+    /** It is not watched. */
+    np_pressure_off = 0,
+    /** It cannot be watched: this process is in no group of cgroup v2 that counts memory. */
+    np_pressure_unknown = 1,
+    /** There is none. */
+    np_pressure_none = 2,
+    /** There is some: the system has said so in the last ten seconds. */
+    np_pressure_some = 3
+} np_pressure;
 
 /** Effects: writes the statistics of this moment to `*statistics`, of size `bytes`: the members up to there, and 0 to
  *    those that this library does not know. So the struct can grow: programs and libraries of different versions

@@ -73,6 +73,14 @@ typedef enum np_option
      *  more of a size of which others were filled, and under those of sizes of which a thread has many; 1. They take
      *  fewer page faults, but longer ones: while those take too long, none are asked for. */
     np_option_huge_pages = 10,
+    /** NP_PRESSURE: whether a background thread watches the memory of the process's control group (Linux, cgroup v2),
+     *  and returns free memory to the system when a limit is reached (memory.high, memory.max), or processes of the
+     *  group wait for memory for a tenth of the time (memory.pressure); 0. It empties heaps and runs, asks each thread
+     *  to empty its cache at its next call that does not end there, and trims shared pools whose upstream is new and
+     *  delete. As long as pressure lasts, the decay time is at most 50 ms. If little is returned, or most is needed
+     *  again, it does so less often. Without such a group it does nothing, which np_statistics::pressure tells. The
+     *  child of a fork has no such thread until the option is set there. See np_pressure_fd. */
+    np_option_pressure = 11,
 
     /* Only in the checked build: from 64 on. */
 

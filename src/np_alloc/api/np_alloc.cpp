@@ -150,4 +150,12 @@ size_t np_trim(void) noexcept
 {
     return np::trim();
 }
+
+int np_pressure_fd(void) noexcept
+{
+    const int descriptor = np::registry().pressure().descriptor();
+    if (descriptor == -1 && !np::event_counter::is_supported)
+        errno = ENOSYS;
+    return descriptor;
+}
 }

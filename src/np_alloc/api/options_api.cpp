@@ -198,6 +198,8 @@ int np_option_set(np_option option, size_t value) noexcept
         return EINVAL;
     if (option == np_option_background_thread && !np::registry().work_in_background(value != 0))
         return EAGAIN;
+    if (option == np_option_pressure && !np::registry().watch_pressure(value != 0))
+        return EAGAIN;
     if (option == np_option_decay_ms)
         np::registry().set_decay_ms(value);
     if (option == np_option_sample_bytes)
@@ -222,7 +224,9 @@ size_t np_option_get(np_option option) noexcept
 {
     np::the_options.read_once(os::trusted_environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
-        return np::registry().background().is_running() ? 1 : 0;
+        return np::registry().works_in_background() ? 1 : 0;
+    if (option == np_option_pressure)
+        return np::registry().pressure().state() != np_pressure_off ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;
 }
 }

@@ -51,6 +51,8 @@ public:
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
             (void)registry().work_in_background(true);
+        if (the_options.get(np_option_pressure) != 0)
+            (void)registry().watch_pressure(true);
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -66,6 +68,7 @@ public:
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_statistics_print(begin(wanted), &write, this);
         (void)registry().work_in_background(false);
+        (void)registry().watch_pressure(false);
         registry().stop_watching_threads();
         registry().stop_watching_accesses();
         list_leaks();
@@ -162,6 +165,24 @@ private:
     os::file_identity file_of_errors_;
 };
 
+} // namespace
+} // namespace memory_pool::np
+
+// Here, as a program that has anything of the library has this file: it refers to these weakly.
+extern "C" {
+MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(void (*trim)()) noexcept
+{
+    memory_pool::np::registry().pools().add(trim);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(void (*trim)()) noexcept
+{
+    memory_pool::np::registry().pools().remove(trim);
+}
+}
+
+namespace memory_pool::np {
+namespace {
 /// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before
 /// and destroyed after them.
 MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;

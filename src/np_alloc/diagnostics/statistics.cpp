@@ -48,6 +48,11 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.bytes_never_carved = all.bytes_never_carved();
     statistics.bytes_of_metadata = all.metadata;
     statistics.bytes_of_slack = all.bytes_of_slack();
+    statistics.pressure = np::registry().pressure().state();
+    const np::pressure_figures pressure = np::registry().pressure().figures();
+    statistics.pressure_signals = pressure.signals;
+    statistics.pressure_trims = pressure.answers;
+    statistics.bytes_purged_under_pressure = pressure.bytes_returned;
     return statistics;
 }
 
@@ -55,12 +60,12 @@ np_statistics statistics_of(const np::figures& all) noexcept
 struct named_figure
 {
     const char* key;
-    const char* text;
+    const char* text; ///< nullptr: that of pressure, whose value is a word.
     std::size_t np_statistics::* value;
 };
 
 /// As text, those that begin with spaces are parts of the figure before.
-constexpr std::array<named_figure, 21> named_figures{{
+constexpr std::array<named_figure, 25> named_figures{{
     {"bytes_committed", "bytes committed, the sum of", &np_statistics::bytes_committed},
     {"bytes_in_use", "  in use", &np_statistics::bytes_in_use},
     {"bytes_cached", "  cached by threads", &np_statistics::bytes_cached},
@@ -83,6 +88,10 @@ constexpr std::array<named_figure, 21> named_figures{{
     {"misuse_reports", "reports of misuse", &np_statistics::misuse_reports},
     {"bytes_of_call_sites", "bytes to remember call sites", &np_statistics::bytes_of_call_sites},
     {"size_mismatches", "blocks freed with a wrong size", &np_statistics::size_mismatches},
+    {"pressure", nullptr, &np_statistics::pressure},
+    {"pressure_signals", "  signals of the system", &np_statistics::pressure_signals},
+    {"pressure_trims", "  trims for them", &np_statistics::pressure_trims},
+    {"bytes_purged_under_pressure", "  bytes given back by these", &np_statistics::bytes_purged_under_pressure},
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
@@ -103,11 +112,23 @@ struct report
     }
 };
 
+const char* name_of_pressure(std::size_t pressure)
+{
+    switch (pressure) {
+    case np_pressure_unknown: return "no cgroup v2";
+    case np_pressure_none: return "none";
+    case np_pressure_some: return "some";
+    default: return "not watched";
+    }
+}
+
 void print_text(const report& its, const np::output& to)
 {
     to.print(base::message("np_alloc:\n"));
     for (const named_figure& each : named_figures)
-        to.print(base::message("  %-30s%20zu\n", each.text, its.statistics.*each.value));
+        to.print(each.text != nullptr
+                     ? base::message("  %-30s%20zu\n", each.text, its.statistics.*each.value)
+                     : base::message("  %-30s%20s\n", "memory pressure", name_of_pressure(its.statistics.pressure)));
     to.print(its.resident != 0 ? base::message("  %-30s%20zu\n", "bytes resident", its.resident)
                                : base::message("  %-30s%20s\n", "bytes resident", "unknown"));
     to.print(base::message("  blocks of up to %zu bytes, by size (never carved: bytes)\n", np::largest_in_slab));

@@ -112,6 +112,17 @@ bool drain_if_nearly_empty(thread_cache& cache) noexcept
     return true;
 }
 
+/// Effects: empties the magazines of this thread if that was asked for since the last time.
+void drain_if_asked() noexcept
+{
+    const std::uint32_t asked = registry().drains_asked();
+    if (MEMORY_POOL_LIKELY(this_thread.drains_done == asked))
+        return;
+    this_thread.drains_done = asked;
+    if (this_thread.cache.has_heap())
+        heap_registry::drain_cache(this_thread.cache);
+}
+
 /// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
 ///   when other calls of this thread purge it.
 /// Returns: whether it has emptied the magazines of this thread.
@@ -287,6 +298,7 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
 void run_maintenance() noexcept
 {
     watch_decay_if_needed();
+    drain_if_asked();
     if (++this_thread.slow_calls % collecting_period != 0)
         return;
     if (this_thread.cache.has_heap())

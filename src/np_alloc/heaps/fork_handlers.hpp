@@ -71,6 +71,10 @@ protected:
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         pages_.finish_purges();
         background_.forget_after_fork();
+        maintains_.store(false, std::memory_order_relaxed);
+        pressure_.forget_after_fork();
+        pools_.forget_after_fork();
+        pages_.limit_decay_ms(purge_policy::never_ms);
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.forget_threads_but(heap_of_this_thread());
         os::reset_stdio_list_lock();
@@ -113,6 +117,8 @@ private:
     {
         count_lock();
         background_.lock_for_fork();
+        pressure_.lock_for_fork();
+        pools_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
@@ -130,6 +136,8 @@ private:
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
+        pools_.unlock_after_fork();
+        pressure_.unlock_after_fork();
         background_.unlock_after_fork();
         --this_thread_locks;
     }

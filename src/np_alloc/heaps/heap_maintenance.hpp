@@ -6,6 +6,7 @@
 ///
 ///     slow paths:          a few heaps in turn, one run
 ///     background thread:   all heaps and runs, in short turns: background_work.hpp
+///     under pressure:      the background thread does so without any decay, and asks threads to empty their caches
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,6 +15,9 @@
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
+#include "../page_heap/purge_policy.hpp"
+#include "../pressure/pool_trims.hpp"
+#include "../pressure/pressure_watch.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "all_heaps.hpp"
@@ -24,8 +28,10 @@
 #include "thread_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace memory_pool::np {
 /// What no thread does for its own sake.
@@ -86,10 +92,50 @@ public:
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
         pages_.set_decay_ms(milliseconds);
-        background_.wake();
+        wake_background();
     }
 
+    // Memory pressure.
+
+    pressure_watch& pressure() noexcept { return pressure_; }
+
+    /// The pools that are trimmed under pressure.
+    pool_trims& pools() noexcept { return pools_; }
+
+    /// Returns: how often threads were asked to empty their caches.
+    std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
+
 protected:
+    /// Effects: one turn of the background thread: what it is to do by now, and a wait where it watches pressure.
+    /// Returns: after how many milliseconds to do so again.
+    std::uint64_t work() noexcept
+    {
+        const bool is_pressed = pressure_.is_pressed();
+        pages_.limit_decay_ms(is_pressed ? pressed_decay_ms : purge_policy::never_ms);
+        const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
+        if (!pressure_.is_on())
+            return pause;
+        if (background_.is_running())
+            pressure_.wait(pause);
+        if (pressure_.look())
+            answer_pressure();
+        return 0;
+    }
+
+    /// Effects: has the background thread work soon, if there is one.
+    void wake_background() noexcept
+    {
+        background_.wake();
+        pressure_.interrupt();
+    }
+
+    /// Effects: ends the background thread.
+    void stop_background() noexcept
+    {
+        pressure_.interrupt();
+        background_.stop();
+        pages_.limit_decay_ms(purge_policy::never_ms);
+    }
     /// Effects: maintains all heaps and free runs.
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept
@@ -107,8 +153,39 @@ protected:
     }
 
     background_work background_;
+    pressure_watch pressure_;
+    pool_trims pools_;
+    std::atomic<bool> maintains_{false}; ///< Whether the background thread does so when there is no pressure, too.
 
 private:
+    /// Free runs keep their memory no longer than that under pressure.
+    static constexpr std::uint64_t pressed_decay_ms = 50;
+    static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
+
+    /// Effects: gives all memory back that is free and can be reached, and asks threads for the rest.
+    void answer_pressure() noexcept
+    {
+        drains_asked_.fetch_add(1, std::memory_order_relaxed);
+        const std::size_t purged_before = pages_.purged();
+        const std::size_t reserved = pages_.figures().reserved;
+        trim_pools();
+        pages_.limit_decay_ms(0);
+        for (const bool is_last : {false, true}) { // The first time, it sees which heaps are in use.
+            (void)collect_all();
+            if (!is_last)
+                os::sleep_for_a_moment();
+        }
+        pages_.limit_decay_ms(pressed_decay_ms);
+        pressure_.note_answer(pages_.purged() - purged_before, reserved);
+    }
+
+    void trim_pools() noexcept
+    {
+        const background_work::turn turn(background_);
+        if (turn.is_on())
+            pools_.trim();
+    }
+
     void maintain_heaps() noexcept
     {
         misuse_list found; // First, so that it is reported last, without the lock.
@@ -155,5 +232,7 @@ private:
         const background_work::turn turn(background_);
         return turn.is_on() && pages_.purge_one_old();
     }
+
+    std::atomic<std::uint32_t> drains_asked_{0};
 };
 } // namespace memory_pool::np

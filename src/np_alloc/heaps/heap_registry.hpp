@@ -54,6 +54,7 @@ struct thread_state
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its thread cache, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
     std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
+    std::uint32_t drains_done = 0;       ///< The last time that it was asked to empty its cache and has done so.
 };
 
 class heap_registry;
@@ -138,10 +139,32 @@ public:
     /// Returns: whether it is so.
     bool work_in_background(bool is_wanted) noexcept
     {
-        if (is_wanted)
-            return background_.start([] { return registry().collect_all(); });
-        background_.stop();
-        return true;
+        maintains_.store(is_wanted, std::memory_order_relaxed);
+        const bool is_done = start_or_stop_background();
+        if (!is_done)
+            maintains_.store(false, std::memory_order_relaxed);
+        return is_done;
+    }
+
+    /// Returns: whether there is such a thread.
+    bool works_in_background() noexcept
+    {
+        return maintains_.load(std::memory_order_relaxed) && background_.is_running();
+    }
+
+    /// Effects: has a background thread watch the memory of the control group in `directory`, or that of the process if
+    ///   it is nullptr, and give free memory back when it is short; or ends that. Nothing if there is no such group.
+    /// Returns: whether it is so.
+    bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
+    {
+        if (!is_wanted)
+            pressure_.stop();
+        else if (!pressure_.start(directory))
+            return true;
+        const bool is_done = start_or_stop_background();
+        if (!is_done)
+            pressure_.stop();
+        return is_done;
     }
 
     /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have,
@@ -229,6 +252,24 @@ public:
     }
 
 private:
+    bool has_background_work() const noexcept
+    {
+        return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
+    }
+
+    /// Returns: whether there is a background thread if there is work for it, and none otherwise.
+    bool start_or_stop_background() noexcept
+    {
+        if (!has_background_work()) {
+            stop_background();
+            if (!has_background_work()) // Or another thread has just found it work.
+                return true;
+        }
+        const bool is_running = background_.start([] { return registry().work(); });
+        wake_background();
+        return is_running;
+    }
+
     /// Returns: whether thread ends can be observed: not if the system is out of memory, the program has used up the
     ///   keys, or thread-local storage is gone by then.
     bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(mutex_)

@@ -5,11 +5,12 @@
 ///
 ///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page
 ///                        to return it and get it again
+///     pressure:          while the system is short of memory, the decay time is limited
 ///     eager purge:       when most memory is free, it keeps it for a moment only, and not at all if it is much: the
 ///                        program may be done, and never come here again
 ///     purge back-off:    when much of what was purged eagerly is needed again soon, no eager purge for ten decay times
 ///
-/// Thread safety: decay_ms() any thread; the rest none, the owner of the runs holds a lock.
+/// Thread safety: decay_ms() and limit_decay_ms() any thread; the rest none, the owner of the runs holds a lock.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -51,7 +52,17 @@ public:
     /// As a decay: free runs keep their memory for ever.
     static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
 
-    std::uint64_t decay_ms() const noexcept { return decay_ms_.load(std::memory_order_relaxed); }
+    /// Returns: the decay time, as far as it is not limited.
+    std::uint64_t decay_ms() const noexcept
+    {
+        return std::min(decay_ms_.load(std::memory_order_relaxed), most_ms_.load(std::memory_order_relaxed));
+    }
+
+    /// Effects: limits the decay time from now on; never_ms: no more. Any thread.
+    void limit_decay_ms(std::uint64_t most) noexcept
+    {
+        most_ms_.store(most < never_ms ? most : a_century_ms, std::memory_order_relaxed);
+    }
 
     /// Effects: free runs keep their memory for that long from now on; 1,000 in the beginning. Ends a back-off.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
@@ -126,6 +137,7 @@ private:
     }
 
     std::atomic<std::uint64_t> decay_ms_{1000};
+    std::atomic<std::uint64_t> most_ms_{a_century_ms};
     std::uint64_t purged_eagerly_at_ = 0;
     std::uint64_t backs_off_until_ = 0;
     std::size_t reused_ = 0;

@@ -118,6 +118,13 @@ public:
     }
     std::uint64_t decay_ms() const noexcept { return policy().decay_ms(); }
 
+    /// Effects: they keep it no longer than that, whatever the decay time; purge_policy::never_ms: no such limit.
+    // Not analyzed: see policy().
+    void limit_decay_ms(std::uint64_t most) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        policy_.limit_decay_ms(most);
+    }
+
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports only malloc, operator new and related functions, and depends on the C library alone.
+"""libnp_malloc.so exports only malloc, operator new, related functions and what pools ask for, and depends on the C library alone.
 
     symbols_test.py LIBRARY
 """
@@ -17,6 +17,8 @@ MALLOC = """
 malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree memalign posix_memalign aligned_alloc valloc
 pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_info
 """.split()
+
+FOR_POOLS = ["memory_pool_np_add_pools", "memory_pool_np_remove_pools"]
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]
@@ -34,7 +36,7 @@ class Symbols(unittest.TestCase):
     def test_exports_are_these_and_no_others(self):
         exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
         names = [line.split(maxsplit=2)[2] for line in exported]
-        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS))
+        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS))
 
     def test_needs_the_c_library_and_nothing_of_cxx(self):
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", LIBRARY))

@@ -17,6 +17,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/core/blocks/cached_slabs.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -24,6 +25,7 @@
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/core/threads/in_flight.hpp>
+#include <memory_pool/core/threads/pressure_trim.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
@@ -309,6 +311,7 @@ protected:
         explicit handlers(cache_gate& gate) noexcept : gate_(gate) {}
 
         void detach(thread_cache& cache) noexcept override { gate_.detach(cache); }
+        void trim_under_pressure() noexcept override { gate_.trim_under_pressure(); }
         bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, gate_.mutex_)
         {
             return gate_.mutex_.try_lock();
@@ -332,6 +335,29 @@ protected:
             empty(cache, slot.wait_for_top());
         slot.reset();
         caches_.put(cache); // The cache keeps its magazines and counts.
+    }
+
+    /// Takes every chunk in which no block is in use out of the slabs.
+    slab_store::detached_chunks detach_free() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        gather();
+        slabs_.give_back_inherited();
+        return slabs_.detach_free();
+    }
+
+    /// Only where upstream is for any thread, no user code runs, and the program has not asked for a reserve. Misuse
+    /// that is found meanwhile is reported by the next thread that has had the lock.
+    void trim_under_pressure() noexcept
+    {
+        const bool is_plain = slabs().listener() == nullptr && *slabs().upstream() == *std::pmr::new_delete_resource();
+        if (!is_plain || slabs().is_bounded() || !mutex_.try_lock())
+            return;
+        const base::lock_guard lock(mutex_, base::adopt_lock);
+        if (has_reserve_ || is_abandoned_ || !queue_.empty())
+            return;
+        ++this_thread_table.locks_held; // Upstream may use a pool.
+        slabs_.give_back(detach_free());
+        --this_thread_table.locks_held;
     }
 
     void forget_other_threads(const thread_table* mine) noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -358,6 +384,7 @@ protected:
     all_in_flight<suspension> suspensions_ MEMORY_POOL_GUARDED_BY(mutex_);
     all_in_flight<trimming> trimmings_ MEMORY_POOL_GUARDED_BY(mutex_);
     bool is_abandoned_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
+    bool has_reserve_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< The program has asked for a capacity.
     users users_without_cache_ MEMORY_POOL_GUARDED_BY(mutex_);
     bool has_lost_threads_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
     wait_queue queue_ MEMORY_POOL_GUARDED_BY(mutex_);

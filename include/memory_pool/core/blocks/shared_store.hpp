@@ -167,6 +167,7 @@ public:
     void reserve(std::size_t count)
     {
         const locked lock(*this);
+        has_reserve_ = has_reserve_ || count != 0;
         if (slabs_.capacity() >= count)
             return;
         while (slabs_.capacity() < count)
@@ -185,10 +186,8 @@ public:
         std::size_t bytes = 0;
         {
             const locked lock(*this);
-            gather();
             bytes = cached_slabs::bytes_reserved();
-            slabs_.give_back_inherited();
-            mine.detached = slabs_.detach_free();
+            mine.detached = detach_free();
             bytes -= cached_slabs::bytes_reserved();
             if (slabs_.listener() == nullptr) {
                 slabs_.give_back(mine.detached);

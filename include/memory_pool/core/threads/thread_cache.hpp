@@ -169,6 +169,10 @@ public:
     /// Effects: takes back the blocks in the cache of an ending thread.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
+    /// Effects: gives free memory back to upstream, as the system is short of it, unless that could wait for a lock,
+    ///   call the program, or take what the pool was asked to keep.
+    virtual void trim_under_pressure() noexcept {}
+
     // Around a fork: a lock that can be tried; with it held, close and drain every cache; and in the child, forget the
     // lost threads: all but `mine`, or all if that is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
@@ -180,7 +184,7 @@ public:
     struct registration
     {
         const thread_table* maker = nullptr; ///< The thread that made it; nullptr: unknown.
-        std::size_t detaching = 0;           ///< Ending threads that are about to call `detach`.
+        std::size_t detaching = 0;           ///< Threads that call `detach` or `trim_under_pressure`.
         bool is_left_out = false;            ///< Unregistered by a fork: must enter again. See thread_registry.
     };
     registration registered;

@@ -161,6 +161,18 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
+    /// Effects: has all pools give back what they can do without. A pool that is destroyed meanwhile waits until that is
+    ///   done.
+    void trim_pools() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        for_each_pool(most_pools, [this](std::size_t, thread_cached& pool) {
+            mutex_.assume_held();
+            trim_unlocked(pool);
+            return true;
+        });
+    }
+
     /// Effects: if a fork is pending in another thread, waits until that has all locks, with a timeout. Call before
     ///   locking a pool: otherwise there may never be a moment at which all pools are unlocked.
     ///
@@ -224,6 +236,16 @@ private:
         os::short_wait wait;
         while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
             wait.once_more();
+    }
+
+    /// Releases the lock meanwhile.
+    void trim_unlocked(thread_cached& pool) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        ++pool.registered.detaching;
+        mutex_.unlock();
+        pool.trim_under_pressure();
+        mutex_.lock();
+        --pool.registered.detaching;
     }
 
     void end_thread() noexcept

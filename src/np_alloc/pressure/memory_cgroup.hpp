@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the kernel says of the memory of this process's control group (cgroup v2).
+///
+///     /proc/self/cgroup      0::/app/worker                             where the process is
+///     /proc/self/mountinfo   ... / /sys/fs/cgroup ... - cgroup2 ...     where the groups are shown
+///     memory.events          high 3                                     how often a limit was reached, or nearly
+///     memory.pressure        some avg10=... total=1234                  for how long processes waited for memory
+///
+/// If the group has no files of memory, as its parent does not count memory for it, the nearest parent that has some
+/// takes its place. The limits of the groups above do not show in memory.events; the time waited for them does.
+///
+/// Descriptors have high numbers, and are looked at before they are used: a program may close all files it has.
+///
+/// Thread safety: one thread at a time.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/standard_error.hpp>
+
+#include "../support/internals.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#endif
+
+namespace memory_pool::np {
+/// What the kernel has counted so far.
+struct pressure_counts
+{
+    std::uint64_t events = 0;               ///< Times that memory.high or memory.max was reached, and kills.
+    std::optional<std::uint64_t> waited_us; ///< Microseconds in which some process waited for memory; if known.
+};
+
+/// The control group of a process.
+class memory_cgroup : base::immovable<memory_cgroup>
+{
+public:
+    static constexpr std::size_t longest_path = 1024;
+    using path = std::array<char, longest_path>;
+
+#if defined(__linux__)
+    /// Effects: opens the files of the group in `directory`, or of that of this process if it is nullptr.
+    /// Returns: whether the group counts memory.
+    bool open(const char* directory) noexcept
+    {
+        close();
+        return (directory != nullptr ? copy(directory) : find()) && open_files();
+    }
+
+    void close() noexcept
+    {
+        events_.close();
+        waits_.close();
+    }
+
+    /// Returns: what is counted so far; nothing if that cannot be read.
+    std::optional<pressure_counts> read() noexcept
+    {
+        text_buffer text;
+        if (!read_file(events_, "memory.events", text))
+            return std::nullopt;
+        pressure_counts counts;
+        for (const char* const key : {"high ", "max ", "oom ", "oom_kill "})
+            counts.events += number_behind(key, text.data()).value_or(0);
+        if (read_file(waits_, "memory.pressure", text))
+            counts.waited_us = number_behind("total=", text.data()); // The first line: some.
+        return counts;
+    }
+
+    /// Returns: the descriptor that the kernel signals (POLLPRI) when memory.events changes; -1 if there is none.
+    int descriptor() const noexcept { return events_.is_valid() ? events_.number() : -1; }
+
+    /// Effects: finds the directory of a group, from what the files of `/proc/self` are.
+    /// Returns: whether the group is shown in the file system.
+    static bool find(const char* cgroup_file, const char* mountinfo_file, path& directory) noexcept
+    {
+        path group{};
+        return find_group(cgroup_file, group) && find_mount(mountinfo_file, group, directory);
+    }
+
+    const char* directory() const noexcept { return directory_.data(); }
+#else
+    bool open(const char* /*directory*/) noexcept { return false; }
+    void close() noexcept {}
+    std::optional<pressure_counts> read() noexcept { return std::nullopt; }
+    int descriptor() const noexcept { return -1; }
+#endif
+
+#if defined(__linux__)
+private:
+    using text_buffer = std::array<char, 1024>;
+
+    /// A file that stays open.
+    class open_file : base::immovable<open_file>
+    {
+    public:
+        bool open(const char* name) noexcept
+        {
+            close();
+            constexpr int out_of_the_way = 200;
+            const int low = ::open(name, O_RDONLY | O_CLOEXEC);
+            if (low == -1)
+                return false;
+            number_ = ::fcntl(low, F_DUPFD_CLOEXEC, out_of_the_way);
+            (void)::close(low);
+            identity_ = os::identity_of(number_);
+            return number_ != -1;
+        }
+
+        void close() noexcept
+        {
+            if (is_valid())
+                (void)::close(number_);
+            number_ = -1;
+        }
+
+        /// Returns: whether the descriptor still is that of the file.
+        bool is_valid() const noexcept { return number_ != -1 && os::identity_of(number_) == identity_; }
+
+        int number() const noexcept { return number_; }
+
+    private:
+        int number_ = -1;
+        os::file_identity identity_;
+    };
+
+    /// Lines of a file, of any length; only the beginning of long ones.
+    class lines : base::immovable<lines>
+    {
+    public:
+        explicit lines(const char* name) noexcept : file_(::open(name, O_RDONLY | O_CLOEXEC)) {}
+        ~lines()
+        {
+            if (file_ != -1)
+                (void)::close(file_);
+        }
+
+        /// Returns: the next line, up to the next call; nullptr behind the last one.
+        const char* next() noexcept
+        {
+            std::size_t length = 0;
+            for (;; ++at_) {
+                if (at_ == end_ && !fill())
+                    break;
+                if (block_[at_] == '\n') {
+                    ++at_;
+                    return finished(length);
+                }
+                if (length + 1 < line_.size())
+                    line_[length++] = block_[at_];
+            }
+            return length != 0 ? finished(length) : nullptr;
+        }
+
+    private:
+        const char* finished(std::size_t length) noexcept
+        {
+            line_[length] = '\0';
+            return line_.data();
+        }
+
+        bool fill() noexcept
+        {
+            at_ = end_ = 0;
+            const ::ssize_t got = file_ != -1 ? read_some(file_, block_.data(), block_.size()) : 0;
+            end_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+            return end_ != 0;
+        }
+
+        int file_;
+        std::array<char, 4096> block_{};
+        std::array<char, 2 * longest_path> line_{};
+        std::size_t at_ = 0;
+        std::size_t end_ = 0;
+    };
+
+    static ::ssize_t read_some(int file, char* to, std::size_t bytes) noexcept
+    {
+        ::ssize_t got = 0;
+        do
+            got = ::read(file, to, bytes);
+        while (got == -1 && errno == EINTR);
+        return got;
+    }
+
+    // Where the group is.
+
+    bool copy(const char* directory) noexcept { return print(directory_, directory, ""); }
+
+    bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
+
+    /// Returns: whether both texts fit into `to`, where they are now.
+    static bool print(path& to, const char* first, const char* second) noexcept
+    {
+        const int length = std::snprintf(to.data(), to.size(), "%s%s", first, second);
+        return length >= 0 && static_cast<std::size_t>(length) < to.size();
+    }
+
+    static bool find_group(const char* cgroup_file, path& group) noexcept
+    {
+        lines all(cgroup_file);
+        while (const char* const line = all.next())
+            if (std::strncmp(line, "0::", 3) == 0)
+                return print(group, line + 3, "");
+        return false;
+    }
+
+    /// A line: number, parent, device, root, mount point, options, optional fields, "-", type, ...
+    static bool find_mount(const char* mountinfo_file, const path& group, path& directory) noexcept
+    {
+        lines all(mountinfo_file);
+        while (const char* const line = all.next()) {
+            const char* const type = std::strstr(line, " - ");
+            if (type == nullptr || std::strncmp(type, " - cgroup2 ", 11) != 0)
+                continue;
+            path root{};
+            path mount_point{};
+            if (copy_field(line, 3, root) && copy_field(line, 4, mount_point) &&
+                print(directory, mount_point.data(), part_below(root.data(), group.data())))
+                return true;
+        }
+        return false;
+    }
+
+    /// Effects: copies a field of a line, where the characters that would end it are written as \ and three octal
+    ///   digits.
+    static bool copy_field(const char* line, int number, path& to) noexcept
+    {
+        for (; number != 0; --number) {
+            line = std::strchr(line, ' ');
+            if (line == nullptr)
+                return false;
+            ++line;
+        }
+        std::size_t length = 0;
+        while (*line != ' ' && *line != '\0') {
+            if (length + 1 == to.size())
+                return false;
+            to[length++] = take_character(line);
+        }
+        to[length] = '\0';
+        return true;
+    }
+
+    static char take_character(const char*& text) noexcept
+    {
+        const auto digit = [text](int place) { return text[place] >= '0' && text[place] <= '7' ? text[place] - '0' : 8; };
+        if (*text == '\\' && digit(1) < 4 && digit(2) < 8 && digit(3) < 8) {
+            const int code = (digit(1) * 8 + digit(2)) * 8 + digit(3);
+            text += 4;
+            return static_cast<char>(code);
+        }
+        return *text++;
+    }
+
+    /// Returns: what of the path of the group lies below the directory that is mounted. All of it is taken to, if the
+    ///   group lies elsewhere: in a container, paths may be those of another namespace, and the mounted directory is
+    ///   its own group then.
+    static const char* part_below(const char* root, const char* group) noexcept
+    {
+        const std::size_t length = std::strcmp(root, "/") == 0 ? 0 : std::strlen(root);
+        const bool is_below = std::strncmp(root, group, length) == 0 && (group[length] == '/' || group[length] == '\0');
+        const bool is_all = group[length] == '\0' || std::strcmp(group + length, "/") == 0;
+        return is_below && !is_all && std::strstr(group, "/..") == nullptr ? group + length : "";
+    }
+
+    /// Effects: opens the files in the directory, or in the nearest one above it that has them.
+    bool open_files() noexcept
+    {
+        for (;;) {
+            if (open_in_directory(events_, "memory.events")) {
+                (void)open_in_directory(waits_, "memory.pressure");
+                return true;
+            }
+            char* const last = std::strrchr(directory_.data(), '/');
+            if (last == nullptr || last == directory_.data() || !is_cgroup_above(*last))
+                return false;
+        }
+    }
+
+    /// Effects: goes to the directory above.
+    /// Returns: whether that is a group, too.
+    bool is_cgroup_above(char& last_separator) noexcept
+    {
+        last_separator = '\0';
+        path file{};
+        return print(file, directory_.data(), "/cgroup.procs") && ::access(file.data(), F_OK) == 0;
+    }
+
+    bool open_in_directory(open_file& file, const char* name) noexcept
+    {
+        path whole{};
+        const int length = std::snprintf(whole.data(), whole.size(), "%s/%s", directory_.data(), name);
+        return length >= 0 && static_cast<std::size_t>(length) < whole.size() && file.open(whole.data());
+    }
+
+    // What is in its files.
+
+    bool read_file(open_file& file, const char* name, text_buffer& text) noexcept
+    {
+        if (!file.is_valid() && !open_in_directory(file, name))
+            return false;
+        ::ssize_t length = 0;
+        do
+            length = ::pread(file.number(), text.data(), text.size() - 1, 0);
+        while (length == -1 && errno == EINTR);
+        text[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
+        return length > 0;
+    }
+
+    /// Returns: the number behind `key` at the beginning of a line or behind a space.
+    static std::optional<std::uint64_t> number_behind(const char* key, const char* text) noexcept
+    {
+        for (const char* at = std::strstr(text, key); at != nullptr; at = std::strstr(at + 1, key))
+            if (at == text || at[-1] == '\n' || at[-1] == ' ')
+                return std::strtoull(at + std::strlen(key), nullptr, 10);
+        return std::nullopt;
+    }
+
+    path directory_{};
+    open_file events_;
+    open_file waits_;
+#endif
+};
+} // namespace memory_pool::np

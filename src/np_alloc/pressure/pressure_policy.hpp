@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// When memory is short, and how often free memory is given back then.
+///
+///     signal:     a limit was reached since the last look, or processes waited for memory for a tenth of the time
+///     pressure:   from a signal until ten seconds after the last one
+///     pause:      after an answer, until the next one: 100 ms; twice as long, up to 10 s, each time that an answer
+///                 returned little, or that half of what the last one returned was taken again
+///
+/// Thread safety: none; one thread decides.
+#pragma once
+
+#include "memory_cgroup.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace memory_pool::np {
+/// Decides when to answer pressure. Times are in milliseconds of one clock.
+class pressure_policy
+{
+public:
+    static constexpr std::uint64_t least_pause_ms = 100;
+    static constexpr std::uint64_t most_pause_ms = 10'000;
+    /// Without a signal for so long, there is no pressure.
+    static constexpr std::uint64_t lasts_ms = 10'000;
+    /// An answer that returns less than that, or than this part of what is reserved, is of little use.
+    static constexpr std::size_t little_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t little_part = 64;
+    /// The share of waits is that of at least so long.
+    static constexpr std::uint64_t least_time_of_waits_ms = 100;
+
+    /// Effects: begins, without pressure.
+    void start(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
+    {
+        *this = {};
+        last_ = counts;
+        waits_looked_at_ = now;
+    }
+
+    /// Effects: notes what the kernel has counted.
+    /// Returns: whether that is a signal.
+    bool note(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
+    {
+        const bool is_signal = counts && last_ && (counts->events > last_->events || was_waited(*counts, now));
+        if (is_signal) {
+            is_pending_ = is_on_ = true;
+            signalled_at_ = now;
+        } else if (is_on_ && now - signalled_at_ >= lasts_ms) {
+            is_on_ = is_pending_ = false;
+            pause_ms_ = least_pause_ms;
+            answer_ = {};
+        }
+        if (counts)
+            note_counts(*counts, now);
+        return is_signal;
+    }
+
+    /// Returns: whether there is pressure.
+    bool is_on() const noexcept { return is_on_; }
+
+    /// Returns: whether to give memory back now.
+    bool is_due(std::uint64_t now) const noexcept { return is_pending_ && now >= earliest_answer(); }
+
+    /// Returns: how long to wait for the next look: `most`, or until an answer is due.
+    std::uint64_t wait_ms(std::uint64_t now, std::uint64_t most) const noexcept
+    {
+        if (!is_pending_)
+            return most;
+        return std::min(most, earliest_answer() - std::min(now, earliest_answer()));
+    }
+
+    /// Effects: notes that `returned` bytes were given back, when `reserved` were before.
+    void note_answer(std::uint64_t now, std::size_t returned, std::size_t reserved) noexcept
+    {
+        const bool is_little = returned < std::max(little_bytes, reserved / little_part);
+        pause_ms_ = is_little || is_taken_again(reserved) ? std::min(2 * pause_ms_, most_pause_ms) : least_pause_ms;
+        answer_ = {now, returned, reserved - std::min(reserved, returned)};
+        is_pending_ = false;
+    }
+
+private:
+    struct answer
+    {
+        std::optional<std::uint64_t> at;
+        std::size_t returned = 0;
+        std::size_t reserved = 0; ///< Bytes after it.
+    };
+
+    bool is_long_enough(std::uint64_t now) const noexcept { return now - waits_looked_at_ >= least_time_of_waits_ms; }
+
+    bool was_waited(const pressure_counts& counts, std::uint64_t now) const noexcept
+    {
+        constexpr std::uint64_t tenth = 10;
+        if (!counts.waited_us || !last_->waited_us || !is_long_enough(now))
+            return false;
+        const std::uint64_t waited_us = *counts.waited_us - std::min(*counts.waited_us, *last_->waited_us);
+        return waited_us / 1000 * tenth >= now - waits_looked_at_;
+    }
+
+    void note_counts(const pressure_counts& counts, std::uint64_t now) noexcept
+    {
+        const std::optional<std::uint64_t> waited_before = last_ ? last_->waited_us : std::nullopt;
+        last_ = counts;
+        if (is_long_enough(now) || !waited_before)
+            waits_looked_at_ = now;
+        else
+            last_->waited_us = waited_before;
+    }
+
+    bool is_taken_again(std::size_t reserved) const noexcept
+    {
+        return answer_.returned != 0 && reserved > answer_.reserved &&
+               reserved - answer_.reserved >= answer_.returned / 2;
+    }
+
+    std::uint64_t earliest_answer() const noexcept { return answer_.at ? *answer_.at + pause_ms_ : 0; }
+
+    std::optional<pressure_counts> last_;
+    std::uint64_t waits_looked_at_ = 0;
+    std::uint64_t signalled_at_ = 0;
+    std::uint64_t pause_ms_ = least_pause_ms;
+    answer answer_;
+    bool is_on_ = false;
+    bool is_pending_ = false; ///< A signal that was not answered yet.
+};
+} // namespace memory_pool::np

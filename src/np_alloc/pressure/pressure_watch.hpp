@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The watch for memory pressure, which the background thread keeps.
+///
+///     background thread:   wait -> look -> (an answer is due) -> heap_maintenance gives memory back -> note_answer
+///     program:             descriptor(): readable after each answer
+///
+/// Thread safety: any thread, but for what is for the background thread.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
+#include "event_counter.hpp"
+#include "memory_cgroup.hpp"
+#include "pressure_policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// What was seen and done so far.
+struct pressure_figures
+{
+    std::size_t signals;
+    std::size_t answers;
+    std::size_t bytes_returned;
+};
+
+/// Watches the memory of the control group.
+class pressure_watch : base::immovable<pressure_watch>
+{
+public:
+    /// How often the background thread looks, with pressure and without: a change of memory.events wakes it, but
+    /// nothing tells it of waits.
+    static constexpr std::uint64_t pressed_tick_ms = 250;
+    static constexpr std::uint64_t tick_ms = 1000;
+
+    /// Effects: begins to watch the control group in `directory`; nullptr: that of the process.
+    /// Returns: whether there is something to be watched.
+    bool start(const char* directory) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        const bool is_there = wake_up_.open() && group_.open(directory);
+        if (is_there)
+            policy_.start(group_.read(), os::coarse_milliseconds());
+        state_.store(is_there ? np_pressure_none : np_pressure_unknown, std::memory_order_relaxed);
+        return is_there;
+    }
+
+    /// Effects: ends that.
+    void stop() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        state_.store(np_pressure_off, std::memory_order_relaxed);
+        group_.close();
+    }
+
+    np_pressure state() const noexcept { return state_.load(std::memory_order_relaxed); }
+
+    /// Returns: whether something is watched.
+    bool is_on() const noexcept { return state() >= np_pressure_none; }
+
+    /// Returns: whether memory is short.
+    bool is_pressed() const noexcept { return state() == np_pressure_some; }
+
+    pressure_figures figures() const noexcept
+    {
+        return {signals_.load(std::memory_order_relaxed), answers_.load(std::memory_order_relaxed),
+                bytes_returned_.load(std::memory_order_relaxed)};
+    }
+
+    /// Effects: ends a wait of the background thread; also one that it has not begun yet.
+    void interrupt() noexcept { wake_up_.signal(); }
+
+    /// Effects: opens a descriptor that is readable after each answer, if that was not done yet.
+    /// Returns: it; -1 if there is none.
+    int descriptor() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return told_.open() ? told_.number() : -1;
+    }
+
+    // For the background thread. It never waits for a lock.
+
+    /// Effects: waits until the kernel tells of a change, the next look is due, or interrupt() was called; `most_ms` at
+    ///   the most.
+    void wait(std::uint64_t most_ms) noexcept
+    {
+        int events = -1;
+        std::uint64_t milliseconds = std::min(most_ms, is_pressed() ? pressed_tick_ms : tick_ms);
+        if (mutex_.try_lock()) {
+            const base::lock_guard lock(mutex_, base::adopt_lock);
+            events = group_.descriptor();
+            milliseconds = policy_.wait_ms(os::coarse_milliseconds(), milliseconds);
+        }
+        wake_up_.wait(events, static_cast<int>(milliseconds));
+    }
+
+    /// Returns: whether to give memory back now.
+    bool look() noexcept
+    {
+        if (!mutex_.try_lock())
+            return false;
+        const base::lock_guard lock(mutex_, base::adopt_lock);
+        if (!is_on())
+            return false;
+        const std::uint64_t now = os::coarse_milliseconds();
+        signals_.fetch_add(policy_.note(group_.read(), now) ? 1 : 0, std::memory_order_relaxed);
+        state_.store(policy_.is_on() ? np_pressure_some : np_pressure_none, std::memory_order_relaxed);
+        return policy_.is_due(now);
+    }
+
+    /// Effects: notes that `returned` bytes were given back, when `reserved` were before, and tells the program.
+    void note_answer(std::size_t returned, std::size_t reserved) noexcept
+    {
+        answers_.fetch_add(1, std::memory_order_relaxed);
+        bytes_returned_.fetch_add(returned, std::memory_order_relaxed);
+        told_.signal();
+        if (!mutex_.try_lock())
+            return;
+        const base::lock_guard lock(mutex_, base::adopt_lock);
+        policy_.note_answer(os::coarse_milliseconds(), returned, reserved);
+    }
+
+    // Around a fork.
+
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
+
+    /// Effects: ends the watch in the child, which shares the descriptors with its parent until then.
+    void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        state_.store(np_pressure_off, std::memory_order_relaxed);
+        group_.close();
+        wake_up_.close();
+        told_.close();
+    }
+
+private:
+    fork_mutex mutex_;
+    memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
+    pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
+    event_counter wake_up_; ///< Of the background thread.
+    event_counter told_;    ///< For the program.
+    std::atomic<np_pressure> state_{np_pressure_off};
+    std::atomic<std::size_t> signals_{0};
+    std::atomic<std::size_t> answers_{0};
+    std::atomic<std::size_t> bytes_returned_{0};
+};
+} // namespace memory_pool::np

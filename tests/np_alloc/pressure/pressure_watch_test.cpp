@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// np_alloc under memory pressure, with a directory in place of the files of the kernel.
+#if defined(__linux__)
+#include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/np_alloc.h>
+
+#include <np_alloc/engine/engine.hpp>
+
+#include <support/child.hpp>
+#include <support/many_blocks.hpp>
+#include <support/option_for_now.hpp>
+#include <support/resident_memory.hpp>
+#include <support/simulated_cgroup.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <memory_resource>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace {
+constexpr std::size_t mega = std::size_t{1} << 20;
+
+template <class Condition>
+bool comes_true(Condition&& condition)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return condition();
+}
+
+np_statistics statistics()
+{
+    np_statistics now;
+    np_get_statistics(&now);
+    return now;
+}
+
+class np_pressure_watch : public testing::Test
+{
+protected:
+    np_pressure_watch()
+    {
+        group_.reach_high(0);
+        EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+    }
+    ~np_pressure_watch() override { EXPECT_TRUE(np::registry().watch_pressure(false)); }
+
+    /// Effects: makes memory short, and waits until that was answered.
+    void make_memory_short()
+    {
+        const std::size_t before = statistics().pressure_trims;
+        group_.reach_high(++times_);
+        np::registry().pressure().interrupt(); // The kernel would wake it, too.
+        EXPECT_TRUE(comes_true([before] { return statistics().pressure_trims > before; }));
+    }
+
+    test::simulated_cgroup group_;
+    int times_ = 0;
+    test::option_for_now never_{np_option_decay_ms, NP_DECAY_NEVER};
+};
+
+TEST_F(np_pressure_watch, sees_when_memory_is_short)
+{
+    EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_none));
+    const std::size_t signals_before = statistics().pressure_signals;
+    make_memory_short();
+    EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_some));
+    EXPECT_EQ(statistics().pressure_signals, signals_before + 1);
+}
+
+TEST_F(np_pressure_watch, gives_free_runs_back_that_would_be_kept_for_ever)
+{
+    np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
+    const std::size_t kept = statistics().bytes_dirty;
+    ASSERT_GE(kept, 64 * mega);
+    const std::size_t returned_before = statistics().bytes_purged_under_pressure;
+    make_memory_short();
+    EXPECT_EQ(statistics().bytes_dirty, 0U);
+    EXPECT_GE(statistics().bytes_purged_under_pressure - returned_before, kept);
+}
+
+TEST_F(np_pressure_watch, keeps_no_memory_for_long_while_it_is_short)
+{
+    make_memory_short();
+    np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
+    EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
+}
+
+TEST_F(np_pressure_watch, has_a_thread_empty_its_cache_at_its_next_slow_call)
+{
+    std::vector<void*> blocks(500);
+    test::lasting_thread worker;
+    worker.does([&blocks] {
+        for (void*& each : blocks)
+            each = np_alloc(1000);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    });
+    const std::size_t cached_before = statistics().bytes_cached;
+    make_memory_short();
+    worker.does([] { np_free(np_alloc(3000)); }); // It has none of those.
+    EXPECT_LT(statistics().bytes_cached + 20'000, cached_before);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(np_pressure_watch, tells_event_loops)
+{
+    const int told = np_pressure_fd();
+    ASSERT_NE(told, -1);
+    EXPECT_EQ(np_pressure_fd(), told) << "there is one";
+    pollfd readable{told, POLLIN, 0};
+    std::uint64_t count = 0;
+    if (poll(&readable, 1, 0) == 1) { // Of an earlier test.
+        EXPECT_EQ(read(told, &count, sizeof count), ssize_t{sizeof count});
+    }
+    EXPECT_EQ(poll(&readable, 1, 0), 0);
+    make_memory_short();
+    EXPECT_EQ(poll(&readable, 1, 10'000), 1);
+    EXPECT_EQ(read(told, &count, sizeof count), ssize_t{sizeof count});
+    EXPECT_GE(count, 1U);
+    EXPECT_EQ(poll(&readable, 1, 0), 0);
+}
+
+/// Effects: has a pool much more memory than it needs.
+/// Returns: how much it has.
+std::size_t fill_and_empty(memory_pool::concurrent_block_pool& pool)
+{
+    std::vector<void*> blocks(10'000);
+    for (void*& each : blocks)
+        each = pool.allocate();
+    for (void* const each : blocks)
+        pool.deallocate(each);
+    return pool.bytes_reserved();
+}
+
+TEST_F(np_pressure_watch, trims_pools_of_all_threads_over_new_and_delete)
+{
+    memory_pool::concurrent_block_pool pool(100, {}, std::pmr::new_delete_resource());
+    void* const kept = pool.allocate();
+    const std::size_t full = fill_and_empty(pool);
+    make_memory_short();
+    EXPECT_LT(pool.bytes_reserved(), full / 2);
+    EXPECT_TRUE(pool.verify());
+    EXPECT_EQ(pool.in_use(), 1U);
+    pool.deallocate(kept);
+}
+
+TEST_F(np_pressure_watch, leaves_what_a_pool_was_asked_to_have)
+{
+    memory_pool::pool_options reserve;
+    reserve.initial_capacity = 10'000;
+    memory_pool::pool_options bound;
+    bound.max_capacity = 10'000;
+    for (const memory_pool::pool_options& each : {reserve, bound}) {
+        memory_pool::concurrent_block_pool pool(100, each, std::pmr::new_delete_resource());
+        const std::size_t full = fill_and_empty(pool);
+        make_memory_short();
+        EXPECT_EQ(pool.bytes_reserved(), full);
+    }
+}
+
+TEST_F(np_pressure_watch, leaves_pools_over_a_resource_of_the_program_to_the_program)
+{
+    std::pmr::monotonic_buffer_resource upstream; // For one thread.
+    memory_pool::concurrent_block_pool pool(100, {}, &upstream);
+    const std::size_t full = fill_and_empty(pool);
+    make_memory_short();
+    EXPECT_EQ(pool.bytes_reserved(), full);
+}
+
+TEST_F(np_pressure_watch, leaves_blocks_alone_that_threads_work_with_whatever_is_trimmed)
+{
+    std::atomic<bool> goes_on{true};
+    memory_pool::concurrent_block_pool pool(64, {}, std::pmr::new_delete_resource());
+    std::thread presses([this, &goes_on] {
+        for (int times = 0; times != 20; ++times) {
+            make_memory_short();
+            EXPECT_TRUE(np::registry().watch_pressure(false)); // It would back off.
+            EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+        }
+        goes_on = false;
+    });
+    test::in_threads(3, [&](std::size_t thread) {
+        std::vector<unsigned char*> blocks(300);
+        const auto mark = static_cast<unsigned char>(thread + 1);
+        for (std::size_t step = 0; goes_on; ++step) {
+            unsigned char*& block = blocks[step * 7 % blocks.size()];
+            const std::size_t bytes = 16 + step * 131 % 3'000;
+            ASSERT_TRUE(block == nullptr || *block == mark);
+            np_free(block);
+            block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), mark, bytes));
+            void* const pooled = pool.allocate();
+            std::memset(pooled, mark, 64);
+            pool.deallocate(pooled);
+            memory_pool::concurrent_block_pool passing(32 + step % 64, {}, std::pmr::new_delete_resource());
+            if (step % 16 == 0)
+                passing.deallocate(passing.allocate());
+        }
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    });
+    presses.join();
+    EXPECT_EQ(np_verify(), 1);
+    EXPECT_EQ(pool.in_use(), 0U);
+    EXPECT_TRUE(pool.verify());
+}
+
+TEST_F(np_pressure_watch, ends)
+{
+    make_memory_short();
+    EXPECT_TRUE(np::registry().watch_pressure(false));
+    EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_off));
+    const std::size_t signals = statistics().pressure_signals;
+    group_.reach_high(1000);
+    np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_GE(statistics().bytes_dirty, 64 * mega) << "the decay time is not limited any more";
+    EXPECT_EQ(statistics().pressure_signals, signals);
+    (void)np_trim();
+}
+
+TEST_F(np_pressure_watch, goes_on_when_only_the_other_work_of_its_thread_ends)
+{
+    {
+        const test::option_for_now background(np_option_background_thread, 1);
+        EXPECT_EQ(np_option_get(np_option_background_thread), 1U);
+    }
+    EXPECT_EQ(np_option_get(np_option_background_thread), 0U);
+    make_memory_short();
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_pressure_watch, is_not_there_in_the_child_of_a_fork_until_it_begins_there)
+{
+    make_memory_short();
+    const int of_parent = np_pressure_fd();
+    test::expect_in_child([this, of_parent] {
+        const bool is_off = statistics().pressure == np_pressure_off && close(of_parent) == -1;
+        group_.reach_high(0);
+        if (!is_off || !np::registry().watch_pressure(true, group_.directory().c_str()))
+            return false;
+        make_memory_short();
+        return statistics().pressure == np_pressure_some && np::registry().watch_pressure(false);
+    });
+    times_ = 100;
+    make_memory_short();
+}
+#endif
+
+TEST(np_pressure, is_unknown_without_a_group_that_counts_memory)
+{
+    const test::simulated_cgroup empty;
+    EXPECT_TRUE(np::registry().watch_pressure(true, empty.directory().c_str()));
+    EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_unknown));
+    EXPECT_EQ(np_option_get(np_option_pressure), 1U);
+    EXPECT_FALSE(np::registry().background().is_running());
+    EXPECT_EQ(np_option_set(np_option_pressure, 0), 0);
+    EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_off));
+    EXPECT_EQ(np_option_get(np_option_pressure), 0U);
+}
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY && TESTS_MAY_FORK
+/// A control group of version 1 with a limit, which kills.
+class limited_group
+{
+public:
+    limited_group() : directory_("/sys/fs/cgroup/memory/np_pressure." + std::to_string(getpid()))
+    {
+        std::error_code failed;
+        exists_ = std::filesystem::create_directory(directory_, failed);
+    }
+    limited_group(const limited_group&) = delete;
+    limited_group& operator=(const limited_group&) = delete;
+    ~limited_group()
+    {
+        std::error_code ignored;
+        std::filesystem::remove(directory_, ignored);
+    }
+
+    bool exists() const { return exists_; }
+    bool enter() const { return write("cgroup.procs", std::to_string(getpid())); }
+    bool limit(std::size_t bytes) const { return write("memory.limit_in_bytes", std::to_string(bytes)); }
+
+private:
+    bool write(const char* name, const std::string& text) const
+    {
+        std::ofstream file(directory_ + "/" + name);
+        return static_cast<bool>(file << text << std::flush);
+    }
+
+    std::string directory_;
+    bool exists_ = false;
+};
+
+/// With 700 MiB in use, and 300 that were freed: whether the process survives memory.high at 1.10 of what is in use
+/// and, later, memory.max at 1.15.
+bool survives_limits(const limited_group& group, const test::simulated_cgroup& told)
+{
+    constexpr std::size_t live = 700 * mega;
+    if (!group.enter() || !np::registry().watch_pressure(true, told.directory().c_str()))
+        return false;
+    const std::size_t before = test::resident_bytes();
+    auto freed = std::make_unique<test::many_blocks>(300 * mega);
+    const test::many_blocks kept(live);
+    freed.reset();
+    told.reach_high(1);
+    const bool is_back = comes_true([=] { return test::resident_bytes() < before + live + live / 10; });
+    const bool is_limited = group.limit(before + live + live * 15 / 100);
+    np_free(std::memset(np_alloc(20 * mega), 1, 20 * mega));
+    return is_back && is_limited;
+}
+
+TEST(np_pressure, is_survived_by_a_process_with_much_free_memory)
+{
+    const limited_group group;
+    if (!group.exists())
+        GTEST_SKIP() << "control groups of version 1 are not mounted, or not ours";
+    const test::option_for_now never(np_option_decay_ms, NP_DECAY_NEVER);
+    const test::simulated_cgroup told;
+    told.reach_high(0);
+    test::expect_in_child([&] { return survives_limits(group, told); });
+}
+#endif
+} // namespace
+#endif

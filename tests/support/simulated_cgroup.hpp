@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A directory with files as a control group has them.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace test {
+/// Exists as long as this.
+class simulated_cgroup
+{
+public:
+    simulated_cgroup()
+        : simulated_cgroup((std::filesystem::temp_directory_path() /
+                            ("simulated_cgroup." + std::to_string(std::random_device()()))).string())
+    {
+    }
+    explicit simulated_cgroup(std::string directory) : directory_(std::move(directory))
+    {
+        std::filesystem::create_directory(directory_);
+    }
+    ~simulated_cgroup() { std::filesystem::remove_all(directory_); }
+    simulated_cgroup(const simulated_cgroup&) = delete;
+    simulated_cgroup& operator=(const simulated_cgroup&) = delete;
+
+    const std::string& directory() const { return directory_; }
+    std::string file(const std::string& name) const { return directory_ + "/" + name; }
+
+    /// Effects: makes a file, or replaces what is in it.
+    void write(const std::string& name, const std::string& text) const { std::ofstream(file(name)) << text; }
+
+    /// Effects: tells that memory.high was reached so often.
+    void reach_high(int times) const { write("memory.events", "low 0\nhigh " + std::to_string(times) + "\nmax 0\n"); }
+
+private:
+    std::string directory_;
+};
+} // namespace test
