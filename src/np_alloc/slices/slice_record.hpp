@@ -147,12 +147,39 @@ struct alignas(64) slice_record : run_links
             }
             free_blocks[word] |= bit;
             word_from = std::min(word_from, word);
+            seen += put_row(place + 1, blocks + seen, count - seen);
         }
         lowest = static_cast<std::uint16_t>(word_from);
         const std::uint32_t taken_back = static_cast<std::uint32_t>(seen) - refused;
         free_count += taken_back;
         is_purged = false;
         return {seen, taken_back};
+    }
+
+    /// Effects: puts the blocks behind `blocks[0]` back that lie behind it side by side, from `place` on, as those do
+    ///   that are freed in the order in which they were allocated: four or more, of one word of bits, and only if none
+    ///   of them is free. (For fewer, the branch costs more than it saves.)
+    /// Returns: how many.
+    MEMORY_POOL_ALWAYS_INLINE std::size_t put_row(std::size_t place, void* const* blocks, std::size_t count) noexcept
+    {
+        constexpr std::size_t least = 4;
+        std::byte* behind = static_cast<std::byte*>(blocks[0]) + block_bytes;
+        if (MEMORY_POOL_LIKELY(count <= least || blocks[least] != behind + (least - 1) * block_bytes))
+            return 0;
+        const std::size_t in_word = base::bits_per_word - place % base::bits_per_word;
+        const std::size_t most = std::min(count, std::min(capacity - place, in_word) + 1);
+        std::size_t end = 1;
+        for (; end < most && blocks[end] == behind; ++end)
+            behind += block_bytes;
+        if (end == 1)
+            return 0;
+        std::uint64_t& bits = free_blocks[place / base::bits_per_word];
+        const std::uint64_t row =
+            base::bit_range(static_cast<unsigned>(place % base::bits_per_word), static_cast<unsigned>(end - 1));
+        if (MEMORY_POOL_UNLIKELY((bits & row) != 0))
+            return 0;
+        bits |= row;
+        return end - 1;
     }
 
     /// Returns: whether the block of that number is not free.

@@ -89,4 +89,77 @@ TEST_F(slab_test, has_no_free_page_where_a_block_reaches_into_it_that_is_outstan
     keep_free(all_);
     EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 16}})) << "with what is behind the last block";
 }
+/// Returns: what of a batch was taken back, and which of its blocks were refused.
+class put_in_order : public slab_test
+{
+protected:
+    std::uint32_t put(const std::vector<void*>& blocks)
+    {
+        refused_.clear();
+        const auto refuse = [this](memory_pool::error_kind kind, void* block) { refused_.emplace_back(kind, block); };
+        const auto result = slab_.put(np::facts[slab_.size_class], blocks.data(), blocks.size(), refuse);
+        EXPECT_EQ(result.seen, blocks.size());
+        EXPECT_TRUE(slab_.is_valid());
+        return result.taken_back;
+    }
+
+    void* block(std::size_t number) { return memory_.data() + number * slab_.block_bytes; }
+
+    std::vector<void*> row(std::size_t from, std::size_t end)
+    {
+        std::vector<void*> blocks;
+        for (; from != end; ++from)
+            blocks.push_back(block(from));
+        return blocks;
+    }
+
+    std::vector<std::pair<memory_pool::error_kind, void*>> refused_;
+};
+
+TEST_F(put_in_order, takes_rows_of_any_length_from_any_block_on)
+{
+    for (const std::size_t bytes : {std::size_t{16}, std::size_t{64}, std::size_t{1008}, std::size_t{8192}}) {
+        make(bytes);
+        for (std::size_t from = 0; from < slab_.capacity; from += 1 + slab_.capacity / 50)
+            for (std::size_t end = from + 1; end <= slab_.capacity; end += 1 + slab_.capacity / 40) {
+                all_.clear();
+                make(bytes);
+                keep_free({});
+                EXPECT_EQ(put(row(from, end)), end - from);
+                EXPECT_EQ(slab_.free_count, end - from);
+                EXPECT_EQ(slab_.is_outstanding(from), false);
+                EXPECT_EQ(slab_.is_outstanding(end - 1), false);
+                if (end != slab_.capacity) {
+                    EXPECT_TRUE(slab_.is_outstanding(end));
+                }
+            }
+        EXPECT_TRUE(refused_.empty());
+    }
+}
+
+TEST_F(put_in_order, refuses_only_the_free_one_in_a_row)
+{
+    make(64);
+    keep_free({40});
+    EXPECT_EQ(put(row(30, 50)), 19U);
+    EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::double_free, block(40)}}));
+}
+
+TEST_F(put_in_order, refuses_one_that_is_in_the_row_twice)
+{
+    make(64);
+    keep_free({});
+    std::vector<void*> blocks = row(3, 20);
+    blocks.insert(blocks.begin() + 5, block(7));
+    EXPECT_EQ(put(blocks), 17U);
+    EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::double_free, block(7)}}));
+}
+
+TEST_F(put_in_order, refuses_what_lies_behind_the_last_block)
+{
+    make(1008); // 65 blocks, and 16 bytes.
+    keep_free({});
+    EXPECT_EQ(put(row(60, slab_.capacity + 1)), slab_.capacity - 60);
+    EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::misaligned_pointer, block(slab_.capacity)}}));
+}
 } // namespace
