@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Gives memory back that few blocks keep: a hash table loses nine of ten nodes at random, so that each slab has some
-/// left, and moves those out of sparse slabs by np_defrag_move, as a server would do in idle time.
+/// Defragments a heap: a hash table erases nine of ten nodes at random, so that each slab has some left, and moves
+/// those out of sparse slabs with np_defrag_move, as a server would do in idle time.
 #include <memory_pool/np_alloc.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace {
-/// A node of a table: it may be copied byte by byte, and only one pointer leads to it.
+/// A node of a table: trivially copyable, and only one pointer refers to it.
 struct node
 {
     node* next;
@@ -61,7 +61,7 @@ public:
             }
     }
 
-    /// Effects: moves nodes of sparse slabs into denser ones. A server does that for some buckets at a time.
+    /// Effects: moves nodes of sparse slabs into denser ones. A server would do so for a few buckets at a time.
     /// Returns: how many.
     std::size_t defragment()
     {
@@ -81,7 +81,7 @@ private:
     std::vector<node*> buckets_;
 };
 
-/// Returns: bytes that np_alloc has of the system: those in memory, if that is known.
+/// Returns: resident bytes of np_alloc if known, otherwise its committed bytes.
 std::size_t memory_now()
 {
     (void)np_trim();
@@ -122,6 +122,6 @@ int main()
         if ((found == nullptr) != is_erased[key] || (found != nullptr && found->value != key * key))
             return 1;
     }
-    // Most of what the erased nodes kept came back, and little did before.
+    // Moving the nodes returned most of the memory of the erased ones; little was returned before.
     return sparse > full / 2 && dense < sparse / 4 ? 0 : 1;
 }

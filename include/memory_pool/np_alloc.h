@@ -151,28 +151,28 @@ int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: opens a descriptor for event loops (poll, epoll), if that was not done yet: it becomes readable each time
- *    that free memory was returned under pressure (np_option_pressure), for what only the program can return: caches
- *    of its own, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes makes it unreadable. It does
- *    not block, and must not be closed; the child of a fork does not have it.
- *  Returns: the descriptor; -1, and errno is ENOSYS, where the system has none, or that of the system. */
+/** Effects: opens a descriptor for event loops (poll, epoll) at the first call. It becomes readable each time that free
+ *    memory was returned under pressure (np_option_pressure), so that the program can return what only it can: its own
+ *    caches, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes resets it. It is non-blocking,
+ *    and must not be closed; the child of a fork does not have it.
+ *  Returns: the descriptor; -1 on failure, and errno is that of the OS, or ENOSYS where it is not supported. */
 int np_pressure_fd(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: 1 if `block` lies in a slab that is so sparse that it pays to move it: of the slabs of its size that have
- *    free blocks, in the same heap or of the same thread, it has at most the mean number of blocks in use, and the free
- *    blocks of the others are enough for all of them, so that its memory becomes free in the end. Otherwise 0; also for
- *    NULL, a block that is no block of a slab (large ones, samples), and any other pointer, and while another thread
- *    is changing these slabs. Nothing is reported.
- *  Preconditions: no other thread destroys the heap that `block` is of meanwhile.
- *  Complexity: O(1), with a lock that few threads have in common. */
+/** Returns: 1 if it pays to move `block`, as its slab is sparse: of the slabs of its size that have free blocks, in the
+ *    same heap or of the same thread, it has at most the mean number of blocks in use, and the others have enough free
+ *    blocks for all of them, so that the slab can become empty. Otherwise 0; also for NULL, a block that is not in a
+ *    slab (large ones, samples), and any other pointer, and while another thread is changing these slabs. Misuse is
+ *    not reported.
+ *  Preconditions: no other thread destroys the heap of `block` meanwhile.
+ *  Complexity: O(1), with a lock that few threads share. */
 int np_defrag_hint(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: if np_defrag_hint(block), moves what is in `block` to a block of the same size in a denser slab, and frees
- *    `block`, past the cache of the thread. What this thread has cached of that size goes back to its slabs before. The
- *    new block is of the same heap, and has the same call site.
- *  Returns: the new block, for all pointers to the old one; NULL if `block` has stayed, as it does not pay, or no
- *    denser slab was found at once.
- *  Preconditions: as np_free; what is in the block may be copied byte by byte.
+/** Effects: if np_defrag_hint(block), copies the contents of `block` to a block of the same size in a denser slab, and
+ *    frees `block`, bypassing the thread cache. This thread's cached blocks of that size are returned to their slabs
+ *    first. The new block has the same heap and call site.
+ *  Returns: the new block, to which the caller must update all pointers; NULL if `block` is unchanged, as moving it
+ *    does not pay, or no denser slab was found at once.
+ *  Preconditions: as np_free; memcpy may move the contents (trivially relocatable).
  *  Complexity: O(1), and linear in the size of the block; occasionally a batch of blocks. */
 MEMORY_POOL_NP_RESULT void* np_defrag_move(void* block) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -181,13 +181,13 @@ typedef struct np_heap np_heap;
 
 /* Statistics. */
 
-/** Where the memory is, of all threads and heaps. While no thread is in a call of this library:
+/** Where the memory of all threads and heaps is. While no thread is in a call of this library:
  *
  *      bytes_committed = bytes_in_use + bytes_cached + bytes_in_transit + bytes_free_in_slabs + bytes_never_carved
  *                        + bytes_dirty + bytes_of_metadata
  *
- *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are those that may be used,
- *  as np_usable_size tells them; in the checked build, those that they occupy, with their canaries. */
+ *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are usable bytes
+ *  (np_usable_size); in the checked build, the bytes that blocks occupy, including their canaries. */
 typedef struct np_statistics
 {
     /** Of blocks that are allocated and not freed. */
@@ -196,8 +196,8 @@ typedef struct np_statistics
     size_t bytes_cached;
     /** Of remote frees that are not drained yet, with their batches. */
     size_t bytes_in_transit;
-    /** Taken from the system and not given back, whether they were ever written to or not. Most metadata comes on
-     *  top of it: see bytes_committed. */
+    /** Taken from the OS and not returned, whether they were ever written to or not. Most metadata is not included:
+     *  see bytes_committed. */
     size_t bytes_reserved;
     /** Peak of those. */
     size_t peak_bytes_reserved;
@@ -224,39 +224,39 @@ typedef struct np_statistics
     size_t bytes_of_call_sites;
     /** Blocks that were freed with a larger size than they have, of those that were checked. */
     size_t size_mismatches;
-    /** Taken from the system and not given back: the sum above. Pages of it that were not touched yet, or that were
-     *  returned between blocks in use, are not resident: see np_resident_bytes. */
+    /** Taken from the OS and not returned: the sum above. Pages that were not touched yet, or that were purged
+     *  between blocks in use, are not resident: see np_resident_bytes. */
     size_t bytes_committed;
-    /** In slabs: of blocks that were taken out and are back. */
+    /** In slabs: of blocks that were allocated and are free again. */
     size_t bytes_free_in_slabs;
-    /** In slabs: behind the last block that was ever taken out, with what is too short for a block. Slabs are carved
-     *  from the beginning, so most of it was never touched. */
+    /** In slabs: behind the last block that was ever allocated, including a rest too short for a block. Slabs are
+     *  carved from the beginning, so most of it was never touched. */
     size_t bytes_never_carved;
-    /** Of all that stands beside blocks: tables of slices, heaps, those of call sites, pages around samples. */
+    /** Of tables of slices, heaps, tables of call sites, guard pages around samples. */
     size_t bytes_of_metadata;
-    /** Of those in use: what blocks have more than was asked for. Exact in the checked build, but for blocks outside of
-     *  the region; otherwise exact for large blocks, and an estimate from some requests of each size for the others. */
+    /** Of those in use: by how much blocks exceed the requests. Exact in the checked build, but for blocks outside of
+     *  the region; otherwise exact for large blocks, and estimated from samples of the requests for the others. */
     size_t bytes_of_slack;
     /** Whether memory is short: an np_pressure. */
     size_t pressure;
-    /** How often the system has said so, while that was watched. */
+    /** How many times pressure was signalled, while it was watched. */
     size_t pressure_signals;
-    /** How often free memory was returned for that. */
+    /** How many times free memory was returned under pressure. */
     size_t pressure_trims;
-    /** Of those purged: then. */
+    /** Of those purged: under pressure. */
     size_t bytes_purged_under_pressure;
 } np_statistics;
 
-/** What is known of memory pressure: see np_option_pressure. */
+/** The state of memory pressure: see np_option_pressure. */
 typedef enum np_pressure
 {
     /** It is not watched. */
     np_pressure_off = 0,
-    /** It cannot be watched: this process is in no group of cgroup v2 that counts memory. */
+    /** It cannot be watched: no group of this process (cgroup v2) has the memory controller enabled. */
     np_pressure_unknown = 1,
     /** There is none. */
     np_pressure_none = 2,
-    /** There is some: the system has said so in the last ten seconds. */
+    /** There is some: it was signalled in the last ten seconds. */
     np_pressure_some = 3
 } np_pressure;
 
@@ -277,8 +277,8 @@ static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_N
     np_get_statistics_sized(statistics, sizeof *statistics);
 }
 
-/** Returns: how many bytes of committed memory are resident now, as the system tells it (mincore); pages of small
- *    tables are counted without asking. 0 if the system cannot tell: only Linux does. Less than
+/** Returns: how many bytes of committed memory are resident now, as the OS reports it (mincore); pages of small
+ *    tables are assumed to be. 0 if that is unknown: only Linux reports it. Less than
  *    np_statistics::bytes_committed, unless memory is locked.
  *  Complexity: linear in pages. */
 size_t np_resident_bytes(void) MEMORY_POOL_NP_NOEXCEPT;
@@ -383,20 +383,20 @@ typedef struct np_slab
 {
     /** Where its blocks begin. */
     const void* address;
-    /** All of its bytes, also those behind the last block. */
+    /** All of its bytes, including those behind the last block. */
     size_t bytes;
-    /** Of each block. */
+    /** Bytes of each block. */
     size_t block_bytes;
-    /** That fit into it. */
+    /** Blocks that fit into it. */
     size_t blocks;
     /** Of those: in use. */
     size_t blocks_in_use;
-    /** Of those: cached by threads, or in transit to their heap. They keep the slab in use as well. */
+    /** Of those: cached by threads, or in transit to their heap. They pin the slab, too. */
     size_t blocks_cached;
 } np_slab;
 
 /** Effects: calls `visit(slab, argument)` for each slab of that heap, or, if it is NULL, of all heaps and threads, in
- *    no order, until it returns 0. The struct is there until `visit` returns.
+ *    no order, until it returns 0. The struct is valid until `visit` returns.
  *  Returns, preconditions, throws, complexity: as np_heap_visit. */
 int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument);
 

@@ -74,12 +74,12 @@ typedef enum np_option
      *  fewer page faults, but longer ones: while those take too long, none are asked for. */
     np_option_huge_pages = 10,
     /** NP_PRESSURE: whether a background thread watches the memory of the process's control group (Linux, cgroup v2),
-     *  and returns free memory to the system when a limit is reached (memory.high, memory.max), or processes of the
-     *  group wait for memory for a tenth of the time (memory.pressure); 0. It empties heaps and runs, asks each thread
-     *  to empty its cache at its next call that does not end there, and trims shared pools whose upstream is new and
-     *  delete. As long as pressure lasts, the decay time is at most 50 ms. If little is returned, or most is needed
-     *  again, it does so less often. Without such a group it does nothing, which np_statistics::pressure tells. The
-     *  child of a fork has no such thread until the option is set there. See np_pressure_fd. */
+     *  and returns free memory to the OS when a limit is reached (memory.high, memory.max), or processes of the group
+     *  are stalled on memory for a tenth of the time (memory.pressure); 0. It purges heaps and runs, asks each thread
+     *  to empty its cache at its next call that the cache cannot serve, and trims shared pools whose upstream is new
+     *  and delete. While pressure lasts, the decay time is at most 50 ms. It backs off if little is returned, or most
+     *  is needed again. Without such a group it does nothing, and np_statistics::pressure says so. The child of a
+     *  fork has no such thread until it sets the option. See np_pressure_fd. */
     np_option_pressure = 11,
 
     /* Only in the checked build: from 64 on. */

@@ -168,7 +168,7 @@ private:
 } // namespace
 } // namespace memory_pool::np
 
-// Here, as a program that has anything of the library has this file: it refers to these weakly.
+// Here, as every program that links the library has this file: pools refer to these by weak symbols.
 extern "C" {
 MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(void (*trim)()) noexcept
 {

@@ -8,7 +8,7 @@
 ///     out of slabs = in use + cached by threads + in transit to their heaps
 ///     in slabs     = free in slabs + never carved
 ///
-/// docs/memory.md says what each term is. The left side is counted by the runs, the right side by the heaps.
+/// docs/memory.md explains the terms. The left side is counted by the runs, the right side by the heaps.
 ///
 /// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in
 ///   a call.
@@ -41,8 +41,8 @@ struct class_figures
     std::size_t cached;       ///< Of those: in magazines.
     std::uint32_t in_transit; ///< Of those. Modulo 2^32, until all heaps are counted.
     std::size_t slab_bytes;
-    std::size_t slack;        ///< About how many bytes of those out of slabs were not asked for.
-    std::size_t carved_bytes; ///< Of slabs: up to the end of the highest block that was ever taken from a slab.
+    std::size_t slack;        ///< Estimated bytes beyond the requests, of the blocks out of slabs.
+    std::size_t carved_bytes; ///< Of slabs: up to the end of the highest block ever allocated from each.
 
     /// Returns: those in use or in transit. While other threads are in calls, the two may have been read at moments
     ///   that do not fit.
@@ -75,7 +75,7 @@ struct figures
     std::size_t made_heaps; ///< By the program.
     std::size_t misuse_reports;
     std::size_t size_mismatches;
-    std::size_t call_sites;     ///< Bytes that are taken to remember them.
+    std::size_t call_sites;     ///< Bytes of their tables.
     std::size_t internal_slabs; ///< Bytes, which are metadata.
     std::size_t metadata;       ///< Bytes.
     std::size_t exact_slack;    ///< Bytes; 0 where blocks are not checked.
@@ -110,8 +110,8 @@ struct figures
     {
         return sum([](const class_figures& its) { return its.never_carved(); });
     }
-    /// Returns: bytes of blocks in use that were not asked for. Of those in slabs, an estimate where blocks are not
-    ///   checked: those in use are taken to be like the others that are out of slabs.
+    /// Returns: bytes of blocks in use that were not asked for. For slabs, an estimate where blocks are not checked:
+    ///   it assumes that blocks in use have the mean slack of all blocks out of slabs.
     std::size_t bytes_of_slack() const noexcept
     {
         const std::size_t of_large = memory.large - std::min(memory.large, memory.large_asked);
@@ -163,7 +163,7 @@ inline figures take_figures(heap_registry& all) noexcept
         sum.classes[number].in_transit = all.sent_without_heap(number);
     }
     all.for_each_heap(counter{sum, all});
-    for (class_figures& each : sum.classes) // What was received may have been seen, and not what was sent.
+    for (class_figures& each : sum.classes) // A receive may have been seen without its send.
         if (each.in_transit > ~std::uint32_t{0} / 2)
             each.in_transit = 0;
     sum.memory = all.pages().figures();
@@ -177,8 +177,8 @@ inline figures take_figures(heap_registry& all) noexcept
     return sum;
 }
 
-/// Returns: how many bytes of committed memory are resident now; 0 if the system cannot tell. Pages of small tables
-///   count as resident.
+/// Returns: how many bytes of committed memory are resident now; 0 if unknown. Pages of small tables count as
+///   resident.
 /// Complexity: linear in pages.
 inline std::size_t resident_bytes(heap_registry& all) noexcept
 {

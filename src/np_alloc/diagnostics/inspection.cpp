@@ -345,8 +345,8 @@ private:
         return {};
     }
 
-    /// Whether each byte taken from the system is somewhere. Not in the child of a fork, as for what is in transit: a
-    /// block that was freed twice there may be counted as sent, and not have come.
+    /// Whether each byte taken from the OS is accounted for. Skipped in the child of a fork, like blocks in transit: a
+    /// block that was freed twice there may be counted as sent, but never received.
     inconsistency in_committed_bytes() noexcept
     {
         if (!all_heaps_are_known_ || all_.is_forked())
@@ -379,11 +379,11 @@ private:
     std::size_t large_blocks_of_heaps_ = 0;
     std::size_t listed_large_blocks_ = 0;
     std::size_t large_bytes_ = 0;
-    std::array<std::uint32_t, class_count> in_transit_{}; ///< Blocks by class, as they were counted.
+    std::array<std::uint32_t, class_count> in_transit_{}; ///< Blocks by class, as counted by the heaps.
     bool all_heaps_are_known_ = true;
 };
 
-/// Returns: what `told(visitor&)` returns for that heap of the program, or for all if it is nullptr; -1, and errno is
+/// Returns: the result of `told(visitor&)` for that heap of the program, or for all if it is nullptr; -1, and errno is
 ///   EINVAL, if there is no such heap.
 template <class Told>
 int visit(np_heap* heap, Told&& told)

@@ -60,7 +60,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
 struct named_figure
 {
     const char* key;
-    const char* text; ///< nullptr: that of pressure, whose value is a word.
+    const char* text; ///< nullptr for pressure, whose value is a word.
     std::size_t np_statistics::* value;
 };
 

@@ -20,16 +20,16 @@
 
 namespace memory_pool::np {
 namespace {
-/// Returns: whether blocks of a slice with that tag can move: those of slabs, but of 0 bytes, and what the program does
-///   not know of.
+/// Returns: whether blocks of a slice with that tag can move: those of slabs, except blocks of 0 bytes and internal
+///   blocks.
 bool may_move(slice_tag tag) noexcept
 {
     const slice_tag owner = tag & ~class_bits;
     return is_of_slab(tag) && owner != registry().internal().own_tag() && owner != registry().zero_size().own_tag();
 }
 
-/// The heap that slabs with a tag are of, and its lock, if that is free. The analysis cannot follow a try-lock: what
-/// needs the lock is called with it by the members.
+/// The heap that owns slabs with a tag, and its lock, if that is free. The analysis cannot follow a try-lock: members
+/// call what needs the lock.
 class locked_heap
 {
 public:
@@ -57,7 +57,7 @@ public:
     }
 
 private:
-    misuse_list found_; // First, so that it is reported last, without the lock.
+    misuse_list found_; // Declared first: reported last, without the lock.
     heap& its_;
     const heap::scoped_lock lock_;
 };
@@ -77,7 +77,7 @@ void* take_for_moving(slice_tag tag, void* block) noexcept
     if (!may_move(tag))
         return nullptr;
     const std::size_t size_class = tag & class_bits;
-    // What this thread has cached would keep slabs in use that are empty otherwise.
+    // Cached blocks of this thread would pin slabs that are otherwise empty.
     if (thread_cache& cache = this_thread.cache; cache.has_heap() && cache.held(size_class) != 0)
         cache.put_back(size_class);
     return locked_heap(tag).take_from_denser_slab(size_class, block);

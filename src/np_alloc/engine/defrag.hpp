@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Moves blocks out of sparse slabs into denser ones of the same heap, past all magazines.
+/// Moves blocks out of sparse slabs into denser ones of the same heap, bypassing all magazines.
 ///
 ///     | x | . | . | . |   sparse        | x | x | . | x |   denser
 ///       `-------------------------------------->'
 ///
-/// What is moved goes straight to its new slab, and the old block straight back to its own: so the next block that is
-/// asked for is not the one that has just been freed. `Blocks` are plain or checked ones, as for reallocate.hpp, and
-/// `take_over(from, to)` makes `to`, a free block of the same class, what `from` was, which is free then.
+/// The new block comes straight from its slab, and the old block goes straight back to its own: so the next allocation
+/// does not get the block that was just freed. `Blocks` are plain or checked ones, as for reallocate.hpp, and
+/// `take_over(from, to)` moves contents and state of `from` to `to`, a free block of the same class, and frees `from`.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -21,11 +21,11 @@ namespace memory_pool::np {
 /// Returns: whether it pays to move that block, which may be any address: see np_defrag_hint.
 bool is_worth_moving(const void* block) noexcept;
 
-/// Returns: a free block for what is in `block`, in a denser slab of its heap; nullptr if it does not pay.
+/// Returns: a free block for the contents of `block`, in a denser slab of its heap; nullptr if it does not pay.
 /// Preconditions: `tag` is that of its slice.
 void* take_for_moving(slice_tag tag, void* block) noexcept;
 
-/// Effects: puts a block back into its slab that is free for the program.
+/// Effects: returns a block, which the program has freed, to its slab.
 void put_moved(slice_tag tag, void* block) noexcept;
 
 /// Effects: as np_defrag_move.

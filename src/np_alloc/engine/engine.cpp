@@ -105,14 +105,14 @@ bool drain_if_nearly_empty(thread_cache& cache) noexcept
     const std::size_t held = cache.heap().slabs.slab_bytes();
     if (MEMORY_POOL_LIKELY(!cache.watch().may_be_drained(outstanding, held)))
         return false;
-    const std::size_t cached = cache.held_bytes(); // With those of other heaps.
+    const std::size_t cached = cache.held_bytes(); // Including those of other heaps.
     if (cached > outstanding || !cache.watch().is_drained(outstanding - cached, held))
         return false;
     heap_registry::drain_cache(cache);
     return true;
 }
 
-/// Effects: empties the magazines of this thread if that was asked for since the last time.
+/// Effects: empties the magazines of this thread if that was requested since the last time.
 void drain_if_asked() noexcept
 {
     const std::uint32_t asked = registry().drains_asked();
@@ -200,7 +200,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t b
         if (MEMORY_POOL_LIKELY(block == nullptr))
             block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        return allocate_in_class(size_class, bytes); // There may be some cached, as heaps are adopted.
+        return allocate_in_class(size_class, bytes); // The adopted heap may have cached blocks.
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
@@ -250,10 +250,10 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
         free_elsewhere(block);
 }
 
-/// Writes to a free block that is from another thread. If this thread has only read it, two processors share its cache
-/// line, and the next write, by whichever thread gets the block, waits for the other processor to invalidate it: two to
-/// three times as long as for a line that one processor has written to. The content stays: nothing is known of the
-/// pointer yet, which may be of no block, or of one that is freed twice.
+/// Writes to a free block of another thread. If this thread has only read it, two processors share its cache line, and
+/// the next write, by the thread that gets the block, waits for the other processor to invalidate it: two to three
+/// times as long as for a line that one processor has written to. The content is unchanged: the pointer is not validated
+/// yet, and may be of no block, or of one that is freed twice.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
     if constexpr (!is_checked) {

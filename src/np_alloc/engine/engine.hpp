@@ -100,7 +100,7 @@ constexpr std::size_t class_for(std::size_t bytes, std::size_t alignment) noexce
     return bytes <= largest_asked_in_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
 }
 
-/// Returns: a block of that class, which `bytes` are asked for.
+/// Returns: a block of that class, for a request of `bytes`.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class, std::size_t bytes) noexcept
 {
     void* block = nullptr;

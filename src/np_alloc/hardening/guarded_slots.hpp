@@ -38,7 +38,7 @@ struct guarded_block
 {
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
-    std::size_t page_bytes = 0; ///< Of its pages that are accessible.
+    std::size_t page_bytes = 0; ///< Of its accessible pages.
     bool is_in_use = false;
     std::uint32_t next_free = 0; ///< The slot that is used next after this one, if it is free.
     os::call_stack allocated_by;
@@ -173,7 +173,7 @@ public:
     std::byte* begin() const noexcept { return first_.load(std::memory_order_relaxed); }
     std::size_t bytes() const noexcept { return begin() != nullptr ? all_bytes : 0; }
 
-    /// Returns: accessible bytes that are not of blocks.
+    /// Returns: accessible bytes outside of blocks.
     std::size_t bytes_around_blocks() const noexcept { return bytes_around_blocks_; }
 
     /// Returns: blocks in use, and whether they and the free slots are all there are.

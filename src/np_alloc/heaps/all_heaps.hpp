@@ -145,7 +145,7 @@ public:
         for_each_shared_heap(visit);
     }
 
-    /// Returns: bytes of pages for metadata, without those for heaps that do not exist yet.
+    /// Returns: bytes of metadata pages, without those reserved for heaps that do not exist yet.
     std::size_t metadata_page_bytes() noexcept
     {
         const base::lock_guard lock(mutex_);

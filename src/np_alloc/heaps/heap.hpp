@@ -56,8 +56,8 @@ public:
     }
 
 private:
-    /// Puts blocks, whose slices have that tag, into the outbox. Reports those whose slab is gone: it was of that class
-    /// and of a thread when they were freed.
+    /// Puts blocks, whose slices have that tag, into the outbox. Reports a double free if their slab is gone: it
+    /// existed when they were freed.
     void put_of_others(slice_tag tag, std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
         if (is_of_thread(tag, size_class)) {

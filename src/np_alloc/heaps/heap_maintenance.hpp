@@ -6,7 +6,7 @@
 ///
 ///     slow paths:          a few heaps in turn, one run
 ///     background thread:   all heaps and runs, in short turns: background_work.hpp
-///     under pressure:      the background thread does so without any decay, and asks threads to empty their caches
+///     under pressure:      the background thread does the same without decay, and asks threads to empty their caches
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -75,7 +75,7 @@ public:
         return false;
     }
 
-    /// Effects: puts all cached blocks of this thread back, so that they keep no slab, and returns empty slabs.
+    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin none, and empty slabs.
     static void drain_cache(thread_cache& cache) noexcept
     {
         misuse_list found; // First, so that it is reported last, without the lock.
@@ -102,12 +102,12 @@ public:
     /// The pools that are trimmed under pressure.
     pool_trims& pools() noexcept { return pools_; }
 
-    /// Returns: how often threads were asked to empty their caches.
+    /// Returns: how many times threads were asked to empty their caches.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
 
 protected:
-    /// Effects: one turn of the background thread: what it is to do by now, and a wait where it watches pressure.
-    /// Returns: after how many milliseconds to do so again.
+    /// Effects: one turn of the background thread: the work that is due, and a wait if it watches pressure.
+    /// Returns: milliseconds until the next turn.
     std::uint64_t work() noexcept
     {
         const bool is_pressed = pressure_.is_pressed();
@@ -122,14 +122,14 @@ protected:
         return 0;
     }
 
-    /// Effects: has the background thread work soon, if there is one.
+    /// Effects: wakes the background thread, if there is one.
     void wake_background() noexcept
     {
         background_.wake();
         pressure_.interrupt();
     }
 
-    /// Effects: ends the background thread.
+    /// Effects: stops the background thread.
     void stop_background() noexcept
     {
         pressure_.interrupt();
@@ -155,14 +155,14 @@ protected:
     background_work background_;
     pressure_watch pressure_;
     pool_trims pools_;
-    std::atomic<bool> maintains_{false}; ///< Whether the background thread does so when there is no pressure, too.
+    std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
 
 private:
-    /// Free runs keep their memory no longer than that under pressure.
+    /// The limit of the decay time under pressure.
     static constexpr std::uint64_t pressed_decay_ms = 50;
     static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
 
-    /// Effects: gives all memory back that is free and can be reached, and asks threads for the rest.
+    /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
     void answer_pressure() noexcept
     {
         drains_asked_.fetch_add(1, std::memory_order_relaxed);
@@ -170,7 +170,7 @@ private:
         const std::size_t reserved = pages_.figures().reserved;
         trim_pools();
         pages_.limit_decay_ms(0);
-        for (const bool is_last : {false, true}) { // The first time, it sees which heaps are in use.
+        for (const bool is_last : {false, true}) { // The first pass sees which heaps are in use.
             (void)collect_all();
             if (!is_last)
                 os::sleep_for_a_moment();

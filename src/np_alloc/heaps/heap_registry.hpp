@@ -54,7 +54,7 @@ struct thread_state
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its thread cache, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
     std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
-    std::uint32_t drains_done = 0;       ///< The last time that it was asked to empty its cache and has done so.
+    std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
 };
 
 class heap_registry;
@@ -125,7 +125,7 @@ public:
         (void)sent_without_heap_[tag & class_bits].fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// Returns: blocks of that class that threads have freed which had no heap any more. See
+    /// Returns: blocks of that class that were freed by threads without a heap, at thread exit. See
     ///   heap::sent_minus_received.
     std::uint32_t sent_without_heap(std::size_t size_class) const noexcept
     {
@@ -146,15 +146,15 @@ public:
         return is_done;
     }
 
-    /// Returns: whether there is such a thread.
+    /// Returns: whether that thread is running.
     bool works_in_background() noexcept
     {
         return maintains_.load(std::memory_order_relaxed) && background_.is_running();
     }
 
-    /// Effects: has a background thread watch the memory of the control group in `directory`, or that of the process if
-    ///   it is nullptr, and give free memory back when it is short; or ends that. Nothing if there is no such group.
-    /// Returns: whether it is so.
+    /// Effects: starts or stops watching the control group in `directory`, or that of the process if it is nullptr, on
+    ///   the background thread, which returns free memory under pressure. A no-op if there is no such group.
+    /// Returns: false if the thread cannot be started.
     bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
     {
         if (!is_wanted)
@@ -257,12 +257,12 @@ private:
         return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
     }
 
-    /// Returns: whether there is a background thread if there is work for it, and none otherwise.
+    /// Returns: false if there is work for a background thread, and it cannot be started.
     bool start_or_stop_background() noexcept
     {
         if (!has_background_work()) {
             stop_background();
-            if (!has_background_work()) // Or another thread has just found it work.
+            if (!has_background_work()) // Another thread may just have added work.
                 return true;
         }
         const bool is_running = background_.start([] { return registry().work(); });

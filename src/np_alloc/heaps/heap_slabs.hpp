@@ -115,9 +115,9 @@ public:
         return taken;
     }
 
-    /// Returns: whether a block of this heap that begins at `block` is outstanding, in a slab that is so sparse that it
-    ///   pays to move its blocks: the free blocks of its class in other slabs are enough for them, and of the slabs of
-    ///   its class that have free blocks, it has no fewer than the mean.
+    /// Returns: whether a block of this heap that begins at `block` is outstanding, in a slab so sparse that it pays to
+    ///   move its blocks: other slabs of its class have enough free blocks for them, and it has at least the mean
+    ///   number of free blocks, of the slabs of its class that have any.
     bool is_in_sparse_slab(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!has_outstanding(block))
@@ -127,9 +127,9 @@ public:
         return counts_.has_room_elsewhere(slab, of_class) && counts_.is_sparse(slab, of_class);
     }
 
-    /// Effects: takes a block out of a slab of that class that is no sparser than the mean, and not that of `block`.
-    ///   Sparser slabs that are met go to the end of the list, so that the next blocks come from dense ones, too.
-    /// Returns: it; nullptr if a few slabs are all sparser.
+    /// Effects: takes a block from a slab of that class, other than that of `block`, that is no sparser than the mean.
+    ///   Sparser slabs on the way go to the end of the list, so that the next blocks come from dense ones, too.
+    /// Returns: the block; nullptr if the first few slabs are all sparser.
     /// Preconditions: is_in_sparse_slab(block).
     /// Complexity: O(1).
     void* take_from_denser_slab(std::size_t size_class, const void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -282,10 +282,10 @@ public:
         return count;
     }
 
-    /// Requests that were seen: see slack_samples.hpp.
+    /// Sampled requests: see slack_samples.hpp.
     slack_samples& slack() noexcept { return slack_; }
 
-    /// Returns: about how many bytes of the outstanding blocks of that class were not asked for.
+    /// Returns: the estimated slack of the outstanding blocks of that class, in bytes.
     std::size_t slack_estimate(std::size_t size_class) const noexcept
     {
         return slack_.estimate(size_class, outstanding(size_class));
@@ -305,7 +305,7 @@ public:
     /// Returns: bytes of slabs of all classes.
     std::size_t slab_bytes() const noexcept { return slab_bytes_.load(std::memory_order_relaxed); }
 
-    /// Returns: how many slabs it has of each class, and how they are filled.
+    /// Returns: the number of slabs of each class, and their occupancy.
     const slab_counts& counts() const noexcept { return counts_; }
 
 protected:

@@ -114,7 +114,7 @@ public:
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
             }
-            each = drain_batch(each) ? next : nullptr; // One that came twice leads around in a circle.
+            each = drain_batch(each) ? next : nullptr; // A batch that was sent twice would form a cycle.
         }
         return true;
     }
@@ -141,8 +141,8 @@ public:
         return true;
     }
 
-    /// Returns: how many blocks of that class it has ever kept for others, minus those of its own that it has ever
-    ///   drained, modulo 2^32. The sum over all heaps is what is in transit.
+    /// Returns: the number of blocks of that class that it has ever put into its outbox, minus those that it has ever
+    ///   drained from its inbox, modulo 2^32. The sum over all heaps is the number in transit.
     std::uint32_t sent_minus_received(std::size_t size_class) const noexcept
     {
         return sent_[size_class].load(std::memory_order_relaxed) -
@@ -286,7 +286,7 @@ private:
 
     bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
-    /// Drains blocks of a batch up to the first that is of another slab.
+    /// Drains blocks of a batch up to the first of another slab.
     MEMORY_POOL_ALWAYS_INLINE slice_record::returned drain_of_one_slab(void* const* blocks, std::size_t count) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {

@@ -79,7 +79,7 @@ public:
 
     // Small blocks.
 
-    /// Returns: a block of that class, which `bytes` are asked for; nullptr if there is no memory.
+    /// Returns: a block of that class for a request of `bytes`; nullptr on OOM.
     void* allocate(std::size_t size_class, std::size_t bytes) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -123,7 +123,7 @@ public:
         return pages_.give_large(first);
     }
 
-    /// Effects: notes that a block became another one of the same size.
+    /// Effects: records that a block was moved to another one of the same size.
     void moved(const void* from, const void* to) noexcept
     {
         if (sites_ != nullptr)

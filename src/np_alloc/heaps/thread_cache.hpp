@@ -201,7 +201,7 @@ public:
         heap().slabs.send_all();
     }
 
-    /// Effects: puts the cached blocks of that class back into the heap, so that they keep no slab in use.
+    /// Effects: returns the cached blocks of that class to the heap, so that they pin no slab.
     /// Preconditions: has_heap().
     void put_back(std::size_t size_class) noexcept
     {

@@ -78,8 +78,8 @@ public:
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
 
-    /// Returns: whether so little of `held` bytes of slabs is `outstanding`, in use or cached, that it pays to count
-    ///   what is cached. Once in 64 frees.
+    /// Returns: whether so few of the `held` bytes of slabs are `outstanding` (in use or cached) that it pays to count
+    ///   the cached ones. Once in 64 frees.
     bool may_be_drained(std::size_t outstanding, std::size_t held) noexcept
     {
         constexpr std::size_t least_held = std::size_t{8} << 20;
@@ -88,8 +88,8 @@ public:
     }
 
     /// Returns: whether the thread, which uses `used` of `held` bytes of its slabs, is about to free its last blocks:
-    ///   what it has cached should not keep the slabs then. True again each time half of that is left, as there may be
-    ///   no call after the last one.
+    ///   its cached blocks should not pin the slabs then. True again each time that is halved, as there may be no call
+    ///   after the last one.
     bool is_drained(std::size_t used, std::size_t held) noexcept
     {
         if (used > std::min(held / 64, drained_at_ / 2) || drained_at_ == 0)

@@ -89,7 +89,7 @@ public:
         return true;
     }
 
-    /// Effects: notes that so many bytes are asked for of a large block now, for the statistics.
+    /// Effects: records the requested size of a large block, for the statistics.
     void note_asked(slice_index first, std::size_t bytes) noexcept
     {
         large_asked_.fetch_add(bytes - std::exchange(region_.record(first).asked, bytes), std::memory_order_relaxed);

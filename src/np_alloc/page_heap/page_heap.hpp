@@ -44,8 +44,8 @@ struct page_heap_figures
     std::size_t slabs;         ///< How many there are.
     std::size_t large_blocks;  ///< How many there are, with those outside of the region.
     std::size_t large;         ///< In those.
-    std::size_t large_asked;   ///< Of those: asked for, or unknown as they lie outside of the region.
-    std::size_t metadata;      ///< Tables of the region, and pages of samples around their blocks.
+    std::size_t large_asked;   ///< Of those: requested, or unknown as they are outside of the region.
+    std::size_t metadata;      ///< Tables of the region, and guard pages of samples.
 };
 
 /// The memory of the heaps of a process.
@@ -246,7 +246,7 @@ public:
         return bytes;
     }
 
-    /// Returns: how much of all that is resident; 0 if the system cannot tell.
+    /// Returns: resident bytes of all that; 0 if unknown.
     /// Complexity: linear in pages.
     std::size_t resident_bytes() noexcept
     {

@@ -5,7 +5,7 @@
 ///
 ///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page
 ///                        to return it and get it again
-///     pressure:          while the system is short of memory, the decay time is limited
+///     pressure:          under memory pressure, the decay time is limited
 ///     eager purge:       when most memory is free, it keeps it for a moment only, and not at all if it is much: the
 ///                        program may be done, and never come here again
 ///     purge back-off:    when much of what was purged eagerly is needed again soon, no eager purge for ten decay times
@@ -40,11 +40,11 @@ public:
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
     /// How long free runs keep their memory when most is free: two ticks of the clock.
     static constexpr std::uint64_t eager_decay_ms = 8;
-    /// More free slices than that are purged at once then, if the peak was four times as much.
+    /// More free slices than that are then purged at once, if the peak was four times as many.
     static constexpr std::size_t most_dirty_for_a_moment = (std::size_t{56} << 20) / slice_bytes;
     /// Runs that are purged at a time then.
     static constexpr std::size_t most_eager_runs = 64;
-    /// The same if that is much: the run that has just been freed, and may be the last, is the youngest.
+    /// The same, if it purges at once: the run that was just freed, and may be the last, is the youngest.
     static constexpr std::size_t most_runs_of_much = 4096;
     /// When that many bytes were needed again soon after, eager purges back off.
     static constexpr std::size_t most_reused = std::size_t{4} << 20;
@@ -52,13 +52,13 @@ public:
     /// As a decay: free runs keep their memory for ever.
     static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
 
-    /// Returns: the decay time, as far as it is not limited.
+    /// Returns: the decay time, or its limit if that is lower.
     std::uint64_t decay_ms() const noexcept
     {
         return std::min(decay_ms_.load(std::memory_order_relaxed), most_ms_.load(std::memory_order_relaxed));
     }
 
-    /// Effects: limits the decay time from now on; never_ms: no more. Any thread.
+    /// Effects: limits the decay time from now on; never_ms: removes the limit.
     void limit_decay_ms(std::uint64_t most) noexcept
     {
         most_ms_.store(most < never_ms ? most : a_century_ms, std::memory_order_relaxed);

@@ -118,7 +118,7 @@ public:
     }
     std::uint64_t decay_ms() const noexcept { return policy().decay_ms(); }
 
-    /// Effects: they keep it no longer than that, whatever the decay time; purge_policy::never_ms: no such limit.
+    /// Effects: limits their decay time; purge_policy::never_ms: removes the limit.
     // Not analyzed: see policy().
     void limit_decay_ms(std::uint64_t most) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -206,7 +206,7 @@ protected:
         return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
     }
 
-    /// Notes that the slices of a run are lost: they stay in use, as those of no block.
+    /// Records that the slices of a run are lost: they stay in use, but hold no block.
     void note_lost(std::uint32_t slices) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         ++lost_runs_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A descriptor that is readable once something has happened (Linux: eventfd). Elsewhere, there is none.
+/// A descriptor that becomes readable when an event is signalled (Linux: eventfd). Elsewhere, there is none.
 ///
 /// Thread safety: as documented at each function.
 #pragma once
@@ -23,7 +23,7 @@
 #include <atomic>
 
 namespace memory_pool::np {
-/// What happens, counted by the system.
+/// An eventfd.
 class event_counter : base::immovable<event_counter>
 {
 public:
@@ -33,8 +33,8 @@ public:
     static constexpr bool is_supported = false;
 #endif
 
-    /// Effects: opens the descriptor, a high number, if that was not done yet.
-    /// Returns: whether it is open. Otherwise errno tells why.
+    /// Effects: opens the descriptor, with a high number, if it is not open yet.
+    /// Returns: whether it is open. Otherwise errno is set.
     /// Thread safety: one thread at a time.
     bool open() noexcept
     {
@@ -81,8 +81,8 @@ public:
 #endif
     }
 
-    /// Effects: waits until the descriptor is readable, `other` has something exceptional, or so many milliseconds have
-    ///   passed. The descriptor is not readable then.
+    /// Effects: waits until the descriptor is readable, `other` has an exceptional condition (POLLPRI), or the timeout
+    ///   has expired. Resets the descriptor.
     /// Preconditions: open() has returned true.
     /// Thread safety: one thread at a time.
     void wait([[maybe_unused]] int other, [[maybe_unused]] int milliseconds) noexcept

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the kernel says of the memory of this process's control group (cgroup v2).
+/// Memory pressure of this process's control group, as the kernel reports it (cgroup v2).
 ///
-///     /proc/self/cgroup      0::/app/worker                             where the process is
-///     /proc/self/mountinfo   ... / /sys/fs/cgroup ... - cgroup2 ...     where the groups are shown
-///     memory.events          high 3                                     how often a limit was reached, or nearly
-///     memory.pressure        some avg10=... total=1234                  for how long processes waited for memory
+///     /proc/self/cgroup      0::/app/worker                             the group of the process
+///     /proc/self/mountinfo   ... / /sys/fs/cgroup ... - cgroup2 ...     where the hierarchy is mounted
+///     memory.events          high 3                                     how many times a limit was reached
+///     memory.pressure        some avg10=... total=1234                  for how long processes were stalled on memory
 ///
-/// If the group has no files of memory, as its parent does not count memory for it, the nearest parent that has some
-/// takes its place. The limits of the groups above do not show in memory.events; the time waited for them does.
+/// If the memory controller is not enabled for the group, the nearest ancestor that has it takes its place. Limits of
+/// ancestors do not show in memory.events; the stalls that they cause show in memory.pressure.
 ///
-/// Descriptors have high numbers, and are looked at before they are used: a program may close all files it has.
+/// Descriptors have high numbers, and are validated before each use: a program may close all of its descriptors.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -38,11 +38,11 @@
 #endif
 
 namespace memory_pool::np {
-/// What the kernel has counted so far.
+/// Totals of the kernel's counters.
 struct pressure_counts
 {
     std::uint64_t events = 0;               ///< Times that memory.high or memory.max was reached, and kills.
-    std::optional<std::uint64_t> waited_us; ///< Microseconds in which some process waited for memory; if known.
+    std::optional<std::uint64_t> waited_us; ///< Microseconds in which some process was stalled on memory, if known.
 };
 
 /// The control group of a process.
@@ -53,8 +53,8 @@ public:
     using path = std::array<char, longest_path>;
 
 #if defined(__linux__)
-    /// Effects: opens the files of the group in `directory`, or of that of this process if it is nullptr.
-    /// Returns: whether the group counts memory.
+    /// Effects: opens the files of the group in `directory`, or of the group of this process if it is nullptr.
+    /// Returns: whether the group has the memory controller.
     bool open(const char* directory) noexcept
     {
         close();
@@ -67,7 +67,7 @@ public:
         waits_.close();
     }
 
-    /// Returns: what is counted so far; nothing if that cannot be read.
+    /// Returns: the totals so far; nothing if they cannot be read.
     std::optional<pressure_counts> read() noexcept
     {
         text_buffer text;
@@ -84,8 +84,8 @@ public:
     /// Returns: the descriptor that the kernel signals (POLLPRI) when memory.events changes; -1 if there is none.
     int descriptor() const noexcept { return events_.is_valid() ? events_.number() : -1; }
 
-    /// Effects: finds the directory of a group, from what the files of `/proc/self` are.
-    /// Returns: whether the group is shown in the file system.
+    /// Effects: finds the directory of the group, from the text of the files in `/proc/self`.
+    /// Returns: whether the group is visible in the file system.
     static bool find(const char* cgroup_file, const char* mountinfo_file, path& directory) noexcept
     {
         path group{};
@@ -128,7 +128,7 @@ private:
             number_ = -1;
         }
 
-        /// Returns: whether the descriptor still is that of the file.
+        /// Returns: whether the descriptor still refers to the file.
         bool is_valid() const noexcept { return number_ != -1 && os::identity_of(number_) == identity_; }
 
         int number() const noexcept { return number_; }
@@ -138,7 +138,7 @@ private:
         os::file_identity identity_;
     };
 
-    /// Lines of a file, of any length; only the beginning of long ones.
+    /// Lines of a file; long lines are truncated.
     class lines : base::immovable<lines>
     {
     public:
@@ -149,7 +149,7 @@ private:
                 (void)::close(file_);
         }
 
-        /// Returns: the next line, up to the next call; nullptr behind the last one.
+        /// Returns: the next line, valid until the next call; nullptr at the end of the file.
         const char* next() noexcept
         {
             std::size_t length = 0;
@@ -197,13 +197,13 @@ private:
         return got;
     }
 
-    // Where the group is.
+    // Find the group.
 
     bool copy(const char* directory) noexcept { return print(directory_, directory, ""); }
 
     bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
 
-    /// Returns: whether both texts fit into `to`, where they are now.
+    /// Joins two texts. Returns: whether they fit into `to`.
     static bool print(path& to, const char* first, const char* second) noexcept
     {
         const int length = std::snprintf(to.data(), to.size(), "%s%s", first, second);
@@ -236,8 +236,8 @@ private:
         return false;
     }
 
-    /// Effects: copies a field of a line, where the characters that would end it are written as \ and three octal
-    ///   digits.
+    /// Effects: copies a field of a line, and decodes its octal escapes: a backslash and three digits stand for a
+    ///   separator.
     static bool copy_field(const char* line, int number, path& to) noexcept
     {
         for (; number != 0; --number) {
@@ -267,9 +267,9 @@ private:
         return *text++;
     }
 
-    /// Returns: what of the path of the group lies below the directory that is mounted. All of it is taken to, if the
-    ///   group lies elsewhere: in a container, paths may be those of another namespace, and the mounted directory is
-    ///   its own group then.
+    /// Returns: the path of the group relative to the root of the mount. The whole path, if the group is not below that
+    ///   root: in a container, paths may be those of another namespace, and the mounted directory is then the group
+    ///   itself.
     static const char* part_below(const char* root, const char* group) noexcept
     {
         const std::size_t length = std::strcmp(root, "/") == 0 ? 0 : std::strlen(root);
@@ -278,7 +278,7 @@ private:
         return is_below && !is_all && std::strstr(group, "/..") == nullptr ? group + length : "";
     }
 
-    /// Effects: opens the files in the directory, or in the nearest one above it that has them.
+    /// Effects: opens the files in the directory, or in its nearest ancestor that has them.
     bool open_files() noexcept
     {
         for (;;) {
@@ -292,7 +292,7 @@ private:
         }
     }
 
-    /// Effects: goes to the directory above.
+    /// Effects: goes to the parent directory.
     /// Returns: whether that is a group, too.
     bool is_cgroup_above(char& last_separator) noexcept
     {
@@ -308,7 +308,7 @@ private:
         return length >= 0 && static_cast<std::size_t>(length) < whole.size() && file.open(whole.data());
     }
 
-    // What is in its files.
+    // Parse its files.
 
     bool read_file(open_file& file, const char* name, text_buffer& text) noexcept
     {
@@ -322,7 +322,7 @@ private:
         return length > 0;
     }
 
-    /// Returns: the number behind `key` at the beginning of a line or behind a space.
+    /// Returns: the number that follows `key`, at the beginning of a line or after a space.
     static std::optional<std::uint64_t> number_behind(const char* key, const char* text) noexcept
     {
         for (const char* at = std::strstr(text, key); at != nullptr; at = std::strstr(at + 1, key))

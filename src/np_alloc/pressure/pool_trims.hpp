@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools of the program that are trimmed under pressure. They are in headers, so each program and each shared
-/// library may have a registry of them, and asks to be called: core/threads/pressure_trim.hpp.
+/// The pools of the program that are trimmed under pressure. Pools are header-only, so the program and each shared
+/// library may have their own registry of pools, which registers a callback: core/threads/pressure_trim.hpp.
 ///
-/// Thread safety: any thread, but for trim(), which is for the background thread.
+/// Thread safety: any thread; trim() the background thread only.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -20,13 +20,13 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Functions that trim pools.
+/// Callbacks that trim pools.
 class pool_trims : base::immovable<pool_trims>
 {
 public:
     using function = void (*)();
 
-    /// Effects: has a function called under pressure, if there is a place left.
+    /// Effects: registers a function to be called under pressure; a no-op if the table is full.
     void add(function added) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ public:
             *place = added;
     }
 
-    /// Effects: ends that, and waits until it is not being called.
+    /// Effects: unregisters it, and waits for a call in progress.
     void remove(function removed) noexcept
     {
         for (os::short_wait wait;; wait.once_more()) {
@@ -61,15 +61,15 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: in the child, nothing is being called, as the background thread does not exist there.
+    /// Effects: in the child, forgets a call in progress, as the background thread does not exist there.
     void forget_after_fork() noexcept { called_.store(nullptr, std::memory_order_relaxed); }
 
 private:
-    /// Programs and shared libraries with a registry of their own; pools of further ones are not trimmed.
+    /// Programs and shared libraries with their own registry; pools of further ones are not trimmed.
     static constexpr std::size_t most = 64;
 
-    /// Returns: the function at that place, which is being called from now on; nullptr if there is none, or if the
-    ///   place is being changed.
+    /// Marks the function at that index as called. Returns: it; nullptr if there is none, or the table is locked by
+    /// another thread.
     function begin(std::size_t index) noexcept
     {
         if (!mutex_.try_lock())

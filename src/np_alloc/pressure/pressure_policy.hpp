@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When memory is short, and how often free memory is given back then.
+/// When there is memory pressure, and how often to answer it by returning free memory to the OS.
 ///
-///     signal:     a limit was reached since the last look, or processes waited for memory for a tenth of the time
+///     signal:     a limit was reached since the last check, or processes were stalled on memory a tenth of the time
 ///     pressure:   from a signal until ten seconds after the last one
-///     pause:      after an answer, until the next one: 100 ms; twice as long, up to 10 s, each time that an answer
-///                 returned little, or that half of what the last one returned was taken again
+///     pause:      from an answer to the next one: 100 ms; doubled, up to 10 s, each time that an answer returned
+///                 little, or that half of what the last one returned was in use again
 ///
 /// Thread safety: none; one thread decides.
 #pragma once
@@ -19,21 +19,21 @@
 #include <optional>
 
 namespace memory_pool::np {
-/// Decides when to answer pressure. Times are in milliseconds of one clock.
+/// Decides when to answer pressure. Times are milliseconds of one clock.
 class pressure_policy
 {
 public:
     static constexpr std::uint64_t least_pause_ms = 100;
     static constexpr std::uint64_t most_pause_ms = 10'000;
-    /// Without a signal for so long, there is no pressure.
+    /// Pressure ends this long after the last signal.
     static constexpr std::uint64_t lasts_ms = 10'000;
-    /// An answer that returns less than that, or than this part of what is reserved, is of little use.
+    /// An answer that returns less than that, or less than this fraction of what is reserved, has returned little.
     static constexpr std::size_t little_bytes = std::size_t{1} << 20;
     static constexpr std::size_t little_part = 64;
-    /// The share of waits is that of at least so long.
+    /// The share of stalls is measured over at least this time.
     static constexpr std::uint64_t least_time_of_waits_ms = 100;
 
-    /// Effects: begins, without pressure.
+    /// Effects: resets to no pressure.
     void start(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
     {
         *this = {};
@@ -41,7 +41,7 @@ public:
         waits_looked_at_ = now;
     }
 
-    /// Effects: notes what the kernel has counted.
+    /// Effects: records the totals of the kernel.
     /// Returns: whether that is a signal.
     bool note(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
     {
@@ -62,10 +62,10 @@ public:
     /// Returns: whether there is pressure.
     bool is_on() const noexcept { return is_on_; }
 
-    /// Returns: whether to give memory back now.
+    /// Returns: whether to answer now.
     bool is_due(std::uint64_t now) const noexcept { return is_pending_ && now >= earliest_answer(); }
 
-    /// Returns: how long to wait for the next look: `most`, or until an answer is due.
+    /// Returns: how long to wait until the next check: `most`, or until an answer is due.
     std::uint64_t wait_ms(std::uint64_t now, std::uint64_t most) const noexcept
     {
         if (!is_pending_)
@@ -73,7 +73,7 @@ public:
         return std::min(most, earliest_answer() - std::min(now, earliest_answer()));
     }
 
-    /// Effects: notes that `returned` bytes were given back, when `reserved` were before.
+    /// Effects: records that `returned` bytes of `reserved` were returned to the OS.
     void note_answer(std::uint64_t now, std::size_t returned, std::size_t reserved) noexcept
     {
         const bool is_little = returned < std::max(little_bytes, reserved / little_part);
@@ -125,6 +125,6 @@ private:
     std::uint64_t pause_ms_ = least_pause_ms;
     answer answer_;
     bool is_on_ = false;
-    bool is_pending_ = false; ///< A signal that was not answered yet.
+    bool is_pending_ = false; ///< A signal is not answered yet.
 };
 } // namespace memory_pool::np

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The watch for memory pressure, which the background thread keeps.
+/// Watches for memory pressure, on the background thread.
 ///
-///     background thread:   wait -> look -> (an answer is due) -> heap_maintenance gives memory back -> note_answer
+///     background thread:   wait -> check -> (an answer is due) -> heap_maintenance returns memory -> note_answer
 ///     program:             descriptor(): readable after each answer
 ///
-/// Thread safety: any thread, but for what is for the background thread.
+/// Thread safety: any thread, except for the members of the background thread.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -28,7 +28,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// What was seen and done so far.
+/// Totals for the statistics.
 struct pressure_figures
 {
     std::size_t signals;
@@ -40,13 +40,13 @@ struct pressure_figures
 class pressure_watch : base::immovable<pressure_watch>
 {
 public:
-    /// How often the background thread looks, with pressure and without: a change of memory.events wakes it, but
-    /// nothing tells it of waits.
+    /// How often the background thread checks, with pressure and without: a change of memory.events wakes it, but
+    /// stalls do not.
     static constexpr std::uint64_t pressed_tick_ms = 250;
     static constexpr std::uint64_t tick_ms = 1000;
 
-    /// Effects: begins to watch the control group in `directory`; nullptr: that of the process.
-    /// Returns: whether there is something to be watched.
+    /// Effects: starts to watch the control group in `directory`; nullptr: that of the process.
+    /// Returns: whether there is such a group.
     bool start(const char* directory) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -57,7 +57,7 @@ public:
         return is_there;
     }
 
-    /// Effects: ends that.
+    /// Effects: stops watching.
     void stop() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -67,10 +67,10 @@ public:
 
     np_pressure state() const noexcept { return state_.load(std::memory_order_relaxed); }
 
-    /// Returns: whether something is watched.
+    /// Returns: whether a group is watched.
     bool is_on() const noexcept { return state() >= np_pressure_none; }
 
-    /// Returns: whether memory is short.
+    /// Returns: whether there is pressure.
     bool is_pressed() const noexcept { return state() == np_pressure_some; }
 
     pressure_figures figures() const noexcept
@@ -79,10 +79,10 @@ public:
                 bytes_returned_.load(std::memory_order_relaxed)};
     }
 
-    /// Effects: ends a wait of the background thread; also one that it has not begun yet.
+    /// Effects: ends the current or next wait of the background thread.
     void interrupt() noexcept { wake_up_.signal(); }
 
-    /// Effects: opens a descriptor that is readable after each answer, if that was not done yet.
+    /// Effects: opens a descriptor that is readable after each answer, if it is not open yet.
     /// Returns: it; -1 if there is none.
     int descriptor() noexcept
     {
@@ -90,7 +90,7 @@ public:
         return told_.open() ? told_.number() : -1;
     }
 
-    // For the background thread. It never waits for a lock.
+    // For the background thread, which never blocks on a lock.
 
     /// Effects: waits until the kernel tells of a change, the next look is due, or interrupt() was called; `most_ms` at
     ///   the most.
@@ -106,7 +106,7 @@ public:
         wake_up_.wait(events, static_cast<int>(milliseconds));
     }
 
-    /// Returns: whether to give memory back now.
+    /// Returns: whether to answer now.
     bool look() noexcept
     {
         if (!mutex_.try_lock())
@@ -120,7 +120,7 @@ public:
         return policy_.is_due(now);
     }
 
-    /// Effects: notes that `returned` bytes were given back, when `reserved` were before, and tells the program.
+    /// Effects: records that `returned` bytes of `reserved` were returned to the OS, and signals the program.
     void note_answer(std::size_t returned, std::size_t reserved) noexcept
     {
         answers_.fetch_add(1, std::memory_order_relaxed);
@@ -137,7 +137,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: ends the watch in the child, which shares the descriptors with its parent until then.
+    /// Effects: stops watching in the child, which shares the descriptors with its parent until then.
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         state_.store(np_pressure_off, std::memory_order_relaxed);
@@ -151,7 +151,7 @@ private:
     memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
     pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
     event_counter wake_up_; ///< Of the background thread.
-    event_counter told_;    ///< For the program.
+    event_counter told_;    ///< Signals the program.
     std::atomic<np_pressure> state_{np_pressure_off};
     std::atomic<std::size_t> signals_{0};
     std::atomic<std::size_t> answers_{0};

@@ -162,7 +162,7 @@ public:
         return commit_exactly(generous) || commit_exactly(count);
     }
 
-    /// Returns: bytes of the tables that may have memory.
+    /// Returns: bytes of the tables that may be backed by memory.
     std::size_t table_bytes() const noexcept
     {
         const range_sizes bytes = sizes(0, peak_committed(), 0);

@@ -213,7 +213,7 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
-    /// Returns: slices in runs that were taken to be purged.
+    /// Returns: slices in runs that are being purged.
     std::size_t being_purged() const noexcept { return slices_being_purged_; }
     /// Returns: slices up to the last one that is in use or was.
     std::size_t used() const noexcept { return position(used_); }

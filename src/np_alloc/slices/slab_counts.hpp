@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How many slabs a heap has of each class, how far they are carved, and how densely they are filled.
+/// How many slabs a heap has of each class, how far they are carved, and their occupancy.
 ///
 ///     free blocks of a class = slabs * capacity - outstanding blocks
 ///     mean                   = free blocks / slabs with free blocks
@@ -35,7 +35,7 @@ public:
     /// Effects: counts bytes that were carved from a slab.
     void add_carved(std::size_t size_class, std::size_t bytes) noexcept { add(carved_bytes_[size_class], bytes); }
 
-    /// Effects: counts slabs that have free blocks now, or if `more` is below 0, none any more.
+    /// Effects: counts slabs that now have free blocks; with `more` below 0, slabs that have become full.
     void add_listed(std::size_t size_class, block_count more) noexcept
     {
         listed_[size_class] += static_cast<std::uint32_t>(more);
@@ -56,7 +56,7 @@ public:
         return carved_bytes_[size_class].load(std::memory_order_relaxed);
     }
 
-    /// Returns: whether a slab has at least as many free blocks as the mean, or at most. `outstanding`: blocks of its
+    /// Returns: whether a slab has at least, or at most, as many free blocks as the mean. `outstanding`: blocks of its
     ///   class.
     bool is_sparse(const slice_record& slab, std::uint32_t outstanding) const noexcept
     {
@@ -67,7 +67,7 @@ public:
         return of_all_like(slab) <= free_blocks(slab, outstanding);
     }
 
-    /// Returns: whether the free blocks of other slabs are enough for the outstanding ones of this.
+    /// Returns: whether other slabs have enough free blocks for the outstanding ones of this slab.
     bool has_room_elsewhere(const slice_record& slab, std::uint32_t outstanding) const noexcept
     {
         return listed(slab.size_class) >= 2 && free_blocks(slab, outstanding) >= slab.capacity;
@@ -85,13 +85,13 @@ private:
         return std::size_t{slabs(slab.size_class)} * slab.capacity - outstanding;
     }
 
-    /// Returns: the same, if each with free blocks had as many as this.
+    /// Returns: the same, if each slab with free blocks had as many as this one.
     std::size_t of_all_like(const slice_record& slab) const noexcept
     {
         return std::size_t{slab.free_count} * listed(slab.size_class);
     }
 
-    /// Adds to a figure that only the holder of the lock changes.
+    /// Adds to a counter that only the holder of the lock changes.
     template <class Number>
     static void add(std::atomic<Number>& figure, Number more) noexcept
     {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How much of the blocks of a heap was not asked for, by class, as far as requests are seen: those that find a
-/// magazine empty, and all of a shared heap.
+/// Estimates the slack of a heap's blocks (bytes that were not asked for), by class, from sampled requests: those that
+/// find a magazine empty, and all of a shared heap.
 ///
-///     slack of a class, about = blocks outstanding * (slack of the requests seen / requests seen)
+///     estimated slack of a class = blocks outstanding * (slack of the samples / number of samples)
 ///
-/// Others cost no instruction. A magazine is empty when a program takes more blocks than it gives back, so requests are
-/// seen as often as blocks of a class become more. Not seen are those that blocks serve again that a thread has cached:
-/// if they ask for other sizes of a class than the rest, the mean is off, by less than the step between two classes.
+/// Other requests cost no instruction. A magazine is empty when a program allocates more blocks than it frees, so
+/// sampling follows the growth of a class. Requests that cached blocks serve are not sampled: if their sizes differ
+/// from the rest of the class, the mean is off, by less than the step between two classes.
 ///
-/// Thread safety: `note` the holder of the heap lock, or the thread that has the heap; figures any thread.
+/// Thread safety: `note` the holder of the heap lock, or the owner thread of the heap; figures any thread.
 #pragma once
 
 #include "size_classes.hpp"
@@ -21,17 +21,17 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Requests seen, of one heap.
+/// Sampled requests of one heap.
 class slack_samples
 {
 public:
-    /// Effects: notes that a block of that class was asked for by `slack` bytes less than it has.
+    /// Effects: samples a request that is `slack` bytes smaller than a block of that class.
     void note(std::size_t size_class, std::size_t slack) noexcept
     {
         sample& its = samples_[size_class];
         std::uint32_t requests = its.requests.load(std::memory_order_relaxed) + 1;
         std::uint32_t bytes = its.bytes.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(slack);
-        if (requests == most_requests) { // What was seen long ago counts less and less.
+        if (requests == most_requests) { // Older samples lose weight.
             requests /= 2;
             bytes /= 2;
         }
@@ -39,7 +39,7 @@ public:
         its.bytes.store(bytes, std::memory_order_relaxed);
     }
 
-    /// Returns: about how many bytes of `blocks` blocks of that class were not asked for.
+    /// Returns: the estimated slack of `blocks` blocks of that class, in bytes.
     std::size_t estimate(std::size_t size_class, std::size_t blocks) const noexcept
     {
         const sample& its = samples_[size_class];

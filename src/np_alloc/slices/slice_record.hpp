@@ -7,7 +7,7 @@
 ///         0        1         0           1      1            a bit for each block
 ///
 ///     capacity = free + outstanding         outstanding: in use, cached, or in transit from another thread
-///     bytes of the slab = carved + never carved         carved: up to the end of the highest block ever taken
+///     bytes of the slab = carved + never carved         carved: up to the end of the highest block ever allocated
 ///
 /// The bits lie in the record, so free blocks are not accessed: neither is its memory touched, nor is what is written
 /// into it by mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched
@@ -54,9 +54,9 @@ struct alignas(64) slice_record : run_links
     slice_index previous_in_heap;
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
-    std::size_t asked; ///< Of a large block: bytes that were asked for.
+    std::size_t asked; ///< Of a large block: bytes requested.
 
-    std::byte* carved_end; ///< Where the blocks end that were ever taken since it became a slab.
+    std::byte* carved_end; ///< End of the highest block allocated since it became a slab.
 
     alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
 
@@ -101,7 +101,7 @@ struct alignas(64) slice_record : run_links
         return count;
     }
 
-    /// Effects: notes that blocks were taken, of which `highest` has the highest address.
+    /// Effects: records that blocks were allocated, of which `highest` has the highest address.
     /// Returns: how many bytes of the slab were carved for that.
     std::size_t carve(void* highest) noexcept
     {
@@ -109,7 +109,7 @@ struct alignas(64) slice_record : run_links
         return end > carved_end ? static_cast<std::size_t>(end - std::exchange(carved_end, end)) : 0;
     }
 
-    /// Returns: bytes of the blocks that were ever taken, and of those between them.
+    /// Returns: bytes up to the end of the highest block that was ever allocated.
     std::size_t carved_bytes() const noexcept { return static_cast<std::size_t>(carved_end - begin); }
 
     /// Returns: whether its heap has to see to it after blocks came back: those were the first, or the last.

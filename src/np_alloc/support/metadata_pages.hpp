@@ -24,7 +24,7 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
     return base::round_up(bytes, os::page_size());
 }
 
-/// Bytes of all such pages, without borders.
+/// Bytes of all such pages, without guard pages.
 inline std::atomic<std::size_t> metadata_page_bytes{0};
 
 /// Returns: pages for that many bytes, filled with zeros, between two inaccessible borders; nullptr on OOM.

@@ -337,7 +337,7 @@ protected:
         caches_.put(cache); // The cache keeps its magazines and counts.
     }
 
-    /// Takes every chunk in which no block is in use out of the slabs.
+    /// Removes every chunk in which no block is in use from the slabs.
     slab_store::detached_chunks detach_free() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         gather();
@@ -345,8 +345,8 @@ protected:
         return slabs_.detach_free();
     }
 
-    /// Only where upstream is for any thread, no user code runs, and the program has not asked for a reserve. Misuse
-    /// that is found meanwhile is reported by the next thread that has had the lock.
+    /// Only if upstream is thread-safe, no user code runs, and the program has not asked for a reserve. Misuse that is
+    /// found meanwhile is reported by the next thread that releases the lock.
     void trim_under_pressure() noexcept
     {
         const bool is_plain = slabs().listener() == nullptr && *slabs().upstream() == *std::pmr::new_delete_resource();

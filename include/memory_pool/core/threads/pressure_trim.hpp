@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Trims the shared pools when np_alloc, if the program has it, finds that the system is short of memory.
+/// Trims the shared pools when np_alloc, if the program is linked with it, detects memory pressure.
 ///
 ///     np_alloc's background thread  ->  trim_pools_under_pressure  ->  each pool of the registry, if its lock is free
 ///
-/// The library is referred to weakly: without it, nothing happens. (ELF: weak symbols. Elsewhere: nothing.)
+/// np_alloc is referenced by weak symbols (ELF): without it, and elsewhere, this is a no-op.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -16,9 +16,9 @@
 
 #if defined(__linux__) && defined(__GNUC__)
 extern "C" {
-/// Effects: has `trim` called under pressure.
+/// Effects: registers `trim` to be called under pressure.
 __attribute__((weak)) void memory_pool_np_add_pools(void (*trim)()) noexcept;
-/// Effects: ends that, once it is not being called.
+/// Effects: unregisters it, after waiting for a call in progress.
 __attribute__((weak)) void memory_pool_np_remove_pools(void (*trim)()) noexcept;
 }
 
@@ -29,7 +29,7 @@ inline void trim_pools_under_pressure()
     thread_registry::get().trim_pools();
 }
 
-/// As long as it exists, np_alloc knows of the pools. A shared library may have a registry of its own, and be closed.
+/// Registered for its lifetime: a shared library may have its own registry, and be unloaded.
 class pressure_listener : base::immovable<pressure_listener>
 {
 public:

@@ -169,8 +169,8 @@ public:
     /// Effects: takes back the blocks in the cache of an ending thread.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
-    /// Effects: gives free memory back to upstream, as the system is short of it, unless that could wait for a lock,
-    ///   call the program, or take what the pool was asked to keep.
+    /// Effects: returns free memory to upstream under memory pressure, unless that could wait for a lock, call user
+    ///   code, or release what the pool was asked to keep.
     virtual void trim_under_pressure() noexcept {}
 
     // Around a fork: a lock that can be tried; with it held, close and drain every cache; and in the child, forget the

@@ -161,7 +161,7 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
-    /// Effects: has all pools give back what they can do without. A pool that is destroyed meanwhile waits until that is
+    /// Effects: trims all pools under pressure. The destruction of a pool that is being trimmed waits until that is
     ///   done.
     void trim_pools() noexcept
     {
@@ -238,7 +238,7 @@ private:
             wait.once_more();
     }
 
-    /// Releases the lock meanwhile.
+    /// Releases the lock during the call.
     void trim_unlocked(thread_cached& pool) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         ++pool.registered.detaching;
