@@ -11,8 +11,8 @@ every side alike. Compared is the least of the repetitions: others on the machin
 shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
 brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, of threads, or of arenas.
 
-With --mallocs, the programs run under each of them, preloaded, one after the other: it is what is behind new/delete,
-and what pools take their memory from. With --litter, each program starts on a heap on which blocks were allocated and
+With --mallocs, the programs run under each of them, preloaded, one after the other: the malloc serves new/delete, and
+pools take their memory from it. With --litter, each program starts on a heap on which blocks were allocated and
 most were freed in random order. The goals are those for the system's malloc on a fresh heap.
 """
 import argparse
@@ -96,7 +96,7 @@ def parse_arguments(argv):
 
 
 def run(program, library, arguments):
-    """Runs the program under a malloc: a library, or None for that of the system."""
+    """Runs the program under a malloc: a library to preload, or None for the system's malloc."""
     preloaded = [library] if library else []
     with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
         report = os.path.join(scratch, "litter")
@@ -135,7 +135,7 @@ def rank(side):
 
 
 def in_order(rows):
-    """Returns the items of `rows`: shapes in the order of their appearance, and the fewest blocks first."""
+    """Returns the items of `rows`: shapes in order of appearance, each by number of blocks."""
     shapes = list(dict.fromkeys(shape for shape, _ in rows))
     return sorted(rows.items(), key=lambda item: (shapes.index(item[0][0]), item[0][1]))
 
@@ -153,7 +153,7 @@ def print_table(rows, ours):
 
 
 def print_beside(rows_under):
-    """Shows rows under several mallocs beside each other. rows_under: {malloc: {(shape, n): {side: Row}}}"""
+    """Shows rows under several mallocs side by side. rows_under: {malloc: {(shape, n): {side: Row}}}"""
     print("ns a block (x new/delete under the same malloc)")
     print("".join(["shape/n".ljust(24), "side".ljust(32), *(name.ljust(16) for name in rows_under)]).rstrip())
     for (shape, n), sides in in_order(next(iter(rows_under.values()))):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Gets the mallocs for the race that Debian does not have, into build/mallocs.
+"""Fetches the mallocs for the race that Debian does not package, into build/mallocs.
 
     fetch_mallocs.py [NAME...]
 
 snmalloc is built from the sources in the crate snmalloc-sys, by its own CMake files, with their defaults; mimalloc3 is
-the library in the Python package cmeel-mimalloc. What is there already is not fetched again.
+the library in the Python package cmeel-mimalloc. Libraries that exist are not fetched again.
 """
 import argparse
 import glob
@@ -30,7 +30,7 @@ snmalloc-sys = "={mallocs.SNMALLOC_VERSION}"
 
 
 class Failure(Exception):
-    """Why a malloc is not there."""
+    """Why a malloc cannot be fetched."""
 
 
 def run(*command, directory):
@@ -49,7 +49,7 @@ def build_snmalloc(directory):
         manifest.write(MANIFEST)
     os.mkdir(os.path.join(directory, "src"))
     with open(os.path.join(directory, "src", "lib.rs"), "w", encoding="utf-8"):
-        pass  # Cargo wants a target.
+        pass  # Cargo requires a target.
     run("cargo", "vendor", "vendor", directory=directory)
     run("cmake", "-S", "vendor/snmalloc-sys/upstream", "-B", "build", "-D", "CMAKE_BUILD_TYPE=Release", "-D",
         "SNMALLOC_BUILD_TESTING=OFF", directory=directory)

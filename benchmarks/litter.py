@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Has programs start on a littered heap, through np_alloc/litter.cpp, for the scripts that measure."""
+"""Starts programs on a littered heap, by preloading np_alloc/litter.cpp, for the benchmark scripts."""
 import argparse
 import collections
 import os
@@ -24,7 +24,7 @@ def sizes(text):
 
 
 def per_cent(text):
-    """A share, none and all included."""
+    """A percentage, from 0 to 100."""
     share = argument_types.count(text, least=0)
     if share > 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number up to 100")
@@ -32,7 +32,7 @@ def per_cent(text):
 
 
 def blocks(text):
-    """A number of blocks, of which one is chosen at random."""
+    """A number of blocks, small enough to choose one of them at random."""
     number = argument_types.count(text)
     if number > 2**32:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number up to 2^32")
@@ -52,7 +52,7 @@ def add_arguments(parser):
 
 
 def library(directory):
-    """Returns where the library is, beside the programs of the race."""
+    """Returns the path of the library, beside the programs of the race."""
     return os.path.abspath(os.path.join(directory, "litter.so"))
 
 
@@ -63,13 +63,13 @@ def require_library(directory):
 
 
 def environment(arguments, report):
-    """Returns what the library reads, for a process that is littered and writes what that has cost to the report."""
+    """Returns the environment of a process that is littered, and writes the cost of that to the report."""
     wanted = (arguments.litter, *arguments.litter_sizes, arguments.litter_kept, arguments.litter_seed)
     return {"LITTER": " ".join(map(str, wanted)), "LITTER_REPORT": report}
 
 
 def cost(report):
-    """Returns what it has cost, or None if no heap was littered."""
+    """Returns the cost of littering, or None if no heap was littered."""
     if not os.path.exists(report):
         return None
     with open(report, encoding="utf-8") as line:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Shows fresh and littered heaps side by side, as a table for documents, from what race.py --json has written.
+"""Shows fresh and littered heaps side by side, as a Markdown table, from the output of race.py --json.
 
     litter_table.py --fresh FILE... --littered FILE...
 
-Each cell is `fresh / littered`: medians of CPU time, as ratios to the least of the row on a fresh heap. The last line
-is the geometric mean of the slow-down, littered by fresh. Rows and mallocs that are not in both, or have failed, are
-left out.
+Each cell is `fresh / littered`: medians of CPU time, as ratios to the best of the row on a fresh heap. The last line
+is the geometric mean of the slow-down, littered / fresh. Rows and mallocs that are not in both, or have failed, are
+omitted.
 """
 import argparse
 import json

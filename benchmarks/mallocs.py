@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The mallocs that programs are run under: where the system has them, or where fetch_mallocs.py puts them."""
+"""The mallocs that programs run under: those of the system, and those that fetch_mallocs.py fetches."""
 import os
 import re
 import subprocess
@@ -15,14 +15,14 @@ LIBRARIES = {"glibc": None, "mimalloc": "libmimalloc.so.2", "jemalloc": "libjema
              "tcmalloc": "libtcmalloc_minimal.so.4", "tbb": "libtbbmalloc_proxy.so.2",
              "mimalloc3": os.path.join(FETCHED_TO, f"libmimalloc-{MIMALLOC_VERSION}.so"),
              "snmalloc": os.path.join(FETCHED_TO, f"libsnmalloc-{SNMALLOC_VERSION}.so")}
-# This library, as a preset has built it.
+# This library, as built by a preset.
 OURS = "np_alloc"
 PACKAGES = {"mimalloc": "libmimalloc2.0", "jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4",
             "tbb": "libtbbmalloc2"}
 
 
 def path_of(library):
-    """Returns where the library is, or None."""
+    """Returns the path of the library, or None."""
     if os.path.isabs(library):
         return library if os.path.exists(library) else None
     # ldconfig is where those who are not root do not look.

@@ -19,8 +19,8 @@ Shown are medians over the rounds, divided by the least median of the row; in br
 rounds. On a busy machine, CPU time is more meaningful than wall time.
 
 With --litter, each program starts on a littered heap: before its main, blocks are allocated, and most are freed in
-random order. What that took is subtracted, and `peak memory` is of the time after it, with the blocks that were kept.
-The heap is that of the command's own process, not of those that it starts.
+random order. The time of that is subtracted, and `peak memory` is measured after it, including the kept blocks. Only
+the heap of the command's own process is littered, not those of its child processes.
 
 `peak memory` is the peak resident memory of the process or of any one of its children. Figures that a workload reports
 follow unchanged.
@@ -47,7 +47,7 @@ import race_rows
 
 ROOT = race_rows.ROOT
 
-# The last is the resident memory that the litter has left.
+# litter_kilobytes: the resident memory of the litter.
 Run = collections.namedtuple("Run", "seconds processor kilobytes output litter_kilobytes", defaults=(0,))
 # What is shown of a run: its title, and the unit of the best of a row, by which the figure is divided.
 Metric = collections.namedtuple("Metric", "field title unit divisor")
@@ -122,7 +122,7 @@ def chosen_rows(arguments):
     for name, row in {**race_rows.workloads(arguments.build), **race_rows.programs()}.items():
         if not re.search(arguments.filter, name):
             continue
-        # A workload that is missing has failed; a program that is, the system does not have.
+        # A missing workload is a failure; a missing program is not installed.
         if name in race_rows.ROWS or shutil.which(row.command[0]):
             chosen[name] = row
         else:
@@ -172,7 +172,7 @@ def malloc_in_use(lines):
         if binding:
             bindings.add(binding.groups())
     found = {target for _, target in bindings}
-    # A program at a fixed address has the address of malloc for all, which is an entry in its own table of calls.
+    # In a program at a fixed address, the address of malloc may be an entry in its own PLT, for all libraries.
     if any(source == program != target for source, target in bindings):
         found.discard(program)
     return {os.path.realpath(target) for target in found}

@@ -10,9 +10,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# A command, what of its output is the same each time, and what it finds in its environment beside the usual.
+# A command, a pattern for the part of its output that is the same each time, and additional environment variables.
 Row = collections.namedtuple("Row", "command checked environment")
-# What a workload prints before the bar follows from its arguments: see np_alloc/workload.hpp.
+# The output of a workload before the bar depends only on its arguments: see np_alloc/workload.hpp.
 CHECKED_OF_WORKLOADS = r"^[^|\n]*"
 EVERYTHING = r"(?s).*"
 # Many threads with some blocks each, or one with many.
@@ -55,7 +55,7 @@ ROWS = {
     "after_peak": "after_peak",
 }
 
-# What programs that many use are given, work for which they need malloc.
+# Inputs of well-known programs, which make them call malloc often.
 SQL = """
     create table items (id integer primary key, kind integer, name text, value real);
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)
@@ -90,7 +90,7 @@ console.log(`${ring.length} buffers, ${sum}`);"""
 
 
 def compiler():
-    """Returns the command of the compiler proper, which the driver would start; or that of the driver."""
+    """Returns the command of the compiler proper that the driver would start, or that of the driver."""
     driver = ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
               f"{ROOT}/examples/my_struct.cpp"]
     if shutil.which(driver[0]) is None:
@@ -102,7 +102,7 @@ def compiler():
 
 
 def programs():
-    """Returns {row: Row}. Each command is the process that does the work, as that is the one whose heap is littered."""
+    """Returns {row: Row}. Each command must do its work in its own process, as only its heap is littered."""
     commands = {
         "compiler": compiler(),
         "sqlite": ["sqlite3", ":memory:", SQL],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Data structures of nodes, each over pools, over an arena, and over new and delete. Pools and arenas take their
+/// Node-based data structures, each over pools, over an arena, and over new and delete. Pools and arenas take their
 /// memory from new and delete, too, so each side depends on the malloc of the process: compare.py --mallocs runs the
 /// program under several.
 ///
@@ -9,8 +9,8 @@
 ///     list          n nodes are appended, all are visited, and they are destroyed in order
 ///     filled_pool   n objects are made and written to, and dropped all at once where that is possible
 ///
-/// Rows are <shape>/<side>/<n>. A repetition makes pool and structure anew, and destroys both. `per_block` is the time
-/// for a node.
+/// Rows are <shape>/<side>/<n>. Each repetition creates pool and structure, and destroys both. `per_block` is the time
+/// per node.
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
@@ -29,7 +29,7 @@
 #include <vector>
 
 namespace {
-// The sides: make and destroy nodes. One that `drops` nodes needs not destroy them one by one.
+// The sides: create and destroy nodes. A side that `drops` nodes need not destroy them one by one.
 
 template <class Node>
 class new_delete
@@ -79,7 +79,7 @@ struct entry
     entry* next = nullptr;
 };
 
-/// Chains of entries, as many as there will be entries.
+/// A hash table with as many chains as entries.
 template <template <class> class Side>
 class table
 {
@@ -191,7 +191,7 @@ struct filled_pool
     }
 };
 
-/// Every result is looked at: a wrong one is a failure, not a figure.
+/// Every result is checked: a wrong one is a failure, not a figure.
 template <class Shape, template <class> class Side>
 void run(benchmark::State& state)
 {

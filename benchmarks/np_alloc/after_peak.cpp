@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What stays resident after a peak: threads fill blocks, free all of them in random order, and then make no call. The
-// figures are in kilobytes: resident memory at the peak, and after the wait.
+// What stays resident after a peak: threads fill blocks, free all of them in random order, and then make no calls. The
+// figures are resident memory at the peak, and after the wait, in kilobytes.
 #include "workload.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <vector>
 
 namespace {
-/// Returns: kilobytes of this process that are in memory now. Allocates nothing.
+/// Returns: resident kilobytes of this process. Allocates nothing.
 std::size_t resident_kilobytes()
 {
     std::array<char, 128> text{};

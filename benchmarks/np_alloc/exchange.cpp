@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads exchange blocks through slots that all of them share, without a lock, and end after each round, while the
-// blocks in the slots stay for the threads of the next.
+// Threads exchange blocks through shared slots, without a lock. They end after each round, and the blocks in the slots
+// stay for the threads of the next one.
 #include "workload.hpp"
 
 #include <atomic>
@@ -11,8 +11,8 @@
 namespace {
 struct settings
 {
-    std::size_t steps; ///< Of a thread, in each round.
-    std::size_t live;  ///< Blocks of a thread's own.
+    std::size_t steps; ///< Steps of a thread in each round.
+    std::size_t live;  ///< Private blocks of a thread.
     std::size_t least;
     std::size_t most;
 };
@@ -20,7 +20,7 @@ struct settings
 /// Slots hold pointers to blocks, never nullptr, so that an exchange is one atomic operation.
 using slots = std::vector<std::atomic<workload::block*>>;
 
-/// One after the other, the threads of one place.
+/// The successive threads of one place.
 class trader
 {
 public:
@@ -29,7 +29,7 @@ public:
     {
     }
 
-    /// Effects: what one thread does from its start to its end.
+    /// Effects: runs one thread from start to end.
     void trade(workload::random& random, workload::tally& done)
     {
         std::vector<workload::block> own(its_->live);
@@ -42,7 +42,7 @@ public:
             end(each, done);
     }
 
-    /// Effects: frees what is in the slots.
+    /// Effects: frees the blocks in the slots.
     void clear(workload::tally& done)
     {
         for (std::atomic<workload::block*>& slot : *shared_)
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    /// Effects: leaves a block in the slot. Returns: the one that was there.
+    /// Effects: swaps a block into the slot. Returns: the previous one.
     workload::block exchange(std::atomic<workload::block*>& slot, const workload::block& left)
     {
         *in_hand_ = left;

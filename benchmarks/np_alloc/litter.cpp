@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // A library to preload before a malloc, which litters the heap before `main`: it allocates blocks of random sizes,
-// shuffles them, frees most, and keeps the others until the process ends. It takes from the environment
+// shuffles them, frees most, and keeps the others until the process ends. It reads from the environment
 //
 //     LITTER         <blocks> <smallest, in bytes> <largest> <per cent that are kept> <seed>
 //     LITTER_REPORT  a file for one line: <wall seconds> <CPU seconds> <growth of resident memory in kilobytes>
 //
-// and removes itself from there, and from LD_PRELOAD: what the process starts is not littered. Then it resets the peak
-// of resident memory, which the kernel reports.
+// and removes these variables, and itself from LD_PRELOAD, so that child processes are not littered. Then it resets the
+// peak of resident memory that the kernel reports.
 #include "workload.hpp"
 
 #include <fcntl.h>
@@ -33,14 +33,14 @@ struct settings
     std::size_t seed = 0;
 };
 
-/// A block that is kept points to the one before.
+/// A kept block points to the previous one.
 struct survivor
 {
     survivor* before;
 };
 survivor* volatile survivors = nullptr;
 
-/// The table of blocks, in memory that is not from malloc.
+/// The table of blocks, not allocated with malloc.
 class table
 {
 public:
@@ -92,7 +92,7 @@ double seconds_of(clockid_t clock)
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-/// A file that is opened without malloc, unlike those of stdio.
+/// A file that does not use malloc, unlike those of stdio.
 class file
 {
 public:
@@ -142,7 +142,7 @@ void write_report(const char* path, const cost& its)
         workload::fail("litter: the file LITTER_REPORT cannot be written");
 }
 
-/// Effects: takes the variable out of the environment, in place. Returns: its value; nullptr if there is none.
+/// Effects: removes the variable from the environment, in place. Returns: its value; nullptr if there is none.
 const char* take_variable(std::string_view name)
 {
     for (char** each = environ; *each != nullptr; ++each) {
@@ -156,7 +156,7 @@ const char* take_variable(std::string_view name)
     return nullptr;
 }
 
-/// Effects: takes this library, which is the first there, out of LD_PRELOAD.
+/// Effects: removes this library, which is the first entry, from LD_PRELOAD.
 void stop_preloading()
 {
     char* const preloaded = std::getenv("LD_PRELOAD"); // NOLINT(concurrency-mt-unsafe): one thread

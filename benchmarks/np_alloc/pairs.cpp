@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks of one size: one out and back, then ten, a hundred and a thousand at a time, or other powers of ten.
+// Blocks of one size: allocates and frees one, then ten, a hundred and a thousand at a time, or other powers of ten.
 #include "workload.hpp"
 
 #include <cstddef>

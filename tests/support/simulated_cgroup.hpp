@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A directory with files as a control group has them.
+/// A directory with the files of a control group.
 #pragma once
 
 #include <filesystem>
@@ -31,10 +31,10 @@ public:
     const std::string& directory() const { return directory_; }
     std::string file(const std::string& name) const { return directory_ + "/" + name; }
 
-    /// Effects: makes a file, or replaces what is in it.
+    /// Effects: creates a file, or replaces its contents.
     void write(const std::string& name, const std::string& text) const { std::ofstream(file(name)) << text; }
 
-    /// Effects: tells that memory.high was reached so often.
+    /// Effects: sets how many times memory.high was reached.
     void reach_high(int times) const { write("memory.events", "low 0\nhigh " + std::to_string(times) + "\nmax 0\n"); }
 
 private:

@@ -252,8 +252,8 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
 
 /// Writes to a free block of another thread. If this thread has only read it, two processors share its cache line, and
 /// the next write, by the thread that gets the block, waits for the other processor to invalidate it: two to three
-/// times as long as for a line that one processor has written to. The content is unchanged: the pointer is not validated
-/// yet, and may be of no block, or of one that is freed twice.
+/// times as long as for a line that one processor has written to. The content is unchanged: the pointer is not yet
+/// validated, and may be of no block, or of one that is freed twice.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
     if constexpr (!is_checked) {

@@ -75,10 +75,10 @@ public:
         return false;
     }
 
-    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin none, and empty slabs.
+    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin none; frees empty slabs.
     static void drain_cache(thread_cache& cache) noexcept
     {
-        misuse_list found; // First, so that it is reported last, without the lock.
+        misuse_list found; // Declared first: reported last, without the lock.
         cache.put_all_back(found);
         const heap::scoped_lock lock(cache.heap().slabs, found);
         (void)cache.heap().slabs.drain();

@@ -497,7 +497,7 @@ TEST(np_alloc_threads, leave_a_block_of_another_as_it_is_when_they_free_a_pointe
     const test::error_recorder recorder;
     auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 7, bytes));
     test::in_a_thread([block] {
-        np_free(np_alloc(bytes)); // So there is a magazine for it.
+        np_free(np_alloc(bytes)); // Creates its magazine.
         np_free(block + 16);
     });
     (void)np_trim();

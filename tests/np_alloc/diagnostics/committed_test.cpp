@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Committed bytes are the sum of where they are, to the byte, whatever a program has done before.
+// Committed bytes are exactly the sum of their terms, after any sequence of calls.
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
@@ -40,7 +40,7 @@ void expect_sum()
     EXPECT_EQ(all.bytes_committed, sum_of_terms(all));
 }
 
-/// What a program does at random, with blocks of every kind.
+/// A random sequence of calls, with blocks of every kind.
 class tape
 {
 public:
@@ -60,7 +60,7 @@ public:
             do_one(blocks_[random_() % blocks_.size()]);
     }
 
-    /// Frees blocks of another tape, as another thread.
+    /// Frees blocks of another tape, as remote frees.
     void free_some_of(tape& other)
     {
         for (void*& block : other.blocks_)
@@ -212,7 +212,7 @@ TEST(bytes_of_slack, are_those_that_were_not_asked_for_of_large_blocks)
     EXPECT_EQ(now().bytes_of_slack, before.bytes_of_slack);
 }
 
-/// Returns: how far the slack that is told is from what it is, in parts of that, for blocks from `allocate(bytes)`.
+/// Returns: the relative error of the reported slack, for blocks from `allocate(bytes)`.
 template <class Allocate>
 double error_of_slack(Allocate&& allocate)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks that move out of sparse slabs: when that pays, where they go, and that memory becomes free.
+// Moving blocks out of sparse slabs: when it pays, where they go, and that memory becomes free.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -60,7 +60,7 @@ public:
             np_free(blocks_.back().first);
     }
 
-    /// Effects: moves all that pays to be moved, in several rounds.
+    /// Effects: moves all blocks for which it pays, in several rounds.
     /// Returns: how many moved.
     std::size_t defragment()
     {
@@ -97,7 +97,7 @@ private:
 
 void expect_to_give_back_most(sparse_blocks& blocks)
 {
-    (void)np_trim(); // What is freed may be in transit, or wait.
+    (void)np_trim(); // Freed blocks may be in transit or cached.
     const np_statistics before = now();
     EXPECT_GT(blocks.defragment(), sparse_blocks::count / 20);
     EXPECT_TRUE(blocks.are_intact());

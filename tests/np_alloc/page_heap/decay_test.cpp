@@ -126,7 +126,7 @@ TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
     if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
-    test::in_a_thread([] { // One whose slabs have no other blocks.
+    test::in_a_thread([] { // A thread whose slabs have no other blocks.
         const std::size_t before = resident_bytes_in_use();
         std::mt19937 random(1);
         std::vector<void*> blocks(512 * kibibyte);

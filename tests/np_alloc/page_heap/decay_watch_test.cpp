@@ -140,7 +140,7 @@ TEST(decay_watch, begins_again_if_more_becomes_dirty_or_after_a_while)
     EXPECT_TRUE(watch.is_needed(much));
 }
 
-/// Returns: at how many of `looks` it may be drained.
+/// Returns: for how many of `looks` may_be_drained is true.
 int looks_that_count(np::decay_watch& watch, std::size_t outstanding, std::size_t held, int looks)
 {
     int counted = 0;

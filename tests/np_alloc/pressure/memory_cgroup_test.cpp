@@ -17,7 +17,7 @@ namespace {
 class memory_cgroup : public testing::Test
 {
 protected:
-    /// Returns: where the group of a process is, by what these files say of it; empty if nowhere.
+    /// Returns: the directory of the group, according to these files; empty if there is none.
     std::string found(const std::string& cgroup, const std::string& mountinfo)
     {
         group_.write("cgroup", cgroup);
@@ -109,7 +109,7 @@ TEST_F(memory_cgroup, opens_its_files_again_if_the_program_has_closed_them)
     ASSERT_TRUE(read_.open(group_.directory().c_str()));
     const int lost = read_.descriptor();
     ASSERT_EQ(close(lost), 0);
-    ASSERT_EQ(dup2(STDIN_FILENO, lost), lost); // Now it is a file of the program.
+    ASSERT_EQ(dup2(STDIN_FILENO, lost), lost); // Now it refers to a file of the program.
     EXPECT_EQ(read_.descriptor(), -1);
     EXPECT_EQ(read_.read()->events, 1U);
     EXPECT_NE(read_.descriptor(), lost);

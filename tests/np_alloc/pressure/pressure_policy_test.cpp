@@ -104,7 +104,7 @@ TEST(pressure_policy, backs_off_while_what_was_returned_is_taken_again)
     ASSERT_TRUE(decides.note(events(1), begin));
     decides.note_answer(begin, 300 * mega, 1000 * mega); // 700 are left.
     ASSERT_TRUE(decides.note(events(2), begin + 100));
-    decides.note_answer(begin + 100, 300 * mega, 1000 * mega); // All was taken again.
+    decides.note_answer(begin + 100, 300 * mega, 1000 * mega); // All is in use again.
     ASSERT_TRUE(decides.note(events(3), begin + 101));
     EXPECT_EQ(decides.wait_ms(begin + 101, 10'000), 2 * policy::least_pause_ms - 1);
     EXPECT_TRUE(decides.is_due(begin + 300));

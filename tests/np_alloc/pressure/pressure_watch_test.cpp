@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc under memory pressure, with a directory in place of the files of the kernel.
+// np_alloc under memory pressure, with a directory that simulates the files of the kernel.
 #if defined(__linux__)
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/np_alloc.h>
@@ -64,12 +64,12 @@ protected:
     }
     ~np_pressure_watch() override { EXPECT_TRUE(np::registry().watch_pressure(false)); }
 
-    /// Effects: makes memory short, and waits until that was answered.
+    /// Effects: signals pressure, and waits for the answer.
     void make_memory_short()
     {
         const std::size_t before = statistics().pressure_trims;
         group_.reach_high(++times_);
-        np::registry().pressure().interrupt(); // The kernel would wake it, too.
+        np::registry().pressure().interrupt(); // As the kernel would.
         EXPECT_TRUE(comes_true([before] { return statistics().pressure_trims > before; }));
     }
 
@@ -139,7 +139,7 @@ TEST_F(np_pressure_watch, tells_event_loops)
     EXPECT_EQ(poll(&readable, 1, 0), 0);
 }
 
-/// Effects: has a pool much more memory than it needs.
+/// Effects: makes a pool hold much more memory than it needs.
 /// Returns: how much it has.
 std::size_t fill_and_empty(memory_pool::concurrent_block_pool& pool)
 {
@@ -277,7 +277,7 @@ TEST(np_pressure, is_unknown_without_a_group_that_counts_memory)
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY && TESTS_MAY_FORK
-/// A control group of version 1 with a limit, which kills.
+/// A control group (cgroup v1) with a limit, which triggers the OOM killer.
 class limited_group
 {
 public:
@@ -309,8 +309,8 @@ private:
     bool exists_ = false;
 };
 
-/// With 700 MiB in use, and 300 that were freed: whether the process survives memory.high at 1.10 of what is in use
-/// and, later, memory.max at 1.15.
+/// With 700 MiB in use, and 300 MiB freed: whether the process survives memory.high at 1.10 times what is in use and,
+/// later, memory.max at 1.15 times.
 bool survives_limits(const limited_group& group, const test::simulated_cgroup& told)
 {
     constexpr std::size_t live = 700 * mega;
