@@ -32,6 +32,7 @@ LAYERS = [
     "np_alloc/slices",
     "np_alloc/hardening",
     "np_alloc/page_heap",
+    "np_alloc/pressure",
     "np_alloc/heaps",
     "np_alloc/engine",
     "np_alloc/diagnostics",

@@ -16,8 +16,9 @@ class simulated_cgroup
 {
 public:
     simulated_cgroup()
-        : simulated_cgroup((std::filesystem::temp_directory_path() /
-                            ("simulated_cgroup." + std::to_string(std::random_device()()))).string())
+        : simulated_cgroup(
+              (std::filesystem::temp_directory_path() / ("simulated_cgroup." + std::to_string(std::random_device()())))
+                  .string())
     {
     }
     explicit simulated_cgroup(std::string directory) : directory_(std::move(directory))
@@ -31,8 +32,12 @@ public:
     const std::string& directory() const { return directory_; }
     std::string file(const std::string& name) const { return directory_ + "/" + name; }
 
-    /// Effects: creates a file, or replaces its contents.
-    void write(const std::string& name, const std::string& text) const { std::ofstream(file(name)) << text; }
+    /// Effects: makes a file, or writes over the beginning of its text at once: a reader never sees an empty file.
+    void write(const std::string& name, const std::string& text) const
+    {
+        std::ofstream(file(name), std::ios::app).close();
+        std::fstream(file(name), std::ios::in | std::ios::out) << text;
+    }
 
     /// Effects: sets how many times memory.high was reached.
     void reach_high(int times) const { write("memory.events", "low 0\nhigh " + std::to_string(times) + "\nmax 0\n"); }

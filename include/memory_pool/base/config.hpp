@@ -228,6 +228,13 @@
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
 #endif
 
+#if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)
+#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 1       ///< Whether a function may be missing from the program.
+#define MEMORY_POOL_WEAK __attribute__((weak)) ///< A function that may be missing: its address is nullptr then.
+#else
+#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 0 ///< Whether a function may be missing from the program.
+#endif
+
 #if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
 #define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not seen outside of its library.
 #define MEMORY_POOL_VISIBLE                                                                                            \

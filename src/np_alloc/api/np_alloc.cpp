@@ -154,7 +154,7 @@ size_t np_trim(void) noexcept
 int np_pressure_fd(void) noexcept
 {
     const int descriptor = np::registry().pressure().descriptor();
-    if (descriptor == -1 && !np::event_counter::is_supported)
+    if (descriptor == -1 && !memory_pool::detail::os::event_counter::is_supported)
         errno = ENOSYS;
     return descriptor;
 }

@@ -181,10 +181,8 @@ MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(void (*trim)()) noexcept
 }
 }
 
-namespace memory_pool::np {
-namespace {
+namespace memory_pool::np { namespace {
 /// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before
 /// and destroyed after them.
 MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
-} // namespace
-} // namespace memory_pool::np
+}} // namespace memory_pool::np

@@ -11,13 +11,18 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/background_thread.hpp>
+#include <memory_pool/os/short_wait.hpp>
 
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace memory_pool::np {
+/// Whether this is the background thread, in an excursion.
+MEMORY_POOL_HIDDEN inline __thread bool this_thread_is_away = false;
+
 /// Work in the background.
 class background_work : base::immovable<background_work>
 {
@@ -59,7 +64,8 @@ public:
         explicit turn(background_work& of) noexcept
             : of_(of), has_lock_(of.turn_.try_lock()), is_on_(has_lock_ && of.rests_ == 0 && of.thread_.is_running())
         {
-            of.turns_ += is_on_ ? 1 : 0;
+            if (is_on_)
+                ++of.turns_;
         }
         ~turn()
         {
@@ -73,6 +79,42 @@ public:
     private:
         background_work& of_;
         bool has_lock_;
+        bool is_on_;
+    };
+
+    /// A time in which the thread calls code beyond np_alloc, which may wait for a fork, so it does not hold the lock
+    /// of a turn. A rest waits for its end.
+    class excursion : base::immovable<excursion>
+    {
+    public:
+        explicit excursion(background_work& of) noexcept : of_(of), is_on_(begin()) {}
+        ~excursion()
+        {
+            if (is_on_)
+                end();
+        }
+
+        /// Returns: whether it may call it.
+        bool is_on() const noexcept { return is_on_; }
+
+    private:
+        bool begin() noexcept
+        {
+            const turn now(of_);
+            if (now.is_on()) {
+                of_.is_away_.store(true, std::memory_order_relaxed);
+                this_thread_is_away = true;
+            }
+            return now.is_on();
+        }
+
+        void end() noexcept
+        {
+            this_thread_is_away = false;
+            of_.is_away_.store(false, std::memory_order_release);
+        }
+
+        background_work& of_;
         bool is_on_;
     };
 
@@ -100,6 +142,14 @@ public:
         {
             if (!is_needed_)
                 return 0;
+            const std::uint64_t turns = add_locked(more);
+            for (os::short_wait wait; more > 0 && !this_thread_is_away && of_.is_away_.load(std::memory_order_acquire);)
+                wait.once_more();
+            return turns;
+        }
+
+        std::uint64_t add_locked(int more) const noexcept
+        {
             const base::lock_guard lock(of_.turn_);
             of_.rests_ += more;
             return of_.turns_;
@@ -120,12 +170,14 @@ public:
     {
         thread_.forget_after_fork();
         rests_ = 0;
+        is_away_.store(false, std::memory_order_relaxed);
     }
 
 private:
     fork_mutex turn_; ///< Held while it works.
     int rests_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
     std::uint64_t turns_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
+    std::atomic<bool> is_away_{false}; ///< In an excursion.
     os::background_thread thread_;
 };
 } // namespace memory_pool::np

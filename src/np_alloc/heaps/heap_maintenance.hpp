@@ -115,7 +115,7 @@ protected:
         const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
         if (!pressure_.is_on())
             return pause;
-        if (background_.is_running())
+        if (background_.is_running() && !is_ending_.load(std::memory_order_relaxed))
             pressure_.wait(pause);
         if (pressure_.look())
             answer_pressure();
@@ -132,8 +132,10 @@ protected:
     /// Effects: stops the background thread.
     void stop_background() noexcept
     {
+        is_ending_.store(true, std::memory_order_relaxed);
         pressure_.interrupt();
         background_.stop();
+        is_ending_.store(false, std::memory_order_relaxed);
         pages_.limit_decay_ms(purge_policy::never_ms);
     }
     /// Effects: maintains all heaps and free runs.
@@ -181,8 +183,8 @@ private:
 
     void trim_pools() noexcept
     {
-        const background_work::turn turn(background_);
-        if (turn.is_on())
+        const background_work::excursion excursion(background_);
+        if (excursion.is_on())
             pools_.trim();
     }
 
@@ -234,5 +236,6 @@ private:
     }
 
     std::atomic<std::uint32_t> drains_asked_{0};
+    std::atomic<bool> is_ending_{false}; ///< The background thread: it must not wait.
 };
 } // namespace memory_pool::np

@@ -140,10 +140,10 @@ public:
     bool work_in_background(bool is_wanted) noexcept
     {
         maintains_.store(is_wanted, std::memory_order_relaxed);
-        const bool is_done = start_or_stop_background();
-        if (!is_done)
-            maintains_.store(false, std::memory_order_relaxed);
-        return is_done;
+        if (start_or_stop_background())
+            return true;
+        maintains_.store(false, std::memory_order_relaxed);
+        return !is_wanted;
     }
 
     /// Returns: whether that thread is running.
@@ -157,10 +157,10 @@ public:
     /// Returns: false if the thread cannot be started.
     bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
     {
-        if (!is_wanted)
+        if (is_wanted)
+            pressure_.start(directory);
+        else
             pressure_.stop();
-        else if (!pressure_.start(directory))
-            return true;
         const bool is_done = start_or_stop_background();
         if (!is_done)
             pressure_.stop();

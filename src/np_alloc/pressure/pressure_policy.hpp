@@ -11,7 +11,9 @@
 /// Thread safety: none; one thread decides.
 #pragma once
 
-#include "memory_cgroup.hpp"
+#include <memory_pool/os/memory_cgroup.hpp>
+
+#include "../support/internals.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,18 +36,18 @@ public:
     static constexpr std::uint64_t least_time_of_waits_ms = 100;
 
     /// Effects: resets to no pressure.
-    void start(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
+    void start(const std::optional<os::pressure_counts>& counts, std::uint64_t now) noexcept
     {
         *this = {};
-        last_ = counts;
-        waits_looked_at_ = now;
+        if (counts)
+            note_counts(*counts, now);
     }
 
     /// Effects: records the totals of the kernel.
     /// Returns: whether that is a signal.
-    bool note(const std::optional<pressure_counts>& counts, std::uint64_t now) noexcept
+    bool note(const std::optional<os::pressure_counts>& counts, std::uint64_t now) noexcept
     {
-        const bool is_signal = counts && last_ && (counts->events > last_->events || was_waited(*counts, now));
+        const bool is_signal = counts && events_ && (counts->events > *events_ || was_waited(*counts, now));
         if (is_signal) {
             is_pending_ = is_on_ = true;
             signalled_at_ = now;
@@ -92,23 +94,22 @@ private:
 
     bool is_long_enough(std::uint64_t now) const noexcept { return now - waits_looked_at_ >= least_time_of_waits_ms; }
 
-    bool was_waited(const pressure_counts& counts, std::uint64_t now) const noexcept
+    bool was_waited(const os::pressure_counts& counts, std::uint64_t now) const noexcept
     {
         constexpr std::uint64_t tenth = 10;
-        if (!counts.waited_us || !last_->waited_us || !is_long_enough(now))
+        if (!counts.waited_us || !waited_us_ || !is_long_enough(now))
             return false;
-        const std::uint64_t waited_us = *counts.waited_us - std::min(*counts.waited_us, *last_->waited_us);
+        const std::uint64_t waited_us = *counts.waited_us - std::min(*counts.waited_us, *waited_us_);
         return waited_us / 1000 * tenth >= now - waits_looked_at_;
     }
 
-    void note_counts(const pressure_counts& counts, std::uint64_t now) noexcept
+    void note_counts(const os::pressure_counts& counts, std::uint64_t now) noexcept
     {
-        const std::optional<std::uint64_t> waited_before = last_ ? last_->waited_us : std::nullopt;
-        last_ = counts;
-        if (is_long_enough(now) || !waited_before)
+        events_ = counts.events;
+        if (!waited_us_ || is_long_enough(now)) {
+            waited_us_ = counts.waited_us;
             waits_looked_at_ = now;
-        else
-            last_->waited_us = waited_before;
+        }
     }
 
     bool is_taken_again(std::size_t reserved) const noexcept
@@ -119,7 +120,8 @@ private:
 
     std::uint64_t earliest_answer() const noexcept { return answer_.at ? *answer_.at + pause_ms_ : 0; }
 
-    std::optional<pressure_counts> last_;
+    std::optional<std::uint64_t> events_; ///< At the last look.
+    std::optional<std::uint64_t> waited_us_;
     std::uint64_t waits_looked_at_ = 0;
     std::uint64_t signalled_at_ = 0;
     std::uint64_t pause_ms_ = least_pause_ms;

@@ -14,18 +14,19 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/event_counter.hpp>
+#include <memory_pool/os/memory_cgroup.hpp>
+#include <memory_pool/os/short_wait.hpp>
 
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
-#include "event_counter.hpp"
-#include "memory_cgroup.hpp"
 #include "pressure_policy.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace memory_pool::np {
 /// Totals for the statistics.
@@ -46,15 +47,15 @@ public:
     static constexpr std::uint64_t tick_ms = 1000;
 
     /// Effects: starts to watch the control group in `directory`; nullptr: that of the process.
-    /// Returns: whether there is such a group.
-    bool start(const char* directory) noexcept
+    ///   Nothing, if there is no such group.
+    void start(const char* directory) noexcept
     {
         const base::lock_guard lock(mutex_);
         const bool is_there = wake_up_.open() && group_.open(directory);
         if (is_there)
             policy_.start(group_.read(), os::coarse_milliseconds());
         state_.store(is_there ? np_pressure_none : np_pressure_unknown, std::memory_order_relaxed);
-        return is_there;
+        is_on_.store(is_there, std::memory_order_relaxed);
     }
 
     /// Effects: stops watching.
@@ -62,13 +63,14 @@ public:
     {
         const base::lock_guard lock(mutex_);
         state_.store(np_pressure_off, std::memory_order_relaxed);
+        is_on_.store(false, std::memory_order_relaxed);
         group_.close();
     }
 
     np_pressure state() const noexcept { return state_.load(std::memory_order_relaxed); }
 
     /// Returns: whether a group is watched.
-    bool is_on() const noexcept { return state() >= np_pressure_none; }
+    bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
 
     /// Returns: whether there is pressure.
     bool is_pressed() const noexcept { return state() == np_pressure_some; }
@@ -80,7 +82,11 @@ public:
     }
 
     /// Effects: ends the current or next wait of the background thread.
-    void interrupt() noexcept { wake_up_.signal(); }
+    void interrupt() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        wake_up_.signal();
+    }
 
     /// Effects: opens a descriptor that is readable after each answer, if it is not open yet.
     /// Returns: it; -1 if there is none.
@@ -88,6 +94,13 @@ public:
     {
         const base::lock_guard lock(mutex_);
         return told_.open() ? told_.number() : -1;
+    }
+
+    /// Returns: the descriptor of memory.events; -1 if there is none.
+    int events_descriptor() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return group_.descriptor();
     }
 
     // For the background thread, which never blocks on a lock.
@@ -100,6 +113,7 @@ public:
         std::uint64_t milliseconds = std::min(most_ms, is_pressed() ? pressed_tick_ms : tick_ms);
         if (mutex_.try_lock()) {
             const base::lock_guard lock(mutex_, base::adopt_lock);
+            (void)wake_up_.open(); // Again, if the program has closed it.
             events = group_.descriptor();
             milliseconds = policy_.wait_ms(os::coarse_milliseconds(), milliseconds);
         }
@@ -115,7 +129,12 @@ public:
         if (!is_on())
             return false;
         const std::uint64_t now = os::coarse_milliseconds();
-        signals_.fetch_add(policy_.note(group_.read(), now) ? 1 : 0, std::memory_order_relaxed);
+        const std::optional<os::pressure_counts> counts = group_.read();
+        if (!counts) {
+            look_for_group(now);
+            return false;
+        }
+        signals_.fetch_add(policy_.note(counts, now) ? 1 : 0, std::memory_order_relaxed);
         state_.store(policy_.is_on() ? np_pressure_some : np_pressure_none, std::memory_order_relaxed);
         return policy_.is_due(now);
     }
@@ -125,10 +144,13 @@ public:
     {
         answers_.fetch_add(1, std::memory_order_relaxed);
         bytes_returned_.fetch_add(returned, std::memory_order_relaxed);
-        told_.signal();
-        if (!mutex_.try_lock())
-            return;
+        while (!mutex_.try_lock()) {
+            if (!is_on())
+                return; // Whoever has the lock may wait for this thread.
+            os::sleep_for_a_moment();
+        }
         const base::lock_guard lock(mutex_, base::adopt_lock);
+        told_.signal();
         policy_.note_answer(os::coarse_milliseconds(), returned, reserved);
     }
 
@@ -141,18 +163,28 @@ public:
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         state_.store(np_pressure_off, std::memory_order_relaxed);
+        is_on_.store(false, std::memory_order_relaxed);
         group_.close();
         wake_up_.close();
         told_.close();
     }
 
 private:
+    /// The group was removed: the process is in another one, or will be.
+    void look_for_group(std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const bool is_there = group_.open_again();
+        policy_.start(is_there ? group_.read() : std::nullopt, now);
+        state_.store(is_there ? np_pressure_none : np_pressure_unknown, std::memory_order_relaxed);
+    }
+
     fork_mutex mutex_;
-    memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
+    os::memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
     pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
-    event_counter wake_up_; ///< Of the background thread.
-    event_counter told_;    ///< Signals the program.
+    os::event_counter wake_up_; ///< Of the background thread.
+    os::event_counter told_;    ///< Signals the program.
     std::atomic<np_pressure> state_{np_pressure_off};
+    std::atomic<bool> is_on_{false}; ///< Also while the group is not there, for a time.
     std::atomic<std::size_t> signals_{0};
     std::atomic<std::size_t> answers_{0};
     std::atomic<std::size_t> bytes_returned_{0};

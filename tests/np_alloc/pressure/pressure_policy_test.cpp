@@ -16,12 +16,12 @@ using policy = np::pressure_policy;
 constexpr std::size_t mega = std::size_t{1} << 20;
 constexpr std::uint64_t begin = 1'000'000;
 
-np::pressure_counts events(std::uint64_t count)
+memory_pool::detail::os::pressure_counts events(std::uint64_t count)
 {
     return {count, std::nullopt};
 }
 
-np::pressure_counts waited(std::uint64_t milliseconds)
+memory_pool::detail::os::pressure_counts waited(std::uint64_t milliseconds)
 {
     return {0, milliseconds * 1000};
 }

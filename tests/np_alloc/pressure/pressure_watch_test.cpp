@@ -236,6 +236,60 @@ TEST_F(np_pressure_watch, ends)
     (void)np_trim();
 }
 
+TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
+{
+    std::filesystem::remove(group_.file("memory.events"));
+    ASSERT_EQ(close(np::registry().pressure().events_descriptor()), 0); // Reading it fails from now on.
+    np::registry().pressure().interrupt();
+    EXPECT_TRUE(comes_true([] { return statistics().pressure == np_pressure_unknown; }));
+    group_.reach_high(0);
+    np::registry().pressure().interrupt();
+    EXPECT_TRUE(comes_true([] { return statistics().pressure == np_pressure_none; }));
+    make_memory_short();
+}
+
+TEST_F(np_pressure_watch, goes_on_if_the_program_closes_all_its_files_and_leaves_its_new_ones_alone)
+{
+    const int told = np_pressure_fd();
+    ASSERT_GE(told, 200);
+    for (int file = 200; file != 220; ++file)
+        (void)close(file);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    for (int file = 200; file != 220; ++file)
+        ASSERT_EQ(dup2(ends[1], file), file);
+    make_memory_short();
+    EXPECT_TRUE(np::registry().watch_pressure(false));
+    for (int file = 200; file != 220; ++file)
+        EXPECT_EQ(close(file), 0) << "it has closed a file of the program";
+    EXPECT_EQ(close(ends[1]), 0);
+    char text = 0;
+    EXPECT_EQ(read(ends[0], &text, 1), 0) << "it has written to a file of the program";
+    EXPECT_EQ(close(ends[0]), 0);
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_pressure_watch, does_not_hold_up_a_fork_while_it_trims_pools)
+{
+    std::vector<std::unique_ptr<memory_pool::concurrent_block_pool>> pools(500);
+    for (auto& each : pools)
+        each = std::make_unique<memory_pool::concurrent_block_pool>(64, memory_pool::pool_options{},
+                                                                    std::pmr::new_delete_resource());
+    std::atomic<bool> goes_on{true};
+    std::thread presses([this, &goes_on] {
+        while (goes_on) {
+            make_memory_short();
+            EXPECT_TRUE(np::registry().watch_pressure(false));
+            EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+        }
+    });
+    for (int times = 0; times != 50; ++times)
+        test::expect_in_child([] { return true; });
+    goes_on = false;
+    presses.join();
+}
+#endif
+
 TEST_F(np_pressure_watch, goes_on_when_only_the_other_work_of_its_thread_ends)
 {
     {

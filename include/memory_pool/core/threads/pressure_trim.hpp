@@ -14,12 +14,12 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 
-#if defined(__linux__) && defined(__GNUC__)
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
 /// Effects: registers `trim` to be called under pressure.
-__attribute__((weak)) void memory_pool_np_add_pools(void (*trim)()) noexcept;
+MEMORY_POOL_WEAK void memory_pool_np_add_pools(void (*trim)()) noexcept;
 /// Effects: unregisters it, after waiting for a call in progress.
-__attribute__((weak)) void memory_pool_np_remove_pools(void (*trim)()) noexcept;
+MEMORY_POOL_WEAK void memory_pool_np_remove_pools(void (*trim)()) noexcept;
 }
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {

@@ -18,9 +18,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/small_file.hpp>
 #include <memory_pool/os/standard_error.hpp>
-
-#include "../support/internals.hpp"
 
 #include <array>
 #include <cstddef>
@@ -37,7 +36,7 @@
 #include <cerrno>
 #endif
 
-namespace memory_pool::np {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Totals of the kernel's counters.
 struct pressure_counts
 {
@@ -57,8 +56,15 @@ public:
     /// Returns: whether the group has the memory controller.
     bool open(const char* directory) noexcept
     {
+        return print(asked_, directory != nullptr ? directory : "", "") && open_again();
+    }
+
+    /// Effects: opens the files again: the process may be in another group by now, or a group of that name exists anew.
+    /// Returns: as open.
+    bool open_again() noexcept
+    {
         close();
-        return (directory != nullptr ? copy(directory) : find()) && open_files();
+        return (asked_[0] != '\0' ? print(directory_, asked_.data(), "") : find()) && open_files();
     }
 
     void close() noexcept
@@ -70,14 +76,14 @@ public:
     /// Returns: the totals so far; nothing if they cannot be read.
     std::optional<pressure_counts> read() noexcept
     {
-        text_buffer text;
-        if (!read_file(events_, "memory.events", text))
+        small_file content;
+        if (!read_file(events_, "memory.events", content))
             return std::nullopt;
         pressure_counts counts;
         for (const char* const key : {"high ", "max ", "oom ", "oom_kill "})
-            counts.events += number_behind(key, text.data()).value_or(0);
-        if (read_file(waits_, "memory.pressure", text))
-            counts.waited_us = number_behind("total=", text.data()); // The first line: some.
+            counts.events += content.number_behind(key).value_or(0);
+        if (read_file(waits_, "memory.pressure", content))
+            counts.waited_us = content.number_behind("total="); // The first line: some.
         return counts;
     }
 
@@ -95,6 +101,7 @@ public:
     const char* directory() const noexcept { return directory_.data(); }
 #else
     bool open(const char* /*directory*/) noexcept { return false; }
+    bool open_again() noexcept { return false; }
     void close() noexcept {}
     std::optional<pressure_counts> read() noexcept { return std::nullopt; }
     int descriptor() const noexcept { return -1; }
@@ -102,8 +109,6 @@ public:
 
 #if defined(__linux__)
 private:
-    using text_buffer = std::array<char, 1024>;
-
     /// A file that stays open.
     class open_file : base::immovable<open_file>
     {
@@ -111,12 +116,7 @@ private:
         bool open(const char* name) noexcept
         {
             close();
-            constexpr int out_of_the_way = 200;
-            const int low = ::open(name, O_RDONLY | O_CLOEXEC);
-            if (low == -1)
-                return false;
-            number_ = ::fcntl(low, F_DUPFD_CLOEXEC, out_of_the_way);
-            (void)::close(low);
+            number_ = moved_up(::open(name, O_RDONLY | O_CLOEXEC));
             identity_ = os::identity_of(number_);
             return number_ != -1;
         }
@@ -135,7 +135,7 @@ private:
 
     private:
         int number_ = -1;
-        os::file_identity identity_;
+        file_identity identity_;
     };
 
     /// Lines of a file; long lines are truncated.
@@ -199,8 +199,6 @@ private:
 
     // Find the group.
 
-    bool copy(const char* directory) noexcept { return print(directory_, directory, ""); }
-
     bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
 
     /// Joins two texts. Returns: whether they fit into `to`.
@@ -258,7 +256,9 @@ private:
 
     static char take_character(const char*& text) noexcept
     {
-        const auto digit = [text](int place) { return text[place] >= '0' && text[place] <= '7' ? text[place] - '0' : 8; };
+        const auto digit = [text](int place) {
+            return text[place] >= '0' && text[place] <= '7' ? text[place] - '0' : 8;
+        };
         if (*text == '\\' && digit(1) < 4 && digit(2) < 8 && digit(3) < 8) {
             const int code = (digit(1) * 8 + digit(2)) * 8 + digit(3);
             text += 4;
@@ -286,6 +286,8 @@ private:
                 (void)open_in_directory(waits_, "memory.pressure");
                 return true;
             }
+            if (errno != ENOENT)
+                return false;
             char* const last = std::strrchr(directory_.data(), '/');
             if (last == nullptr || last == directory_.data() || !is_cgroup_above(*last))
                 return false;
@@ -310,30 +312,15 @@ private:
 
     // Parse its files.
 
-    bool read_file(open_file& file, const char* name, text_buffer& text) noexcept
+    bool read_file(open_file& file, const char* name, small_file& content) noexcept
     {
-        if (!file.is_valid() && !open_in_directory(file, name))
-            return false;
-        ::ssize_t length = 0;
-        do
-            length = ::pread(file.number(), text.data(), text.size() - 1, 0);
-        while (length == -1 && errno == EINTR);
-        text[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
-        return length > 0;
+        return (file.is_valid() || open_in_directory(file, name)) && content.read(file.number());
     }
 
-    /// Returns: the number that follows `key`, at the beginning of a line or after a space.
-    static std::optional<std::uint64_t> number_behind(const char* key, const char* text) noexcept
-    {
-        for (const char* at = std::strstr(text, key); at != nullptr; at = std::strstr(at + 1, key))
-            if (at == text || at[-1] == '\n' || at[-1] == ' ')
-                return std::strtoull(at + std::strlen(key), nullptr, 10);
-        return std::nullopt;
-    }
-
+    path asked_{}; ///< The directory that was asked for; empty: that of the process.
     path directory_{};
     open_file events_;
     open_file waits_;
 #endif
 };
-} // namespace memory_pool::np
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

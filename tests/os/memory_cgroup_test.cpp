@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #if defined(__linux__)
-#include <np_alloc/pressure/memory_cgroup.hpp>
+#include <memory_pool/os/memory_cgroup.hpp>
 
 #include <support/simulated_cgroup.hpp>
 
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace np = memory_pool::np;
+namespace os = memory_pool::detail::os;
 
 namespace {
 class memory_cgroup : public testing::Test
@@ -22,14 +22,14 @@ protected:
     {
         group_.write("cgroup", cgroup);
         group_.write("mountinfo", mountinfo);
-        np::memory_cgroup::path directory{};
-        const bool is_found = np::memory_cgroup::find(group_.file("cgroup").c_str(), group_.file("mountinfo").c_str(),
-                                                      directory);
+        os::memory_cgroup::path directory{};
+        const bool is_found =
+            os::memory_cgroup::find(group_.file("cgroup").c_str(), group_.file("mountinfo").c_str(), directory);
         return is_found ? directory.data() : "";
     }
 
     test::simulated_cgroup group_;
-    np::memory_cgroup read_;
+    os::memory_cgroup read_;
 };
 
 constexpr const char* of_cgroup2 = "31 23 0:28 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw\n";
