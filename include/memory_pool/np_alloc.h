@@ -154,7 +154,7 @@ size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 /** Effects: opens a descriptor for event loops (poll, epoll) at the first call. It becomes readable each time that free
  *    memory was returned under pressure (np_option_pressure), so that the program can return what only it can: its own
  *    caches, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes resets it. It is non-blocking,
- *    and must not be closed; the child of a fork does not have it.
+ *    and must not be closed. In the child of a fork it is closed: call this again there.
  *  Returns: the descriptor; -1 on failure, and errno is that of the OS, or ENOSYS where it is not supported. */
 int np_pressure_fd(void) MEMORY_POOL_NP_NOEXCEPT;
 

@@ -115,7 +115,7 @@ struct report
 const char* name_of_pressure(std::size_t pressure)
 {
     switch (pressure) {
-    case np_pressure_unknown: return "no cgroup v2";
+    case np_pressure_unknown: return "cannot be watched";
     case np_pressure_none: return "none";
     case np_pressure_some: return "some";
     default: return "not watched";
