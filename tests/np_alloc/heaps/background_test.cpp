@@ -7,6 +7,7 @@
 #include <np_alloc/heaps/heap.hpp>
 
 #include <support/child.hpp>
+#include <support/comes_true.hpp>
 #include <support/many_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/resident_memory.hpp>
@@ -38,15 +39,6 @@ protected:
     test::option_for_now background_{np_option_background_thread, 1};
 };
 
-template <class Condition>
-bool comes_true(Condition&& condition)
-{
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition() && std::chrono::steady_clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return condition();
-}
-
 np_statistics statistics()
 {
     np_statistics now;
@@ -69,7 +61,7 @@ TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_i
         std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is maintained meanwhile.
         worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
     }
-    EXPECT_TRUE(comes_true([cached_before] { return statistics().bytes_cached < cached_before + 10'000; }));
+    EXPECT_TRUE(test::comes_true([cached_before] { return statistics().bytes_cached < cached_before + 10'000; }));
 }
 
 TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception)
@@ -79,7 +71,7 @@ TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception
     EXPECT_THROW((void)np_heap_visit(nullptr, throw_number, nullptr), int);
     np_free(block);
     np_free(std::memset(np_alloc(1'000'000), 1, 1'000'000));
-    EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
+    EXPECT_TRUE(test::comes_true([] { return statistics().bytes_dirty == 0; }));
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
@@ -212,7 +204,7 @@ TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_tol
         const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found); // Batches for it are not read.
         const std::size_t cached = statistics().bytes_cached;
         EXPECT_EQ(visit_all([cached] {
-                      EXPECT_TRUE(comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));
+                      EXPECT_TRUE(test::comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));
                   }),
                   before);
     }

@@ -8,6 +8,7 @@
 #include <np_alloc/engine/engine.hpp>
 
 #include <support/child.hpp>
+#include <support/comes_true.hpp>
 #include <support/many_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/resident_memory.hpp>
@@ -38,15 +39,6 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-template <class Condition>
-bool comes_true(Condition&& condition)
-{
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition() && std::chrono::steady_clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return condition();
-}
-
 np_statistics statistics()
 {
     np_statistics now;
@@ -70,7 +62,7 @@ protected:
         const std::size_t before = statistics().pressure_trims;
         group_.reach_high(++times_);
         np::registry().pressure().interrupt(); // As the kernel would.
-        EXPECT_TRUE(comes_true([before] { return statistics().pressure_trims > before; }));
+        EXPECT_TRUE(test::comes_true([before] { return statistics().pressure_trims > before; }));
     }
 
     test::simulated_cgroup group_;
@@ -102,7 +94,7 @@ TEST_F(np_pressure_watch, keeps_no_memory_for_long_while_it_is_short)
 {
     make_memory_short();
     np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
-    EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
+    EXPECT_TRUE(test::comes_true([] { return statistics().bytes_dirty == 0; }));
 }
 
 TEST_F(np_pressure_watch, has_a_thread_empty_its_cache_at_its_next_slow_call)
@@ -241,10 +233,10 @@ TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
     std::filesystem::remove(group_.file("memory.events"));
     ASSERT_EQ(close(np::registry().pressure().events_descriptor()), 0); // Reading it fails from now on.
     np::registry().pressure().interrupt();
-    EXPECT_TRUE(comes_true([] { return statistics().pressure == np_pressure_unknown; }));
+    EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_unknown; }));
     group_.reach_high(0);
     np::registry().pressure().interrupt();
-    EXPECT_TRUE(comes_true([] { return statistics().pressure == np_pressure_none; }));
+    EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_none; }));
     make_memory_short();
 }
 
@@ -375,7 +367,7 @@ bool survives_limits(const limited_group& group, const test::simulated_cgroup& t
     const test::many_blocks kept(live);
     freed.reset();
     told.reach_high(1);
-    const bool is_back = comes_true([=] { return test::resident_bytes() < before + live + live / 10; });
+    const bool is_back = test::comes_true([=] { return test::resident_bytes() < before + live + live / 10; });
     const bool is_limited = group.limit(before + live + live * 15 / 100);
     np_free(std::memset(np_alloc(20 * mega), 1, 20 * mega));
     return is_back && is_limited;
