@@ -47,6 +47,7 @@ UNDER_FAULTY_MALLOC = {
     "producer_consumer": "batches=100 stride=1",
     "exchange": "threads=1 rounds=3 slots=100 steps=2000 live=50 most=1024 stride=1",
     "ring": "threads=1 batches=50 stride=1",
+    "after_peak": "threads=1 bytes=200000 wait=1 stride=1",
     "big_buffers": "buffers=2000 live=8 least=1 most=4 stride=16",
     "growing_vectors": "arrays=500 live=5 most=5000 stride=1",
     "strings": "lines=500 live=10",
