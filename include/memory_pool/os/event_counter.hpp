@@ -98,8 +98,7 @@ public:
     }
 
     /// Effects: waits until the descriptor is readable, `other` has an exceptional condition (POLLPRI), or the timeout
-    ///   has expired. Resets the descriptor.
-    ///   If it is not open, the wait is for the rest.
+    ///   has expired. Resets the descriptor. If it is not open, waits for the other two.
     /// Thread safety: one thread at a time, which is the one that opens it.
     void wait([[maybe_unused]] int other, [[maybe_unused]] int milliseconds) const noexcept
     {

@@ -25,7 +25,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -56,7 +55,7 @@ public:
     /// Returns: whether the group has the memory controller.
     bool open(const char* directory) noexcept
     {
-        return print(asked_, directory != nullptr ? directory : "", "") && open_again();
+        return join(asked_, directory != nullptr ? directory : "") && open_again();
     }
 
     /// Effects: opens the files again: the process may be in another group by now, or a group of that name exists anew.
@@ -64,7 +63,7 @@ public:
     bool open_again() noexcept
     {
         close();
-        return (asked_[0] != '\0' ? print(directory_, asked_.data(), "") : find()) && open_files();
+        return (asked_[0] != '\0' ? join(directory_, asked_.data()) : find()) && open_files();
     }
 
     void close() noexcept
@@ -97,8 +96,6 @@ public:
         path group{};
         return find_group(cgroup_file, group) && find_mount(mountinfo_file, group, directory);
     }
-
-    const char* directory() const noexcept { return directory_.data(); }
 #else
     bool open(const char* /*directory*/) noexcept { return false; }
     bool open_again() noexcept { return false; }
@@ -201,10 +198,10 @@ private:
 
     bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
 
-    /// Joins two texts. Returns: whether they fit into `to`.
-    static bool print(path& to, const char* first, const char* second) noexcept
+    /// Joins texts. Returns: whether they fit into `to`.
+    static bool join(path& to, const char* first, const char* second = "", const char* third = "") noexcept
     {
-        const int length = std::snprintf(to.data(), to.size(), "%s%s", first, second);
+        const int length = std::snprintf(to.data(), to.size(), "%s%s%s", first, second, third);
         return length >= 0 && static_cast<std::size_t>(length) < to.size();
     }
 
@@ -213,7 +210,7 @@ private:
         lines all(cgroup_file);
         while (const char* const line = all.next())
             if (std::strncmp(line, "0::", 3) == 0)
-                return print(group, line + 3, "");
+                return join(group, line + 3);
         return false;
     }
 
@@ -228,7 +225,7 @@ private:
             path root{};
             path mount_point{};
             if (copy_field(line, 3, root) && copy_field(line, 4, mount_point) &&
-                print(directory, mount_point.data(), part_below(root.data(), group.data())))
+                join(directory, mount_point.data(), part_below(root.data(), group.data())))
                 return true;
         }
         return false;
@@ -267,9 +264,8 @@ private:
         return *text++;
     }
 
-    /// Returns: the path of the group relative to the root of the mount. The whole path, if the group is not below that
-    ///   root: in a container, paths may be those of another namespace, and the mounted directory is then the group
-    ///   itself.
+    /// Returns: the path of the group relative to the root of the mount; "" if the group is not below that root: in a
+    ///   container, its path may be that of another namespace, and the mounted directory is then the group itself.
     static const char* part_below(const char* root, const char* group) noexcept
     {
         const std::size_t length = std::strcmp(root, "/") == 0 ? 0 : std::strlen(root);
@@ -289,25 +285,24 @@ private:
             if (errno != ENOENT)
                 return false;
             char* const last = std::strrchr(directory_.data(), '/');
-            if (last == nullptr || last == directory_.data() || !is_cgroup_above(*last))
+            if (last == nullptr || last == directory_.data() || !go_to_parent(*last))
                 return false;
         }
     }
 
-    /// Effects: goes to the parent directory.
-    /// Returns: whether that is a group, too.
-    bool is_cgroup_above(char& last_separator) noexcept
+    /// Effects: removes the last name from the directory.
+    /// Returns: whether the rest is a group, too.
+    bool go_to_parent(char& last_separator) noexcept
     {
         last_separator = '\0';
         path file{};
-        return print(file, directory_.data(), "/cgroup.procs") && ::access(file.data(), F_OK) == 0;
+        return join(file, directory_.data(), "/cgroup.procs") && ::access(file.data(), F_OK) == 0;
     }
 
     bool open_in_directory(open_file& file, const char* name) noexcept
     {
         path whole{};
-        const int length = std::snprintf(whole.data(), whole.size(), "%s/%s", directory_.data(), name);
-        return length >= 0 && static_cast<std::size_t>(length) < whole.size() && file.open(whole.data());
+        return join(whole, directory_.data(), "/", name) && file.open(whole.data());
     }
 
     // Parse its files.

@@ -138,6 +138,7 @@ protected:
         is_ending_.store(false, std::memory_order_relaxed);
         pages_.limit_decay_ms(purge_policy::never_ms);
     }
+
     /// Effects: maintains all heaps and free runs.
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept

@@ -51,7 +51,8 @@ public:
     void start(const char* directory) noexcept
     {
         const base::lock_guard lock(mutex_);
-        const bool is_there = wake_up_.open() && group_.open(directory);
+        // While it is on, only the background thread opens the wake-up again.
+        const bool is_there = (is_on() || wake_up_.open()) && group_.open(directory);
         if (is_there)
             policy_.start(group_.read(), os::coarse_milliseconds());
         state_.store(is_there ? np_pressure_none : np_pressure_unknown, std::memory_order_relaxed);
@@ -105,7 +106,7 @@ public:
 
     // For the background thread, which never blocks on a lock.
 
-    /// Effects: waits until the kernel tells of a change, the next look is due, or interrupt() was called; `most_ms` at
+    /// Effects: waits until memory.events changes, the next check is due, or interrupt() was called; `most_ms` at
     ///   the most.
     void wait(std::uint64_t most_ms) noexcept
     {
@@ -146,7 +147,7 @@ public:
         bytes_returned_.fetch_add(returned, std::memory_order_relaxed);
         while (!mutex_.try_lock()) {
             if (!is_on())
-                return; // Whoever has the lock may wait for this thread.
+                return; // The thread that holds the lock may be joining this one.
             os::sleep_for_a_moment();
         }
         const base::lock_guard lock(mutex_, base::adopt_lock);
