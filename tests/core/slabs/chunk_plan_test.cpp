@@ -60,6 +60,22 @@ TEST_F(chunk_plan_test, does_not_round_up_for_a_listener_whose_blocks_are_dear)
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
 }
 
+TEST_F(chunk_plan_test, quadruples_a_pool_of_less_than_16_KiB_and_doubles_a_larger_one)
+{
+    const std::size_t in_16_kib = 16 * 1024 / layout_.stride();
+    EXPECT_EQ(plan().blocks_to_add(1, 200), 600u);
+    EXPECT_EQ(plan().blocks_to_add(1, in_16_kib - 1), 3 * (in_16_kib - 1));
+    EXPECT_EQ(plan().blocks_to_add(1, in_16_kib), in_16_kib);
+    EXPECT_EQ(plan().blocks_to_add(5000, 200), 5000u) << "what is asked for, if that is more";
+}
+
+TEST_F(chunk_plan_test, doubles_a_pool_whose_blocks_are_dear)
+{
+    idle_listener listener(true);
+    options_.listener = &listener;
+    EXPECT_EQ(plan_of_listener().blocks_to_add(1, 200), 200u);
+}
+
 TEST_F(chunk_plan_test, has_a_first_chunk_of_one_slab_as_large_as_it_is_asked_for_with_an_array_behind_it)
 {
     const core::chunk_shape shape = plan().next(100'000, 0, true);

@@ -127,7 +127,7 @@ TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
     EXPECT_TRUE(store.verify());
 }
 
-TEST_F(slab_store_test, doubles_until_a_chunk_has_its_usual_size)
+TEST_F(slab_store_test, grows_by_more_and_more_until_a_chunk_has_its_usual_size)
 {
     std::vector<std::size_t> chunks; // in blocks
     for (int i = 0; i != 12; ++i) {
