@@ -65,20 +65,6 @@ TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_
     EXPECT_EQ(errno, 77);
 }
 
-TEST(identity_of, a_file_is_the_same_for_each_of_its_numbers_and_for_no_other_file)
-{
-    const int one = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    const int same = dup(one);
-    const int other = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-    EXPECT_TRUE(os::identity_of(one) == os::identity_of(same));
-    EXPECT_FALSE(os::identity_of(one) == os::identity_of(other));
-    for (const int each : {one, same, other})
-        (void)close(each);
-    errno = 77;
-    EXPECT_TRUE(os::identity_of(one) == os::file_identity{}) << "it is closed";
-    EXPECT_EQ(errno, 77);
-}
-
 TEST(write_text, says_whether_all_was_written_and_leaves_errno_alone)
 {
     const test::system_calls calls;

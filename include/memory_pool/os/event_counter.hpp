@@ -11,8 +11,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/descriptor.hpp>
 #include <memory_pool/os/small_file.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include <array>
 #include <atomic>

@@ -18,8 +18,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/descriptor.hpp>
 #include <memory_pool/os/small_file.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include <array>
 #include <cstddef>
@@ -173,8 +173,7 @@ private:
         bool fill() noexcept
         {
             at_ = end_ = 0;
-            const ::ssize_t got = file_ != -1 ? read_some(file_, block_.data(), block_.size()) : 0;
-            end_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+            end_ = file_ != -1 ? bytes_of([this] { return ::read(file_, block_.data(), block_.size()); }) : 0;
             return end_ != 0;
         }
 
@@ -184,15 +183,6 @@ private:
         std::size_t at_ = 0;
         std::size_t end_ = 0;
     };
-
-    static ::ssize_t read_some(int file, char* to, std::size_t bytes) noexcept
-    {
-        ::ssize_t got = 0;
-        do
-            got = ::read(file, to, bytes);
-        while (got == -1 && errno == EINTR);
-        return got;
-    }
 
     // Find the group.
 

@@ -3,19 +3,18 @@
 /// \file
 /// A small text file of the kernel, read at once, and the numbers in it.
 ///
-/// (Linux: pread, fcntl. Elsewhere: nothing.)
+/// (Linux: pread. Elsewhere: nothing.)
 ///
 /// Thread safety: one per thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/descriptor.hpp>
 
 #if defined(__linux__)
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,37 +22,20 @@
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: gives a descriptor a high number, where it is out of the program's way, if the system lets it have one.
-/// Returns: its new number; -1 if it is -1.
-inline int moved_up(int low) noexcept
-{
-    constexpr int out_of_the_way = 200;
-    const int error_before = errno;
-    const int high = low != -1 ? ::fcntl(low, F_DUPFD_CLOEXEC, out_of_the_way) : -1;
-    if (high == -1) {
-        errno = error_before;
-        return low;
-    }
-    (void)::close(low);
-    return high;
-}
-
 /// What is in a file.
 class small_file
 {
 public:
     /// Effects: reads it; and closes it, if `closes`.
     /// Returns: whether something was read.
-    bool read(int file, bool closes = false) noexcept
+    bool read(descriptor file, bool closes = false) noexcept
     {
-        ::ssize_t length = -1;
-        do
-            length = file != -1 ? ::pread(file, text_.data(), text_.size() - 1, 0) : -1;
-        while (length == -1 && errno == EINTR && file != -1);
-        text_[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
-        if (closes && file != -1)
+        const std::size_t length =
+            file != no_descriptor ? bytes_of([&] { return ::pread(file, text_.data(), text_.size() - 1, 0); }) : 0;
+        text_[length] = '\0';
+        if (closes && file != no_descriptor)
             (void)::close(file);
-        return length > 0;
+        return length != 0;
     }
 
     /// Returns: the number behind `key` at the beginning of a line or behind a space.

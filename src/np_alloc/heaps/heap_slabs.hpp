@@ -22,6 +22,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
+#include "../slices/empty_slabs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slab_counts.hpp"
 #include "../slices/slack_samples.hpp"
@@ -198,6 +199,7 @@ public:
             if (slab.is_empty())
                 remove_slab(slab, with_memory);
         });
+        empty_.restart();
     }
 
     /// Returns: about how much memory its slabs have: the peak of outstanding bytes, and a page for each slice. A slab
@@ -355,6 +357,8 @@ private:
         MEMORY_POOL_REQUIRES(mutex_)
     {
         MEMORY_POOL_DELAY_POINT();
+        if (slab.is_empty())
+            empty_.leave(slab.size_class);
         const std::uint32_t taken = slab.take(blocks, count);
         counts_.add_carved(slab.size_class, slab.carve(*blocks));
         if (!slab.has_blocks())
@@ -373,12 +377,19 @@ private:
     void came_back(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         list(slab);
-        // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not
-        // go to and fro.
-        const bool is_only_one = slab.previous_slab == slab.slab;
-        const bool is_kept = is_only_one && facts[slab.size_class].slices == 1;
-        if (slab.is_empty() && !is_kept)
+        if (!slab.is_empty())
+            return;
+        // A small one is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
+        const bool is_only_one = slab.previous_slab == slab.slab && facts[slab.size_class].slices == 1;
+        const bool is_kept = is_only_one || empty_.has_room(slab.size_class);
+        empty_.enter(slab.size_class);
+        if (is_kept) {
+            with_blocks_[slab.size_class].remove(slab.slab, links_in_class{region()});
+            with_blocks_[slab.size_class].add_last(slab.slab, links_in_class{region()});
+        } else {
+            empty_.note_given(slab.size_class);
             remove_slab(slab);
+        }
     }
 
     /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside
@@ -397,14 +408,29 @@ private:
 
     bool add_slab(std::size_t size_class) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
+        empty_.note_needed(size_class);
+        spare_an_empty_slab();
         const slice_index added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
+        empty_.enter(size_class);
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
         counts_.add(size_class);
         slabs_.add_first(added, links_in_heap{region()});
         list(record(added));
         return true;
+    }
+
+    /// Gives an empty slab back that was kept for another class. (The last of a list is empty, if one is, unless blocks
+    /// were moved to denser slabs.)
+    void spare_an_empty_slab() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const std::size_t size_class = empty_.class_to_spare();
+        if (size_class == class_count)
+            return;
+        slice_record& last = record(record(with_blocks_[size_class].first()).previous_slab);
+        if (last.is_empty())
+            remove_slab(last);
     }
 
     /// Returns: whether that took time.
@@ -433,6 +459,8 @@ private:
 
     void remove_slab(slice_record& slab, bool with_memory = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
+        if (slab.is_empty())
+            empty_.leave(slab.size_class);
         unlist(slab);
         if (next_to_purge_ == slab.slab)
             next_to_purge_ = slab.next_in_heap;
@@ -459,6 +487,7 @@ private:
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
     slab_counts counts_;
+    empty_slabs empty_ MEMORY_POOL_GUARDED_BY(mutex_);
     slack_samples slack_;
 };
 } // namespace memory_pool::np

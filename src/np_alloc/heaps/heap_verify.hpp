@@ -35,11 +35,13 @@ public:
         its_.assume_held();
         std::array<std::uint32_t, class_count> outstanding{};
         std::array<std::uint32_t, class_count> with_blocks{};
+        std::array<std::uint32_t, class_count> empty{};
         std::array<std::size_t, class_count> slab_bytes{};
         std::array<std::size_t, class_count> carved_bytes{};
         const auto count = [&](const slice_record& slab) {
             outstanding[slab.size_class] += slab.capacity - slab.free_count;
             with_blocks[slab.size_class] += slab.has_blocks() ? 1U : 0U;
+            empty[slab.size_class] += slab.is_empty() && facts[slab.size_class].slices == 1 ? 1U : 0U;
             slab_bytes[slab.size_class] += facts[slab.size_class].slab_bytes;
             carved_bytes[slab.size_class] += slab.carved_bytes();
             return true;
@@ -54,6 +56,8 @@ public:
             if (slab_bytes[number] != its_.counts().bytes(number) ||
                 carved_bytes[number] != its_.counts().carved_bytes(number))
                 return {"the counts of slabs of a heap, or of their carved bytes, do not match its slabs", &its_};
+            if (empty[number] != its_.empty_.count(number))
+                return {"the count of empty slabs of a heap does not match its slabs", &its_};
             bytes += std::size_t{outstanding[number]} * facts[number].block_bytes;
             if (with_blocks[number] != its_.counts().listed(number))
                 return {"the count of slabs with free blocks does not match the slabs", &its_};

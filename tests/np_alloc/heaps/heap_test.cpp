@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/heaps/heap.hpp>
+#include <np_alloc/heaps/heap_verify.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/np_heaps.hpp>
@@ -66,6 +67,35 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
     mine.give_back_empty_slabs();
     EXPECT_EQ(mine.slabs(), 0U);
     EXPECT_EQ(slices_in_use(), 0U);
+}
+
+TEST_F(heap, keeps_more_of_a_class_whose_slabs_it_needs_again_and_again_until_it_is_maintained)
+{
+    const auto use_five_slabs = [&] {
+        for (void* block : take(mine, 63, 5 * np::slab_capacity(63)))
+            put(mine, block);
+        return mine.slabs();
+    };
+    std::vector<std::size_t> kept;
+    for (int round = 0; round != 4; ++round)
+        kept.push_back(use_five_slabs());
+    EXPECT_EQ(kept, (np::is_checked ? std::vector<std::size_t>{1, 1, 1, 1} : std::vector<std::size_t>{1, 2, 4, 5}));
+    mine.give_back_empty_slabs();
+    EXPECT_EQ(slices_in_use(), 0U);
+    EXPECT_EQ(use_five_slabs(), 1U) << "as in the beginning";
+}
+
+TEST_F(heap, has_the_memory_of_empty_slabs_for_other_classes)
+{
+    for (int round = 0; round != 4; ++round)
+        for (void* block : take(mine, 63, 5 * np::slab_capacity(63)))
+            put(mine, block);
+    const std::size_t kept = slices_in_use();
+    for (std::size_t slabs = 1; slabs < kept; ++slabs) {
+        (void)take(mine, 31, np::slab_capacity(31));
+        EXPECT_EQ(slices_in_use(), kept) << "of class 63, one is left";
+    }
+    EXPECT_FALSE(np::verify(mine));
 }
 
 TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use_if_it_is_large)

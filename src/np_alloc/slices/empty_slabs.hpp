@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How many empty slabs of each class a heap keeps for itself.
+///
+///     outstanding blocks of a class:   0 .. 10,000 .. 0 .. 10,000 .. 0 ..     again and again
+///     empty slabs that are kept:       1              2              4        until the heap is maintained
+///
+/// A slab that goes through the page heap may come back to another thread, whose processor then fetches each of its
+/// lines from the cache of the first: with two threads that allocate and free 10,000 blocks again and again, twice the
+/// time. A heap whose blocks are freed once keeps one empty slab of a class.
+///
+/// Thread safety: the holder of the heap lock.
+#pragma once
+
+#include "../support/internals.hpp"
+#include "size_classes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// Counts of the empty slabs of one heap. Only slabs of one slice are counted and kept.
+class empty_slabs
+{
+public:
+    /// The most that are kept of a class: 8 MiB.
+    static constexpr std::uint8_t most = is_checked ? 1 : 128;
+
+    /// Effects: counts a slab that is empty now and stays with the heap.
+    void enter(std::size_t size_class) noexcept { count_[size_class] += counted(size_class); }
+
+    /// Effects: uncounts one that is empty no more, or leaves the heap.
+    void leave(std::size_t size_class) noexcept { count_[size_class] -= counted(size_class); }
+
+    /// Returns: how many there are of a class.
+    std::uint32_t count(std::size_t size_class) const noexcept { return count_[size_class]; }
+
+    /// Returns: whether the heap keeps one more of that class.
+    bool has_room(std::size_t size_class) const noexcept
+    {
+        return counted(size_class) != 0 && count_[size_class] < kept_[size_class];
+    }
+
+    /// Effects: notes that one was given back because there was no room.
+    void note_given(std::size_t size_class) noexcept { was_given_[size_class] = true; }
+
+    /// Effects: notes that a slab was needed. If some were given back before, keeps twice as many from now on.
+    void note_needed(std::size_t size_class) noexcept
+    {
+        if (was_given_[size_class] && kept_[size_class] < most)
+            kept_[size_class] = static_cast<std::uint8_t>(2 * kept_[size_class]);
+        was_given_[size_class] = false;
+    }
+
+    /// Returns: a class that keeps more than one, so that another one can use its memory; class_count if none does.
+    std::size_t class_to_spare() const noexcept
+    {
+        const auto found = std::find_if(count_.begin(), count_.end(), [](std::uint32_t count) { return count > 1; });
+        return static_cast<std::size_t>(found - count_.begin());
+    }
+
+    /// Effects: keeps one of each class from now on.
+    void restart() noexcept { kept_ = ones(); }
+
+private:
+    using counts = std::array<std::uint8_t, class_count>;
+
+    static constexpr counts ones() noexcept
+    {
+        counts all{};
+        for (std::uint8_t& each : all)
+            each = 1;
+        return all;
+    }
+
+    static std::uint32_t counted(std::size_t size_class) noexcept { return slab_slices(size_class) == 1 ? 1 : 0; }
+
+    std::array<std::uint32_t, class_count> count_{};
+    counts kept_ = ones();
+    std::array<bool, class_count> was_given_{};
+};
+} // namespace memory_pool::np
