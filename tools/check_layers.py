@@ -20,6 +20,7 @@ from pathlib import Path
 LAYERS = [
     "base",
     "os",
+    "core/reports",
     "core/slabs",
     "core/threads",
     "core/blocks",
@@ -27,6 +28,7 @@ LAYERS = [
     "core/objects",
     "core/resources",
     "public headers",
+    "report",
     "umbrella header",
     "np_alloc/support",
     "np_alloc/slices",
@@ -42,7 +44,8 @@ LAYERS = [
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
 # Public headers of types that all layers share: part of the lowest one.
 SHARED_TYPES = re.compile(
-    r"include/memory_pool/(arena_options|call_site|errors|fwd|policies|pool_options|statistics)\.hpp")
+    r"include/memory_pool/"
+    r"(arena_options|call_site|errors|fwd|policies|pool_options|report/report_figures|statistics)\.hpp")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
 # What may be included from outside: (files, headers).

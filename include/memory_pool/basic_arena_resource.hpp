@@ -20,9 +20,13 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/fwd.hpp>
+#include <memory_pool/report/report_figures.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <optional>
 
@@ -57,9 +61,13 @@ public:
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
+        : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes),
+          entry_(Arenas::is_shared ? "synchronized_arena_resource" : "unsynchronized_arena_resource", name(), source())
     {
+        if constexpr (Arenas::is_shared)
+            arenas_.enter_again_with(entry_);
         arenas_.reserve(options.arena_count);
+        publish();
         detail::base::check_resource_policy<Policy>();
         detail::base::pool_made(this);
     }
@@ -80,7 +88,11 @@ public:
     /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
-    ~basic_arena_resource() override { detail::base::pool_gone(this); }
+    ~basic_arena_resource() override
+    {
+        entry_.leave();
+        detail::base::pool_gone(this);
+    }
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
@@ -140,7 +152,12 @@ public:
     /// Returns: the number of bytes returned.
     /// Complexity: linear in arenas.
     /// Thread safety: that of `Arenas`.
-    std::size_t trim() noexcept { return arenas_.trim(); }
+    std::size_t trim() noexcept
+    {
+        const std::size_t bytes = arenas_.trim();
+        publish();
+        return bytes;
+    }
 
     /// Effects: frees every block, and keeps the arenas for later. Large blocks go back upstream.
     /// Complexity: linear in arenas, large blocks and threads.
@@ -157,7 +174,11 @@ public:
     ///   space; what upstream throws, after which the arenas allocated so far are kept.
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `prefault`.
     /// Thread safety: that of `Arenas`.
-    void reserve(std::size_t count) { arenas_.reserve(count); }
+    void reserve(std::size_t count)
+    {
+        arenas_.reserve(count);
+        publish();
+    }
 
     /// Returns: whether a block of this resource could begin at `address`: it lies in an arena or a large block. Any
     ///   pointer is allowed.
@@ -241,7 +262,52 @@ private:
         detail::core::check_alignment(alignment, name());
         if (!fits(bytes, alignment))
             return arenas_.allocate_large(bytes, alignment);
-        return handed_out(arenas_.bump_in_next(extent(bytes), alignment), {bytes, alignment});
+        std::byte* const block = arenas_.bump_in_next(extent(bytes), alignment);
+        if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
+            publish_if_changed();
+        return handed_out(block, {bytes, alignment});
+    }
+
+    // Reports.
+
+    detail::core::report_source source() const noexcept
+    {
+        if constexpr (Arenas::is_shared)
+            return {[](const void* resource) noexcept {
+                        return static_cast<const basic_arena_resource*>(resource)->figures();
+                    },
+                    this};
+        return {};
+    }
+
+    report_figures figures() const noexcept
+    {
+        report_figures figures;
+        figures.block_size = arena_size();
+        figures.capacity = arena_count();
+        figures.limit = max_arenas() != arena_options::unbounded ? max_arenas() : report_figures::unlimited;
+        figures.in_use = figures.capacity - std::min<std::uint64_t>(free_arenas(), figures.capacity);
+        figures.bytes_reserved = bytes_reserved();
+        figures.bytes_in_use = bytes_in_use();
+        figures.bytes_of_slack = bytes_wasted();
+        return figures;
+    }
+
+    void publish() noexcept
+    {
+        if constexpr (!Arenas::is_shared)
+            entry_.publish([this] {
+                arenas_at_publication_ = arena_count();
+                return figures();
+            });
+    }
+
+    /// Publishes figures when the number of arenas has changed by an eighth: they take time linear in arenas.
+    MEMORY_POOL_NOINLINE void publish_if_changed() noexcept
+    {
+        const std::size_t now = arenas_.store().arena_count();
+        if (now - arenas_at_publication_ > arenas_at_publication_ / 8)
+            publish();
     }
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -293,6 +359,7 @@ private:
     void forget_blocks(bool keeps_arenas) noexcept
     {
         arenas_.forget_blocks(keeps_arenas);
+        publish();
         detail::base::pool_gone(this);
         detail::base::pool_made(this);
     }
@@ -305,5 +372,7 @@ private:
 
     Arenas arenas_;
     const std::size_t largest_block_;
+    std::size_t arenas_at_publication_ = 0;
+    detail::core::reported entry_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

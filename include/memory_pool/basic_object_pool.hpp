@@ -85,6 +85,7 @@ public:
         : blocks_(sizeof(detail::core::complete_object<T>),
                   detail::core::with_alignment(alignof(detail::core::complete_object<T>), options), upstream)
     {
+        detail::core::pool_access::set_kind(blocks_, "object_pool", "concurrent_object_pool");
     }
 
     /// Effects: as the first, with default options, from `upstream`.

@@ -17,10 +17,13 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
+#include <memory_pool/report/report_figures.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <memory_resource>
 #include <optional>
 
@@ -54,7 +57,9 @@ public:
     explicit basic_pool_resource(const std::pmr::pool_options& options,
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                  const char* name = default_name)
-        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name)
+        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
+          entry_of_rest_(Upstream::is_shared ? "synchronized_pool_resource" : "unsynchronized_pool_resource",
+                         pools_.name(), source_of_rest())
     {
         detail::core::check_upstream(upstream, pools_.name());
         detail::base::check_resource_policy<policy>();
@@ -130,12 +135,20 @@ public:
     /// Effects: frees every block, and keeps the slabs for later. Large blocks go back upstream.
     /// Complexity: linear in slabs, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
-    void clear() noexcept { pools_.clear(); }
+    void clear() noexcept
+    {
+        pools_.clear();
+        publish_rest();
+    }
 
     /// Effects: frees every block, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in slabs and large blocks.
     /// Thread safety: no other thread may use the resource at the same time.
-    void release() noexcept { pools_.release(); }
+    void release() noexcept
+    {
+        pools_.release();
+        publish_rest();
+    }
 
     /// Returns: whether a block of this resource, in use or not, starts at `address`. Any pointer is allowed.
     /// Complexity: linear in pools and large blocks, and logarithmic in slabs.
@@ -184,7 +197,7 @@ public:
     bool verify() const noexcept { return pools_.verify(); }
 
 private:
-    static constexpr const char* default_name = "of a pool resource";
+    static constexpr const char* default_name = detail::core::default_name_of_pool_resource;
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
     void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
@@ -204,7 +217,9 @@ private:
         detail::core::check_alignment(alignment, name());
         detail::core::oversized_blocks::check_size(bytes, alignment);
         [[maybe_unused]] const auto held = upstream_.lock();
-        return pools_.large().allocate(bytes, alignment);
+        void* const block = pools_.large().allocate(bytes, alignment);
+        publish_rest();
+        return block;
     }
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -241,13 +256,17 @@ private:
     Pool& make(std::size_t number)
     {
         [[maybe_unused]] const auto held = upstream_.lock();
-        return pools_.make(number);
+        Pool& made = pools_.make(number);
+        publish_rest();
+        return made;
     }
 
     bool give_back_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         [[maybe_unused]] const auto held = upstream_.lock();
-        return pools_.large().deallocate(block, bytes, alignment);
+        const bool was_there = pools_.large().deallocate(block, bytes, alignment);
+        publish_rest();
+        return was_there;
     }
 
     template <class Look>
@@ -257,7 +276,38 @@ private:
         return look(pools_.large());
     }
 
+    // Reports: each pool has an entry of its own, and there is one for the rest.
+
+    detail::core::report_source source_of_rest() const noexcept
+    {
+        if constexpr (Upstream::is_shared)
+            return {[](const void* resource) noexcept {
+                        const auto& its = *static_cast<const basic_pool_resource*>(resource);
+                        [[maybe_unused]] const auto held = its.upstream_.lock();
+                        return its.figures_of_rest();
+                    },
+                    this};
+        return {};
+    }
+
+    /// Large blocks, and what the pools themselves lie in.
+    report_figures figures_of_rest() const noexcept
+    {
+        report_figures figures;
+        figures.bytes_in_use = pools_.large().bytes_in_use();
+        figures.bytes_reserved = pools_.large().bytes_reserved();
+        pools_.for_each([&figures](const Pool&) { figures.bytes_reserved += sizeof(Pool); });
+        return figures;
+    }
+
+    void publish_rest() const noexcept
+    {
+        if constexpr (!Upstream::is_shared)
+            entry_of_rest_.publish([this] { return figures_of_rest(); });
+    }
+
     Upstream upstream_;
     detail::core::class_pools<Pool> pools_;
+    detail::core::reported entry_of_rest_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -15,6 +15,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/with_member.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
 #include <atomic>
@@ -154,7 +156,21 @@ private:
 
     void uncount(std::size_t bytes) noexcept { bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+    detail::core::report_source source() const noexcept
+    {
+        return {[](const void* resource) noexcept {
+                    const auto& its = *static_cast<const limit_resource*>(resource);
+                    report_figures figures;
+                    if (its.limit() != limit_options::unbounded)
+                        figures.limit = its.limit();
+                    figures.bytes_in_use = its.bytes_in_use();
+                    return figures;
+                },
+                this};
+    }
+
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
+    detail::core::reported entry_{"limit_resource", options_.name, source()};
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

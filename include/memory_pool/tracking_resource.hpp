@@ -16,7 +16,9 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/call_site.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
+#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 #include <memory_pool/statistics.hpp>
 
@@ -79,10 +81,12 @@ class tracking_resource : public detail::core::counting_adaptor
 {
 public:
     /// Effects: makes a resource with all counts 0.
-    /// Preconditions: `upstream` outlives the resource.
+    ///   `name` is the resource's name in reports; it is not copied.
+    /// Preconditions: `upstream` and `name` outlive the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
-    explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : counting_adaptor(upstream)
+    explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
+                               const char* name = detail::core::default_name)
+        : counting_adaptor(upstream), entry_("tracking_resource", name, source())
     {
     }
 
@@ -154,7 +158,24 @@ private:
         return position != sites_.end() ? &*position : nullptr;
     }
 
+    detail::core::report_source source() const noexcept
+    {
+        return {[](const void* resource) noexcept {
+                    const resource_statistics counted = static_cast<const tracking_resource*>(resource)->statistics();
+                    report_figures figures;
+                    figures.in_use = counted.in_use;
+                    figures.bytes_in_use = counted.bytes_in_use;
+                    figures.counts = 1;
+                    figures.peak_in_use = counted.peak_in_use;
+                    figures.allocations = counted.allocations;
+                    figures.failures = counted.failures;
+                    return figures;
+                },
+                this};
+    }
+
     mutable detail::base::mutex mutex_;
     site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The map only, not its entries.
+    detail::core::reported entry_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -168,7 +168,7 @@ private:
 } // namespace
 } // namespace memory_pool::np
 
-// Here, as every program that links the library has this file: pools refer to these by weak symbols.
+// Here, as every program that links the library has this file: pools and reports refer to these by weak symbols.
 extern "C" {
 MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(void (*trim)()) noexcept
 {
@@ -178,6 +178,17 @@ MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(void (*trim)()) noexcept
 MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(void (*trim)()) noexcept
 {
     memory_pool::np::registry().pools().remove(trim);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept
+{
+    np_get_statistics_sized(statistics, bytes);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_print_statistics(
+    np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument)
+{
+    np_statistics_print(format, write, argument);
 }
 }
 

@@ -29,6 +29,8 @@ public:
     using arena_type = arena;
     using store_type = arena_store<arena>;
 
+    static constexpr bool is_shared = false;
+
     local_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : store_(options, checks, upstream), large_(upstream)
     {

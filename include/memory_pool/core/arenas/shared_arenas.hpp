@@ -81,6 +81,8 @@ public:
     using arena_type = shared_arena;
     using store_type = arena_store<shared_arena>;
 
+    static constexpr bool is_shared = true;
+
     shared_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : store_(options, checks, upstream), large_(upstream), slots_(*this, slot_kind::fast)
     {
@@ -222,6 +224,9 @@ public:
         const pool_lock lock(mutex_, slots_);
         return look(arena_checks<shared_arena>(store_, large_));
     }
+
+    /// Effects: as that of shared_store.
+    void enter_again_with(const reported& entry) noexcept { registered.entry = &entry; }
 
     /// Only for constant members of the store, which need no lock.
     const store_type& store() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return store_; }

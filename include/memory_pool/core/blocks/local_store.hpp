@@ -19,6 +19,8 @@
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/allocation_counters.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_figures.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -27,6 +29,7 @@
 #include <memory_pool/core/slabs/slab_magazine.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
+#include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,6 +57,7 @@ public:
                   options.max_cached_blocks},
                  {name_in(options), block_size}, upstream)
     {
+        publish();
         base::pool_made(this);
     }
 
@@ -131,6 +135,7 @@ public:
         while (capacity() < count)
             grow([&] { slabs_.grow(count - capacity()); });
         slabs_.note_step();
+        publish();
     }
 
     std::size_t trim() noexcept
@@ -143,6 +148,7 @@ public:
         const std::size_t bytes = before - bytes_reserved();
         slabs_.leave(detached); // May run user code, which may use the pool.
         slabs_.give_back(detached);
+        publish();
         return bytes;
     }
 
@@ -152,6 +158,7 @@ public:
         forget_blocks();
         magazine_.drop(slabs_);
         slabs_.release();
+        publish();
     }
 
     void clear() noexcept
@@ -161,6 +168,7 @@ public:
         slabs_.reset();
         if constexpr (variant::checks)
             slabs_.for_each_free([this](void* block) { slabs_.checks().mark_free(block); });
+        publish();
     }
 
     template <class Visit>
@@ -221,6 +229,17 @@ public:
         return statistics;
     }
 
+    report_figures figures() const noexcept
+    {
+        report_figures figures = block_figures(slabs_, in_use(), bytes_reserved());
+        if constexpr (variant::counts)
+            add_counts(figures, this->read());
+        return figures;
+    }
+
+    /// The entry in reports.
+    const reported& entry() const noexcept { return entry_; }
+
     bool verify() const noexcept
     {
         if (!slabs_.verify() || in_use() > capacity() ||
@@ -233,6 +252,11 @@ public:
     }
 
 private:
+    void publish() const noexcept
+    {
+        entry_.publish([this] { return figures(); });
+    }
+
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
@@ -324,6 +348,7 @@ private:
             grow([this] { slabs_.enlarge(); });
             block = hand_out_from_store();
         }
+        publish();
         return block;
     }
 
@@ -406,6 +431,7 @@ private:
         else if (!begin_row())
             make_room_in_magazine();
         take_back(block);
+        publish();
     }
 
     /// Returns: whether the magazine ended in a row of this pool's blocks, which was removed.
@@ -496,5 +522,6 @@ private:
     bool is_suspended_ = false; ///< See cache_suspension.
     bool is_abandoned_ = false; ///< See abandon.
     slab_store slabs_;
+    reported entry_{"block_pool", identity().name};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

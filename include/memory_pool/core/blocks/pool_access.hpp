@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A friend of basic_block_pool.
@@ -50,6 +51,14 @@ struct pool_access
     static bool is_in_use(const Pool& pool, const void* block) noexcept
     {
         return pool.store_.with_slabs([block](const slab_store& slabs) { return slabs.has_handed_out(block); });
+    }
+
+    /// Effects: names the kind of what is built on a pool, in reports: for one thread, or shared by threads.
+    template <class Pool>
+    static void set_kind(const Pool& pool, const char* local, const char* shared) noexcept
+    {
+        const auto& its = store(pool);
+        its.entry().set_kind(std::decay_t<decltype(its)>::is_shared ? shared : local);
     }
 
     /// Returns: the store of a pool: a local_store or a shared_blocks.

@@ -20,6 +20,7 @@
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
+#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <algorithm>
@@ -49,13 +50,16 @@ public:
               options.max_capacity,
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
-          alignment_(alignment_of_blocks(block_size, options))
+          alignment_(alignment_of_blocks(block_size, options)),
+          entry_("concurrent_block_pool", identity().name, {&read_figures, this})
     {
+        enter_again_with(entry_);
         base::pool_made(this);
     }
 
     ~shared_blocks()
     {
+        entry_.leave();
         if constexpr (variant::checks)
             with_slabs([](const slab_store& slabs) { slabs.report_damage(); });
         base::pool_gone(this);
@@ -155,6 +159,9 @@ public:
 
     std::size_t alignment() const noexcept { return alignment_; }
 
+    /// The entry in reports.
+    const reported& entry() const noexcept { return entry_; }
+
     bool verify() noexcept
     {
         if (!shared_store::verify())
@@ -253,6 +260,12 @@ private:
             shared_store::count_failure();
     }
 
+    static report_figures read_figures(const void* pool) noexcept
+    {
+        return static_cast<const shared_blocks*>(pool)->figures(variant::counts);
+    }
+
     std::size_t alignment_;
+    reported entry_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -20,12 +20,15 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/cache_gate.hpp>
+#include <memory_pool/core/blocks/pool_figures.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <cstddef>
@@ -329,6 +332,16 @@ public:
         return all;
     }
 
+    /// Returns: the figures for reports; with the counts, if the policy `counts`.
+    report_figures figures(bool counts) const noexcept
+    {
+        const locked lock(*this);
+        report_figures figures = block_figures(slabs_, cached_slabs::in_use(), cached_slabs::bytes_reserved());
+        if (counts)
+            add_counts(figures, counts_.sum(caches_));
+        return figures;
+    }
+
     /// Returns: whether the invariants above hold.
     /// Complexity: linear in blocks.
     bool verify() noexcept
@@ -339,6 +352,9 @@ public:
     }
 
 protected:
+    /// Effects: has the child of a fork, where another thread made the pool, enter it in reports again when it is used.
+    void enter_again_with(const reported& entry) noexcept { handlers_.registered.entry = &entry; }
+
     ~shared_store() = default;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

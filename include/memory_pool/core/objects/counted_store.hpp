@@ -126,6 +126,8 @@ class constructing_store final : public counted_store<constructing_store<T, Bloc
 {
 public:
     static constexpr bool keeps_objects = false;
+    static constexpr const char* kind = "intrusive_pool";
+    static constexpr const char* shared_kind = kind;
 
     constructing_store(const pool_options& options, std::pmr::memory_resource* upstream)
         : constructing_store::counted_store(options, upstream, !std::is_trivially_destructible_v<T>)
@@ -164,6 +166,9 @@ template <class T, class Blocks>
 class recycling_store final : public recycling_half<counted_store<recycling_store<T, Blocks>, T, Blocks>, T>
 {
 public:
+    static constexpr const char* kind = "recycling_pool";
+    static constexpr const char* shared_kind = kind;
+
     recycling_store(const pool_options& options, std::pmr::memory_resource* upstream, const recycle_action<T>& reset)
         : recycling_store::recycling_half(reset, options, upstream, reset.runs_code())
     {

@@ -74,6 +74,7 @@ protected:
         : slab_listener(function, Derived::keeps_objects),
           blocks(pool_access::make<Blocks>(block_size, options, upstream, this)), options_(options)
     {
+        pool_access::set_kind(blocks, Derived::kind, Derived::shared_kind);
     }
     ~object_store() = default;
 

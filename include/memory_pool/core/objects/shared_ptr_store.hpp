@@ -232,6 +232,8 @@ class constructing_shared_store final : public shared_ptr_store<constructing_sha
 
 public:
     static constexpr bool keeps_objects = false;
+    static constexpr const char* kind = "unsynchronized_shared_pool";
+    static constexpr const char* shared_kind = "shared_pool";
 
     constructing_shared_store(const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(layout().bytes, options, upstream)
@@ -314,6 +316,9 @@ class recycling_shared_store final
     friend base_type;
 
 public:
+    static constexpr const char* kind = "unsynchronized_recycling_shared_pool";
+    static constexpr const char* shared_kind = "recycling_shared_pool";
+
     recycling_shared_store(const pool_options& options, std::pmr::memory_resource* upstream,
                            const recycle_action<T>& reset)
         : recycling_shared_store::recycling_half(reset, block_bytes(), options, upstream)

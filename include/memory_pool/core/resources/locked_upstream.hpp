@@ -23,6 +23,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class locked_upstream final : public std::pmr::memory_resource, private thread_cached
 {
 public:
+    static constexpr bool is_shared = true;
+
     explicit locked_upstream(std::pmr::memory_resource* upstream) noexcept
         : upstream_(upstream), slots_(*this, slot_kind::none)
     {

@@ -15,6 +15,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class plain_upstream
 {
 public:
+    static constexpr bool is_shared = false;
+
     /// A no-op lock.
     struct no_lock
     {

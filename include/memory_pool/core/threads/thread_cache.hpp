@@ -24,6 +24,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/threads/depot.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/statistics.hpp>
@@ -186,6 +187,7 @@ public:
         const thread_table* maker = nullptr; ///< The thread that made it; nullptr: unknown.
         std::size_t detaching = 0;           ///< Threads that call `detach` or `trim_under_pressure`.
         bool is_left_out = false;            ///< Unregistered by a fork: must enter again. See thread_registry.
+        const reported* entry = nullptr;     ///< In reports. Constant.
     };
     registration registered;
 

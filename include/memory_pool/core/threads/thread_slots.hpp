@@ -95,8 +95,11 @@ public:
     /// Preconditions: the pool's lock is held.
     void enter_again_if_left_out() const noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(pool_.registered.is_left_out)) // This is the child of a fork.
-            registry_.enter_again(pool_, number_);
+        if (MEMORY_POOL_LIKELY(!pool_.registered.is_left_out))
+            return;
+        registry_.enter_again(pool_, number_); // This is the child of a fork.
+        if (pool_.registered.entry != nullptr)
+            pool_.registered.entry->enter_again();
     }
 
     /// Effects: unlinks the caches of the pool from their threads.

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A report as JSON, and as text for people. Neither allocates: np_alloc writes them, too.
+///
+///     begin, entry, entry, ..., end
+///
+/// docs/report.schema.json describes the JSON.
+///
+/// Thread safety: as the output.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/report/report_figures.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Where a report goes, piece by piece.
+class report_output
+{
+public:
+    using function = void (*)(const char* text, std::size_t length, void* argument);
+
+    report_output(function writes, void* argument) noexcept : write_(writes), argument_(argument) {}
+
+    report_output& operator<<(std::string_view text)
+    {
+        write_(text.data(), text.size(), argument_);
+        return *this;
+    }
+
+    report_output& operator<<(std::uint64_t number)
+    {
+        std::array<char, 20> digits;
+        const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+        return *this << std::string_view(digits.data(), static_cast<std::size_t>(result.ptr - digits.data()));
+    }
+
+    /// Effects: writes spaces, to fill up a column of `width` after `used` characters.
+    void fill(std::size_t used, std::size_t width)
+    {
+        for (; used < width; ++used)
+            *this << std::string_view(" ");
+    }
+
+    function write() const noexcept { return write_; }
+    void* argument() const noexcept { return argument_; }
+
+private:
+    function write_;
+    void* argument_;
+};
+
+/// Returns: how many bytes the UTF-8 character at the beginning of `text` has; 0 if it is invalid.
+inline std::size_t utf8_length(std::string_view text) noexcept
+{
+    const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    const unsigned first = byte(0);
+    const std::size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (length == 0 || first > 0xF4)
+        return 0;
+    for (std::size_t i = 1; i != length; ++i)
+        if ((byte(i) & 0xC0) != 0x80)
+            return 0;
+    const bool is_overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+    const bool is_surrogate = first == 0xED && byte(1) > 0x9F;
+    return is_overlong || is_surrogate || (first == 0xF4 && byte(1) > 0x8F) ? 0 : length;
+}
+
+/// Effects: writes a text such that it is valid UTF-8, and that `escape(character)` is what stands for a character, or
+///   an empty text if that stands for itself.
+template <class Escape>
+void write_escaped(report_output& to, std::string_view text, Escape&& escape)
+{
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view escaped = length == 1 ? escape(text[0]) : std::string_view();
+        if (length == 0)
+            to << "\xEF\xBF\xBD"; // U+FFFD, which stands for an invalid character
+        else
+            to << (escaped.empty() ? text.substr(0, length) : escaped);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+}
+
+/// The JSON of a report.
+class json_report
+{
+public:
+    explicit json_report(report_output to) noexcept : to_(to) {}
+
+    void begin(std::uint64_t unix_ms, long process)
+    {
+        to_ << R"({"schema": "memory_pool.report", "version": 1, "time_ms": )" << unix_ms << R"(, "process": )"
+            << static_cast<std::uint64_t>(process) << R"(, "pools": [)";
+    }
+
+    void entry(const report_view& its)
+    {
+        const report_figures& all = its.figures;
+        to_ << (count_++ == 0 ? "\n" : ",\n") << R"(  {"kind": )";
+        string(its.kind);
+        to_ << R"(, "name": )";
+        string(its.name.data());
+        member("block_size", all.block_size);
+        member("capacity", all.capacity);
+        member("limit", all.limit, all.limit != report_figures::unlimited);
+        member("in_use", all.in_use);
+        member("peak_in_use", all.peak_in_use, all.counts != 0);
+        member("allocations", all.allocations, all.counts != 0);
+        member("failures", all.failures, all.counts != 0);
+        member("slabs", all.slabs);
+        member("bytes_reserved", all.bytes_reserved);
+        member("bytes_in_use", all.bytes_in_use);
+        member("bytes_cached", all.bytes_cached);
+        member("bytes_of_slack", all.bytes_of_slack);
+        member("age_ms", its.age_ns / 1'000'000, its.is_published);
+        to_ << R"(, "of_lost_thread": )" << (its.is_of_lost_thread ? "true}" : "false}");
+    }
+
+    /// Effects: ends it. `write_np_alloc(report_output&)` writes the statistics of np_alloc as JSON, or null.
+    template <class WriteNpAlloc>
+    void end(std::size_t left_out, const report_totals& sums, WriteNpAlloc&& write_np_alloc)
+    {
+        to_ << R"(], "left_out": )" << left_out << R"(, "totals": {"bytes_reserved": )" << sums.bytes_reserved;
+        member("bytes_in_use", sums.bytes_in_use);
+        member("bytes_cached", sums.bytes_cached);
+        member("bytes_of_slack", sums.bytes_of_slack);
+        to_ << R"(}, "np_alloc": )";
+        write_np_alloc(to_);
+        to_ << "}\n";
+    }
+
+private:
+    void member(std::string_view key, std::uint64_t value, bool is_known = true)
+    {
+        to_ << R"(, ")" << key << R"(": )";
+        is_known ? to_ << value : to_ << "null";
+    }
+
+    void string(std::string_view text)
+    {
+        to_ << "\"";
+        std::array<char, 6> code{'\\', 'u', '0', '0', '0', '0'};
+        write_escaped(to_, text, [&code](char each) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            const auto number = static_cast<unsigned char>(each);
+            if (number >= 0x20 && each != '"' && each != '\\' && number != 0x7F)
+                return std::string_view();
+            code[4] = digits[number / 16];
+            code[5] = digits[number % 16];
+            return std::string_view(code.data(), code.size());
+        });
+        to_ << "\"";
+    }
+
+    report_output to_;
+    std::size_t count_ = 0;
+};
+
+/// The report for people: a table.
+class text_report
+{
+public:
+    explicit text_report(report_output to) noexcept : to_(to) {}
+
+    void begin(std::uint64_t /*unix_ms*/, long process)
+    {
+        to_ << "memory_pool: pools and resources of process " << static_cast<std::uint64_t>(process) << "\n";
+        left("name", name_width);
+        left("kind", kind_width);
+        for (const std::string_view heading : {"block size", "in use", "peak", "capacity", "limit", "slabs"})
+            right(heading, number_width);
+        for (const std::string_view heading :
+             {"bytes reserved", "bytes in use", "bytes cached", "bytes of slack", "failures", "age, ms"})
+            right(heading, bytes_width);
+        to_ << "\n";
+    }
+
+    void entry(const report_view& its)
+    {
+        const report_figures& all = its.figures;
+        printable(its.name.data());
+        left(its.kind, kind_width);
+        right(all.block_size, all.block_size != 0, number_width);
+        right(all.in_use, true, number_width);
+        right(all.peak_in_use, all.counts != 0, number_width);
+        right(all.capacity, all.block_size != 0, number_width);
+        right(all.limit, all.limit != report_figures::unlimited, number_width);
+        right(all.slabs, all.slabs != 0, number_width);
+        for (const std::uint64_t bytes : {all.bytes_reserved, all.bytes_in_use, all.bytes_cached, all.bytes_of_slack})
+            right(bytes, true, bytes_width);
+        right(all.failures, all.counts != 0, bytes_width);
+        right(its.age_ns / 1'000'000, its.is_published, bytes_width);
+        to_ << (its.is_of_lost_thread ? "  of a thread that was lost in a fork\n" : "\n");
+    }
+
+    template <class WriteNpAlloc>
+    void end(std::size_t left_out, const report_totals& sums, WriteNpAlloc&& write_np_alloc)
+    {
+        left("all together", name_width);
+        left("", kind_width + 6 * number_width);
+        for (const std::uint64_t bytes :
+             {sums.bytes_reserved, sums.bytes_in_use, sums.bytes_cached, sums.bytes_of_slack})
+            right(bytes, true, bytes_width);
+        to_ << "\n";
+        if (left_out != 0)
+            to_ << left_out << " more are not listed, for lack of memory\n";
+        write_np_alloc(to_);
+    }
+
+private:
+    static constexpr std::size_t name_width = 24;
+    static constexpr std::size_t kind_width = 36;
+    static constexpr std::size_t number_width = 12;
+    static constexpr std::size_t bytes_width = 16;
+
+    void left(std::string_view text, std::size_t width)
+    {
+        to_ << text;
+        to_.fill(text.size(), width);
+    }
+
+    void right(std::string_view text, std::size_t width)
+    {
+        to_.fill(text.size(), width);
+        to_ << text;
+    }
+
+    void right(std::uint64_t number, bool is_known, std::size_t width)
+    {
+        std::array<char, 20> digits{'-'};
+        char* end = digits.data() + 1;
+        if (is_known)
+            end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        right(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())), width);
+    }
+
+    /// Writes a name, with a question mark for each character that a terminal may obey.
+    void printable(std::string_view name)
+    {
+        write_escaped(to_, name, [](char each) {
+            const auto number = static_cast<unsigned char>(each);
+            return number < 0x20 || number == 0x7F ? std::string_view("?") : std::string_view();
+        });
+        to_ << "  ";
+        to_.fill(name.size() + 2, name_width);
+    }
+
+    report_output to_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

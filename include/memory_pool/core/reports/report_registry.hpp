@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The registry of the pools and resources that have a name, for reports.
+///
+///     pool  ->  record: kind, name, published figures  <-  list of the registry
+///       ^                    |
+///       +---- source --------+       shared pools are asked, with their lock; others publish on their slow paths
+///
+/// Records are allocated one by one, so that the list is sound in the child of a fork, where pools on the stacks of
+/// lost threads are gone without having left. There, pools made by other threads are not asked until they are used
+/// again; their records show what was published last.
+///
+/// The lock is never held while a pool is asked: the record is pinned meanwhile, and the pool's destructor waits.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/reports/published_figures.hpp>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/report/report_figures.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// How a pool is asked for its figures. (Not a virtual function: the pool may be asked as soon as it is entered, and
+/// until it has left, when its class may not be the final one.)
+struct report_source
+{
+    report_figures (*read)(const void* pool) noexcept = nullptr; ///< nullptr: the owner publishes.
+    const void* pool = nullptr;
+};
+
+/// Has a different address in each thread.
+inline thread_local const char mark_of_this_thread = 0;
+
+/// What the registry knows of a pool.
+class report_record : base::immovable<report_record>
+{
+public:
+    static constexpr std::size_t longest_name = 128;
+
+    report_record(const char* kind, const char* name, report_source source) noexcept
+        : kind_(kind), source_(source), maker_(&mark_of_this_thread)
+    {
+        std::strncpy(name_.data(), name, name_.size() - 1);
+    }
+
+    published_figures published;
+
+private:
+    friend class report_registry;
+    std::atomic<const char*> kind_;
+    std::array<char, longest_name> name_{};
+    report_source source_;
+    std::atomic<const char*> maker_; ///< nullptr: a thread that was lost in a fork.
+    std::uint64_t serial_ = 0;
+    std::uint32_t pins_ = 0; ///< Threads that are reading it without the lock.
+    report_record* next_ = nullptr;
+    report_record* previous_ = nullptr;
+};
+
+/// What a reader is shown of a record.
+struct report_view
+{
+    const char* kind;
+    std::array<char, report_record::longest_name> name;
+    report_figures figures;
+    std::uint64_t age_ns;   ///< Since they were published; 0 if the pool was asked.
+    bool is_published;      ///< By the owner; else the pool was asked.
+    bool is_of_lost_thread; ///< Made by a thread that was lost in a fork, and not used since.
+};
+
+/// All pools and resources with a name.
+class report_registry
+{
+public:
+    /// Returns: the process-wide instance. Never destroyed: pools may outlive static destructors.
+    static report_registry& get() noexcept
+    {
+        alignas(report_registry) static std::byte memory[sizeof(report_registry)];
+        static auto* const registry = ::new (memory) report_registry;
+        return *registry;
+    }
+
+    /// Effects: adds a record with a copy of `name`, of which it keeps the first 127 characters.
+    /// Returns: it; nullptr if there is no memory for it, which is counted.
+    report_record* enter(const char* kind, const char* name, report_source source) noexcept
+    {
+        void* const memory = std::malloc(sizeof(report_record)); // Not from `new`, which may use such a pool.
+        const base::lock_guard lock(mutex_);
+        if (memory == nullptr) {
+            ++left_out_;
+            return nullptr;
+        }
+        auto* const record = ::new (memory) report_record(kind, name, source);
+        record->serial_ = ++last_serial_;
+        records_.add_last(record);
+        return record;
+    }
+
+    /// Effects: removes a record, after waiting for its readers.
+    void leave(report_record* record) noexcept
+    {
+        for (os::short_wait wait;; wait.once_more()) {
+            const base::lock_guard lock(mutex_);
+            if (record->pins_ != 0)
+                continue;
+            records_.remove(record);
+            break;
+        }
+        record->~report_record();
+        std::free(record);
+    }
+
+    /// Effects: names the kind of what is built on a pool.
+    static void set_kind(report_record& record, const char* kind) noexcept
+    {
+        record.kind_.store(kind, std::memory_order_relaxed);
+    }
+
+    /// Effects: in the child of a fork, notes that a pool is in use again that a lost thread has made.
+    static void enter_again(report_record& record) noexcept
+    {
+        record.maker_.store(&mark_of_this_thread, std::memory_order_release);
+    }
+
+    /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
+    ///   and no record is pinned meanwhile.
+    /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        batch pinned{};
+        std::array<report_view, batch_size> views;
+        for (std::uint64_t last = 0; const std::size_t count = pin(pinned, last);) {
+            last = pinned[count - 1]->serial_;
+            for (std::size_t i = 0; i != count; ++i)
+                views[i] = view(*pinned[i]);
+            unpin(pinned, count);
+            std::for_each(views.begin(), views.begin() + count, visit);
+        }
+    }
+
+    /// Returns: how many pools with a name have no record, for lack of memory.
+    std::size_t left_out() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return left_out_;
+    }
+
+private:
+    static constexpr std::size_t batch_size = 32;
+    using batch = std::array<report_record*, batch_size>;
+    using links = base::member_links<report_record, &report_record::next_, &report_record::previous_>;
+
+    report_registry() noexcept
+    {
+        // The first handler acquires the lock, and one of the other two releases it.
+        (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().mutex_.lock(); },
+                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().mutex_.unlock(); },
+                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
+    }
+
+    void after_fork_in_child() noexcept MEMORY_POOL_RELEASE(mutex_)
+    {
+        records_.for_each([](report_record* record) {
+            record->pins_ = 0; // Of lost threads.
+            if (record->maker_.load(std::memory_order_relaxed) != &mark_of_this_thread)
+                record->maker_.store(nullptr, std::memory_order_relaxed);
+        });
+        mutex_.unlock();
+    }
+
+    /// Pins the first records after that serial number. Returns: how many.
+    std::size_t pin(batch& pinned, std::uint64_t last) noexcept
+    {
+        std::size_t count = 0;
+        const base::lock_guard lock(mutex_);
+        records_.for_each([&](report_record* record) {
+            if (record->serial_ <= last || count == batch_size)
+                return;
+            ++record->pins_;
+            pinned[count++] = record;
+        });
+        return count;
+    }
+
+    void unpin(const batch& pinned, std::size_t count) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        std::for_each(pinned.begin(), pinned.begin() + count, [](report_record* record) { --record->pins_; });
+    }
+
+    static report_view view(const report_record& record) noexcept
+    {
+        report_view seen{};
+        seen.kind = record.kind_.load(std::memory_order_relaxed);
+        seen.name = record.name_;
+        seen.is_of_lost_thread = record.maker_.load(std::memory_order_acquire) == nullptr;
+        seen.is_published = record.source_.read == nullptr || seen.is_of_lost_thread;
+        if (!seen.is_published) {
+            seen.figures = record.source_.read(record.source_.pool);
+            return seen;
+        }
+        const std::uint64_t when = record.published.read(seen.figures);
+        const std::uint64_t now = os::nanoseconds();
+        seen.age_ns = now - std::min(now, when);
+        return seen;
+    }
+
+    base::mutex mutex_;
+    base::intrusive_list<links> records_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t left_out_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+};
+
+/// The names of those to which the program gives none.
+inline constexpr const char* default_name = "unnamed";
+inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
+
+/// The entry of a pool in reports. A pool without a name has none, and all of this is a test of a pointer.
+class reported : base::immovable<reported>
+{
+public:
+    /// Effects: enters a pool whose figures any thread may ask for, if it has a name.
+    reported(const char* kind, const char* name, report_source source) noexcept
+        : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
+    {
+    }
+
+    /// Effects: enters a pool that publishes its figures.
+    reported(const char* kind, const char* name) noexcept : reported(kind, name, {}) {}
+
+    ~reported() { leave(); }
+
+    /// Effects: removes the entry, before the pool ends that may be asked.
+    void leave() noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::get().leave(std::exchange(record_, nullptr));
+    }
+
+    bool is_on() const noexcept { return record_ != nullptr; }
+
+    /// Effects: publishes `figures()`.
+    /// Thread safety: the owner of the pool.
+    template <class Figures>
+    MEMORY_POOL_ALWAYS_INLINE void publish(Figures&& figures) const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(record_ != nullptr)) {
+            record_->published.write(figures(), os::nanoseconds());
+            report_registry::enter_again(*record_);
+        }
+    }
+
+    /// Effects: names the kind of what is built on the pool.
+    void set_kind(const char* kind) const noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::set_kind(*record_, kind);
+    }
+
+    /// Effects: as report_registry::enter_again.
+    void enter_again() const noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::enter_again(*record_);
+    }
+
+private:
+    /// Returns: whether the program has chosen it.
+    static bool has_name(const char* name) noexcept
+    {
+        return name != nullptr && *name != '\0' && std::strcmp(name, default_name) != 0 &&
+               std::strcmp(name, default_name_of_pool_resource) != 0;
+    }
+
+    report_record* record_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A file that is written beside the old one and then takes its place, so that a reader sees all of one or the other.
+///
+///     report.json.tmp, written piece by piece  ->  rename  ->  report.json
+///
+/// Does not allocate. (POSIX: open, write, rename. Windows: not supported.)
+///
+/// Thread safety: one thread at a time; two that write the same file at the same time need different temporary files.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/descriptor.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/standard_error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+#if !defined(_WIN32)
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+/// Effects: copies a path to `to`, of `bytes` bytes, with the number of the process for each `%p`, and `%` for `%%`.
+/// Returns: whether it fits.
+inline bool expand_path(const char* pattern, char* to, std::size_t bytes) noexcept
+{
+    std::array<char, 24> process{};
+    (void)std::snprintf(process.data(), process.size(), "%ld", process_number());
+    std::size_t length = 0;
+    for (; *pattern != '\0'; ++pattern) {
+        const bool is_escape = pattern[0] == '%' && (pattern[1] == 'p' || pattern[1] == '%');
+        const std::array<char, 2> itself{pattern[0], '\0'};
+        const char* const piece = is_escape && pattern[1] == 'p' ? process.data() : itself.data();
+        const std::size_t added = std::strlen(piece);
+        if (length + added >= bytes)
+            return false;
+        std::memcpy(to + length, piece, added);
+        length += added;
+        pattern += is_escape ? 1 : 0;
+    }
+    to[length] = '\0';
+    return true;
+}
+
+/// A file being written.
+class replaced_file : base::immovable<replaced_file>
+{
+public:
+    static constexpr std::size_t longest_path = 1024;
+
+#if defined(_WIN32)
+    explicit replaced_file(const char* /*pattern*/) noexcept {}
+    void write(const char* /*text*/, std::size_t /*length*/) noexcept {}
+    bool finish() noexcept { return false; }
+#else
+    /// Effects: opens a temporary file beside that of the path, which is expanded by expand_path.
+    explicit replaced_file(const char* pattern) noexcept
+    {
+        constexpr std::array<char, 5> ending{".tmp"};
+        if (!expand_path(pattern, path_.data(), path_.size() - ending.size()))
+            return;
+        temporary_ = path_;
+        std::memcpy(temporary_.data() + std::strlen(path_.data()), ending.data(), ending.size());
+        file_ = ::open(temporary_.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        is_whole_ = file_ != no_descriptor;
+    }
+
+    /// Effects: removes the temporary file, unless it has taken its place.
+    ~replaced_file()
+    {
+        if (file_ == no_descriptor)
+            return;
+        (void)::close(file_);
+        (void)::unlink(temporary_.data());
+    }
+
+    void write(const char* text, std::size_t length) noexcept
+    {
+        while (length != 0) {
+            const std::size_t part = std::min(length, buffer_.size() - used_);
+            std::memcpy(buffer_.data() + used_, text, part);
+            used_ += part;
+            text += part;
+            length -= part;
+            if (used_ == buffer_.size())
+                flush();
+        }
+    }
+
+    /// Effects: puts the file in its place.
+    /// Returns: whether all of it was written.
+    bool finish() noexcept
+    {
+        flush();
+        if (!is_whole_ || ::close(file_) != 0)
+            return false;
+        file_ = no_descriptor;
+        return ::rename(temporary_.data(), path_.data()) == 0;
+    }
+
+private:
+    void flush() noexcept
+    {
+        is_whole_ = is_whole_ && write_text(file_, buffer_.data(), used_);
+        used_ = 0;
+    }
+
+    std::array<char, longest_path> path_{};
+    std::array<char, longest_path> temporary_{};
+    std::array<char, 4096> buffer_{};
+    std::size_t used_ = 0;
+    descriptor file_ = no_descriptor;
+    bool is_whole_ = false;
+#endif
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

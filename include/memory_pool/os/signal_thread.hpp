@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A thread that runs a function each time a signal arrives.
+///
+///     signal  ->  handler: sem_post  ->  thread: sem_wait, work, sem_wait, ...
+///
+/// The handler does nothing else, so the function may allocate and lock. The thread itself blocks all signals.
+///
+/// (POSIX: sigaction, sem_post, pthread_create. Windows, and Apple, which has no unnamed semaphores: not supported.)
+///
+/// Thread safety: one thread at a time, but for the handler.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/blocked_signals.hpp>
+
+#if !defined(_WIN32) && !defined(__APPLE__)
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#endif
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+/// The thread for one signal.
+class signal_thread : base::immovable<signal_thread>
+{
+public:
+    using work = void (*)(void* argument);
+
+#if defined(_WIN32) || defined(__APPLE__)
+    bool start(int /*signal*/, work /*what*/, void* /*argument*/) noexcept { return false; }
+    void stop() noexcept {}
+#else
+    ~signal_thread() { stop(); }
+
+    /// Effects: has `what(argument)` run for each signal of that number, after any that is running; several that arrive
+    ///   meanwhile may count as one. Replaces the handler of the signal.
+    /// Returns: whether it does; if not, errno says why.
+    /// Preconditions: it was not started, or is stopped; no other signal_thread has that signal.
+    bool start(int signal, work what, void* argument) noexcept
+    {
+        if (signal < 1 || static_cast<std::size_t>(signal) >= most_signals) {
+            errno = EINVAL;
+            return false;
+        }
+        what_ = what;
+        argument_ = argument;
+        is_wanted_.store(true, std::memory_order_relaxed);
+        if (::sem_init(&arrived_, 0, 0) != 0)
+            return false;
+        const int failure = make_thread();
+        if (failure == 0 && install(signal))
+            return true;
+        if (failure == 0)
+            end_thread();
+        (void)::sem_destroy(&arrived_);
+        errno = failure != 0 ? failure : EINVAL;
+        return false;
+    }
+
+    /// Effects: restores the handler that there was, unless the program has replaced it since, and ends the thread,
+    ///   after what it runs.
+    void stop() noexcept
+    {
+        if (signal_ == 0)
+            return;
+        struct ::sigaction now{};
+        if (::sigaction(signal_, nullptr, &now) == 0 && now.sa_handler == &handle)
+            (void)::sigaction(signal_, &before_, nullptr);
+        semaphore_of(signal_).store(nullptr, std::memory_order_relaxed);
+        end_thread();
+        // Not destroyed: a handler may be about to post.
+        signal_ = 0;
+    }
+
+    /// Effects: in the child of a fork: resets the state, as the thread does not exist there. The signal is ignored.
+    void forget_after_fork() noexcept
+    {
+        if (signal_ != 0)
+            semaphore_of(signal_).store(nullptr, std::memory_order_relaxed);
+        signal_ = 0;
+    }
+
+private:
+    static constexpr std::size_t most_signals = 65;
+
+    static std::atomic<::sem_t*>& semaphore_of(int signal) noexcept
+    {
+        static std::array<std::atomic<::sem_t*>, most_signals> semaphores{};
+        return semaphores[static_cast<std::size_t>(signal)];
+    }
+
+    static void handle(int signal) noexcept
+    {
+        const int error_before = errno;
+        if (::sem_t* const semaphore = semaphore_of(signal).load(std::memory_order_acquire))
+            (void)::sem_post(semaphore);
+        errno = error_before;
+    }
+
+    bool install(int signal) noexcept
+    {
+        semaphore_of(signal).store(&arrived_, std::memory_order_release);
+        struct ::sigaction action{};
+        action.sa_handler = &handle;
+        action.sa_flags = SA_RESTART;
+        (void)sigemptyset(&action.sa_mask); // A macro on some systems.
+        if (::sigaction(signal, &action, &before_) != 0) {
+            semaphore_of(signal).store(nullptr, std::memory_order_relaxed);
+            return false;
+        }
+        signal_ = signal;
+        return true;
+    }
+
+    int make_thread() noexcept
+    {
+        const blocked_signals inherited;
+        return ::pthread_create(
+            &thread_, nullptr,
+            [](void* self) -> void* {
+                static_cast<signal_thread*>(self)->work_until_stopped();
+                return nullptr;
+            },
+            this);
+    }
+
+    void work_until_stopped()
+    {
+        for (;;) {
+            while (::sem_wait(&arrived_) != 0) {
+            }
+            if (!is_wanted_.load(std::memory_order_acquire))
+                return;
+            what_(argument_);
+        }
+    }
+
+    void end_thread() noexcept
+    {
+        is_wanted_.store(false, std::memory_order_release);
+        (void)::sem_post(&arrived_);
+        (void)::pthread_join(thread_, nullptr);
+    }
+
+    work what_ = nullptr;
+    void* argument_ = nullptr;
+    std::atomic<bool> is_wanted_{false};
+    int signal_ = 0; ///< 0: not started.
+    ::sem_t arrived_{};
+    ::pthread_t thread_{};
+    struct ::sigaction before_{};
+#endif
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The figures of all pools and resources of the program that have a name.
+///
+///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() from now on, until it ends
+///
+/// Those that threads share are asked, with their lock. Those of one thread publish their figures when they take a
+/// batch of blocks from a slab or put one back, grow, or are trimmed or cleared: report_entry::age says when that was.
+///
+/// Thread safety: any thread, while others allocate and pools come and go; and in the child of a fork. Not from the
+/// upstream of a pool shared by threads, which is called with its lock held.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/report/report_figures.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+/// A pool or resource in a report.
+struct report_entry
+{
+    /// The class: "object_pool", "synchronized_arena_resource", ... A pool resource has an entry for each size of block
+    /// in use so far, and one, with a block size of 0, for its large blocks.
+    std::string kind;
+
+    /// The name, of which the first 127 characters are kept.
+    std::string name;
+
+    report_figures figures;
+
+    /// How long ago its owner has published these figures; nullopt: they are of this moment.
+    std::optional<std::chrono::nanoseconds> age;
+
+    /// Whether a thread has made it that does not exist in this process, which was forked. Until it is used here, these
+    /// are the figures that were published last; 0, if none were.
+    bool is_of_lost_thread = false;
+};
+
+/// The figures of one moment, or of moments close together.
+struct report_snapshot
+{
+    std::chrono::system_clock::time_point time;
+    long process = 0; ///< 0 where the system has no numbers of processes.
+    std::vector<report_entry> entries;
+
+    /// How many pools with a name are missing, as there was no memory to list them.
+    std::size_t left_out = 0;
+
+    /// Returns: the sums over the entries.
+    report_totals totals() const noexcept
+    {
+        report_totals sums;
+        for (const report_entry& each : entries)
+            sums.add(each.figures);
+        return sums;
+    }
+};
+
+/// Returns: the figures of all pools and resources that have a name, in the order in which they were made.
+/// Throws: std::bad_alloc.
+/// Complexity: linear in pools; that of their `in_use` and `bytes_in_use`.
+/// Thread safety: any thread.
+inline report_snapshot snapshot()
+{
+    report_snapshot taken;
+    taken.time = std::chrono::system_clock::now();
+    taken.process = detail::os::process_number();
+    detail::core::report_registry& registry = detail::core::report_registry::get();
+    registry.for_each([&taken](const detail::core::report_view& seen) {
+        report_entry entry{seen.kind, seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
+        if (seen.is_published)
+            entry.age = std::chrono::nanoseconds(seen.age_ns);
+        taken.entries.push_back(std::move(entry));
+    });
+    taken.left_out = registry.left_out();
+    return taken;
+}
+}} // namespace memory_pool::MEMORY_POOL_ABI

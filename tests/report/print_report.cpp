@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Prints a report of a few pools, in the format that it is told: text, json or prometheus. For write_report_test.py.
+#include <memory_pool/report/write_report.hpp>
+
+#include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/limit_resource.hpp>
+#include <memory_pool/object_pool.hpp>
+#include <memory_pool/policies.hpp>
+#include <memory_pool/pool_options.hpp>
+
+#include <iostream>
+#include <string_view>
+
+namespace mp = memory_pool;
+
+int main(int argc, char** argv)
+{
+    mp::object_pool<double> mine(mp::pool_options{}.with_name("mine \"quoted\"\t\xFF"));
+    mp::concurrent_object_pool<int, mp::counting_policy> shared(mp::pool_options{}.with_name("shared"));
+    const mp::limit_resource limit(mp::limit_options{}.with_name("limit").with_limit(1000));
+    for (int i = 0; i != 1000; ++i) {
+        (void)mine.create(1.0);
+        (void)shared.create(i);
+    }
+    const std::string_view format = argc > 1 ? argv[1] : "text";
+    mp::write_report(std::cout, format == "json"         ? mp::report_format::json
+                                : format == "prometheus" ? mp::report_format::prometheus
+                                                         : mp::report_format::text);
+}
