@@ -20,7 +20,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/report/report_figures.hpp>
 

@@ -17,7 +17,7 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
 #include <memory_pool/report/report_figures.hpp>

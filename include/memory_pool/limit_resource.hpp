@@ -15,7 +15,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/with_member.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 

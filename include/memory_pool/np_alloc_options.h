@@ -81,6 +81,9 @@ typedef enum np_option
      *  is needed again. Without such a group it does nothing, and np_statistics::pressure says so. The child of a
      *  fork has no such thread until it sets the option. See np_pressure_fd. */
     np_option_pressure = 11,
+    /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment; 10, which
+     *  is SIGUSR1 on most systems. 0: none. It is read when the program starts: setting it later is too late. */
+    np_option_report_signal = 12,
 
     /* Only in the checked build: from 64 on. */
 

@@ -16,7 +16,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/call_site.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/resource_adaptor.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Prints a report of a few pools, in the format that it is told: text, json or prometheus. For write_report_test.py.
+// Prints a report of a few pools, in the format that it is told: text, json or prometheus; told to wait, waits for the
+// end of its input. For write_report_test.py.
 #include <memory_pool/report/write_report.hpp>
 
 #include <memory_pool/concurrent_object_pool.hpp>
@@ -11,6 +12,10 @@
 
 #include <iostream>
 #include <string_view>
+
+#ifdef USES_NP_ALLOC
+#include <memory_pool/np_alloc.h>
+#endif
 
 namespace mp = memory_pool;
 
@@ -23,7 +28,15 @@ int main(int argc, char** argv)
         (void)mine.create(1.0);
         (void)shared.create(i);
     }
+#ifdef USES_NP_ALLOC
+    np_free(np_alloc(1));
+#endif
     const std::string_view format = argc > 1 ? argv[1] : "text";
+    if (format == "wait") {
+        std::cout << "ready" << std::endl;
+        std::cin.get();
+        return 0;
+    }
     mp::write_report(std::cout, format == "json"         ? mp::report_format::json
                                 : format == "prometheus" ? mp::report_format::prometheus
                                                          : mp::report_format::text);

@@ -8,8 +8,11 @@ Both programs print a report in the format that they are told, with np_alloc or 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -64,6 +67,52 @@ class Report(unittest.TestCase):
         report = report_of(PLAIN, LD_PRELOAD=LIBRARY)
         self.check_np_alloc(report)
         self.assertGreater(report["np_alloc"]["bytes_in_use"], 0)
+
+    def wait_for_signal(self, program, signal_number, **environment):
+        """Returns the reports on a signal and at the end."""
+        with tempfile.TemporaryDirectory() as directory:
+            pattern = os.path.join(directory, "report.%p.json")
+            with subprocess.Popen([program, "wait"], env={**os.environ, "NP_REPORT": pattern, **environment},
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+                self.assertEqual(running.stdout.readline(), b"ready\n")
+                path = Path(pattern.replace("%p", str(running.pid)))
+                running.send_signal(signal_number)
+                end = time.monotonic() + 30
+                while not path.exists() and time.monotonic() < end:
+                    time.sleep(0.01)
+                on_signal = json.loads(path.read_text(encoding="utf-8"))
+                running.stdin.close()
+                self.assertEqual(running.wait(60), 0)
+            at_end = json.loads(path.read_text(encoding="utf-8"))
+            self.assertEqual(os.listdir(directory), [path.name])
+        for report in (on_signal, at_end):
+            jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
+            self.check_np_alloc(report)
+        return on_signal, at_end
+
+    def test_is_written_on_a_signal_and_at_the_end_if_np_report_names_a_file(self):
+        on_signal, at_end = self.wait_for_signal(WITH_NP_ALLOC, signal.SIGUSR1)
+        self.assertEqual([pool["name"] for pool in on_signal["pools"]], ["mine \"quoted\"\t\ufffd", "shared", "limit"])
+        self.assertGreater(on_signal["totals"]["bytes_reserved"], 0)
+        self.assertEqual(at_end["pools"], [], "they are gone by then")
+
+    def test_is_written_on_the_signal_that_was_asked_for(self):
+        on_signal, _ = self.wait_for_signal(WITH_NP_ALLOC, signal.SIGUSR2, NP_REPORT_SIGNAL=str(int(signal.SIGUSR2)))
+        self.assertEqual(len(on_signal["pools"]), 3)
+
+    @unittest.skipIf(LIBRARY is None, "no library replaces malloc here")
+    def test_is_written_of_a_program_that_knows_nothing_of_it(self):
+        on_signal, _ = self.wait_for_signal(PLAIN, signal.SIGUSR1, LD_PRELOAD=LIBRARY)
+        self.assertEqual([pool["kind"] for pool in on_signal["pools"]],
+                         ["object_pool", "concurrent_object_pool", "limit_resource"])
+
+    def test_says_why_there_is_none(self):
+        for wrong, expected in (({"NP_REPORT": "/no such directory/x"}, "cannot be written"),
+                                ({"NP_REPORT": "x" * 2000}, "more than 1023 characters"),
+                                ({"NP_REPORT": "/dev/null/x", "NP_REPORT_SIGNAL": "9"}, "signal 9 cannot be handled")):
+            errors = subprocess.run([WITH_NP_ALLOC, "text"], env={**os.environ, **wrong}, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, timeout=100, check=True).stderr.decode()
+            self.assertIn(expected, errors)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A coarse clock, for ages; an exact clock; and the CPU time of a thread.
+/// A coarse clock, for ages; an exact clock; the time of day; and the CPU time of a thread.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system
-/// call; elsewhere the steady clock of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC and CLOCK_REALTIME, some more, and
+/// CLOCK_THREAD_CPUTIME_ID, a system call; elsewhere the steady clock of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -43,6 +43,19 @@ inline std::uint64_t nanoseconds() noexcept
 #else
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+#endif
+}
+
+/// Returns: milliseconds since 1970, UTC, as the system's clock is set.
+inline std::uint64_t unix_milliseconds() noexcept
+{
+#if defined(__linux__)
+    ::timespec now{};
+    (void)::clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+#else
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
 #endif
 }
 

@@ -46,6 +46,7 @@ const char* value_of(const char* name, const char* const* environment) noexcept
     return nullptr;
 }
 
+constexpr const char* report_variable = "NP_REPORT";
 constexpr const char* prefix = "NP_";
 constexpr std::size_t prefix_length = 3;
 
@@ -92,9 +93,11 @@ std::size_t difference(const char* one, std::size_t length, const char* other) n
 bool is_known(const char* variable, std::size_t length) noexcept
 {
     constexpr auto all = facts_of_options(false);
-    return std::any_of(all.begin(), all.end(), [=](const option_facts& each) {
-        return std::strlen(each.variable) == length && std::strncmp(each.variable, variable, length) == 0;
-    });
+    const auto is_this = [=](const char* name) {
+        return std::strlen(name) == length && std::strncmp(name, variable, length) == 0;
+    };
+    return is_this(report_variable) ||
+           std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
 }
 
 /// Returns: how much the letter behind a number stands for; 0 if that is none.
@@ -141,6 +144,11 @@ void options::read_once(const char* const* environment) noexcept
             print(base::message("np_alloc: %.*s is ignored: there is no such option; the nearest is %s\n",
                                 static_cast<int>(length), *environment, nearest(*environment, length)));
     }
+}
+
+const char* options::report_path(const char* const* environment) noexcept
+{
+    return environment != nullptr ? value_of(report_variable, environment) : nullptr;
 }
 
 void options::read(std::size_t index, const char* text) noexcept

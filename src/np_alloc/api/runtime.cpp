@@ -18,6 +18,7 @@
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "../diagnostics/requested_report.hpp"
 #include "../engine/engine.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
@@ -53,6 +54,8 @@ public:
             (void)registry().work_in_background(true);
         if (the_options.get(np_option_pressure) != 0)
             (void)registry().watch_pressure(true);
+        report_.start(options::report_path(os::trusted_environment()),
+                      static_cast<int>(the_options.get(np_option_report_signal)));
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -65,6 +68,7 @@ public:
             say_that_nothing_is_printed();
             return;
         }
+        report_.finish();
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_statistics_print(begin(wanted), &write, this);
         (void)registry().work_in_background(false);
@@ -163,6 +167,7 @@ private:
     bool names_process_ = false;
     os::descriptor errors_ = os::standard_error;
     os::file_identity file_of_errors_;
+    requested_report report_;
 };
 
 } // namespace
@@ -170,14 +175,24 @@ private:
 
 // Here, as every program that links the library has this file: pools and reports refer to these by weak symbols.
 extern "C" {
-MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(void (*trim)()) noexcept
+MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(memory_pool::np::trim_function* trim) noexcept
 {
     memory_pool::np::registry().pools().add(trim);
 }
 
-MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(void (*trim)()) noexcept
+MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(memory_pool::np::trim_function* trim) noexcept
 {
     memory_pool::np::registry().pools().remove(trim);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_add_reports(memory_pool::np::visit_function* visit) noexcept
+{
+    memory_pool::np::registry().reports().add(visit);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_remove_reports(memory_pool::np::visit_function* visit) noexcept
+{
+    memory_pool::np::registry().reports().remove(visit);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept

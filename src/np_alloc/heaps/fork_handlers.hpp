@@ -74,6 +74,7 @@ protected:
         maintains_.store(false, std::memory_order_relaxed);
         pressure_.forget_after_fork();
         pools_.forget_after_fork();
+        reports_.forget_after_fork();
         pages_.limit_decay_ms(purge_policy::never_ms);
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.forget_threads_but(heap_of_this_thread());
@@ -119,6 +120,7 @@ private:
         background_.lock_for_fork();
         pressure_.lock_for_fork();
         pools_.lock_for_fork();
+        reports_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
@@ -136,6 +138,7 @@ private:
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
+        reports_.unlock_after_fork();
         pools_.unlock_after_fork();
         pressure_.unlock_after_fork();
         background_.unlock_after_fork();

@@ -16,8 +16,8 @@
 #include <memory_pool/os/short_wait.hpp>
 
 #include "../page_heap/purge_policy.hpp"
-#include "../pressure/pool_trims.hpp"
 #include "../pressure/pressure_watch.hpp"
+#include "../support/callbacks.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "all_heaps.hpp"
@@ -99,8 +99,11 @@ public:
 
     pressure_watch& pressure() noexcept { return pressure_; }
 
-    /// The pools that are trimmed under pressure.
-    pool_trims& pools() noexcept { return pools_; }
+    /// Functions that trim the pools of the program.
+    callbacks<trim_function*>& pools() noexcept { return pools_; }
+
+    /// Functions that list the pools of the program.
+    callbacks<visit_function*>& reports() noexcept { return reports_; }
 
     /// Returns: how many times threads were asked to empty their caches.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
@@ -157,7 +160,8 @@ protected:
 
     background_work background_;
     pressure_watch pressure_;
-    pool_trims pools_;
+    callbacks<trim_function*> pools_;
+    callbacks<visit_function*> reports_;
     std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
 
 private:
@@ -186,7 +190,7 @@ private:
     {
         const background_work::excursion excursion(background_);
         if (excursion.is_on())
-            pools_.trim();
+            pools_.for_each([](trim_function* trim) { trim(); });
     }
 
     void maintain_heaps() noexcept

@@ -22,6 +22,11 @@
 #include <cstdint>
 
 namespace memory_pool::np {
+/// Trims pools.
+using trim_function = void();
+/// Calls `each(view, bytes, argument)` for each pool with a name; the view, of `bytes` bytes, is a core::report_view.
+using visit_function = void(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument);
+
 /// Functions of type `Function`, a pointer.
 template <class Function>
 class callbacks : base::immovable<callbacks<Function>>

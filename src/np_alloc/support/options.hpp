@@ -38,7 +38,7 @@ struct option_facts
 };
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
-inline constexpr std::size_t options_of_all = 11;
+inline constexpr std::size_t options_of_all = 12;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
@@ -59,6 +59,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_BACKGROUND_THREAD", 0, 1, 0},
         {"NP_HUGE_PAGES", 0, 1, 1},
         {"NP_PRESSURE", 0, 1, 0},
+        {"NP_REPORT_SIGNAL", 0, 64, 10},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 1, 1},
@@ -98,7 +99,8 @@ public:
     /// Returns: whether it must be chosen before the first block is asked for.
     static constexpr bool is_for_the_start(np_option option) noexcept
     {
-        return option == np_option_region_bytes || option == np_option_poison || option == np_option_guard_pages;
+        return option == np_option_region_bytes || option == np_option_poison || option == np_option_guard_pages ||
+               option == np_option_report_signal;
     }
 
     /// Preconditions: is_one(option).
@@ -122,6 +124,9 @@ public:
     ///   values, and variables that begin with NP_ and name no option, on stderr.
     void read_once(const char* const* environment) noexcept;
 
+    /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there.
+    static const char* report_path(const char* const* environment) noexcept;
+
 private:
     static constexpr std::size_t first_of_checks = np_option_quarantine_bytes;
 
@@ -137,7 +142,7 @@ private:
         return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
     }
 
-    static_assert(np_option_pressure == options_of_all && np_option_guard_pages == first_of_checks + 3);
+    static_assert(np_option_report_signal == options_of_all && np_option_guard_pages == first_of_checks + 3);
 
     void read(std::size_t index, const char* text) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;

@@ -19,8 +19,8 @@ malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree mema
 pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_info
 """.split()
 
-FOR_POOLS = ["memory_pool_np_add_pools", "memory_pool_np_get_statistics", "memory_pool_np_print_statistics",
-             "memory_pool_np_remove_pools"]
+FOR_POOLS = [f"memory_pool_np_{name}" for name in (
+    "add_pools", "add_reports", "get_statistics", "print_statistics", "remove_pools", "remove_reports")]
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]

@@ -20,7 +20,7 @@
 #include <memory_pool/core/blocks/allocation_counters.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>

@@ -21,7 +21,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/cache_gate.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>

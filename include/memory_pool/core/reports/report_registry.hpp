@@ -35,7 +35,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// How a pool is asked for its figures. (Not a virtual function: the pool may be asked as soon as it is entered, and
@@ -228,69 +227,5 @@ private:
     base::intrusive_list<links> records_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t left_out_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-};
-
-/// The names of those to which the program gives none.
-inline constexpr const char* default_name = "unnamed";
-inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
-
-/// The entry of a pool in reports. A pool without a name has none, and all of this is a test of a pointer.
-class reported : base::immovable<reported>
-{
-public:
-    /// Effects: enters a pool whose figures any thread may ask for, if it has a name.
-    reported(const char* kind, const char* name, report_source source) noexcept
-        : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
-    {
-    }
-
-    /// Effects: enters a pool that publishes its figures.
-    reported(const char* kind, const char* name) noexcept : reported(kind, name, {}) {}
-
-    ~reported() { leave(); }
-
-    /// Effects: removes the entry, before the pool ends that may be asked.
-    void leave() noexcept
-    {
-        if (record_ != nullptr)
-            report_registry::get().leave(std::exchange(record_, nullptr));
-    }
-
-    bool is_on() const noexcept { return record_ != nullptr; }
-
-    /// Effects: publishes `figures()`.
-    /// Thread safety: the owner of the pool.
-    template <class Figures>
-    MEMORY_POOL_ALWAYS_INLINE void publish(Figures&& figures) const noexcept
-    {
-        if (MEMORY_POOL_UNLIKELY(record_ != nullptr)) {
-            record_->published.write(figures(), os::nanoseconds());
-            report_registry::enter_again(*record_);
-        }
-    }
-
-    /// Effects: names the kind of what is built on the pool.
-    void set_kind(const char* kind) const noexcept
-    {
-        if (record_ != nullptr)
-            report_registry::set_kind(*record_, kind);
-    }
-
-    /// Effects: as report_registry::enter_again.
-    void enter_again() const noexcept
-    {
-        if (record_ != nullptr)
-            report_registry::enter_again(*record_);
-    }
-
-private:
-    /// Returns: whether the program has chosen it.
-    static bool has_name(const char* name) noexcept
-    {
-        return name != nullptr && *name != '\0' && std::strcmp(name, default_name) != 0 &&
-               std::strcmp(name, default_name_of_pool_resource) != 0;
-    }
-
-    report_record* record_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

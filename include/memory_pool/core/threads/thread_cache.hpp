@@ -24,7 +24,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
-#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/threads/depot.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/statistics.hpp>

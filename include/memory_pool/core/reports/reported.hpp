@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The entry of a pool or resource in reports, if it has a name.
+///
+/// Thread safety: that of the pool.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/reports/report_listener.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// The names of those to which the program gives none.
+inline constexpr const char* default_name = "unnamed";
+inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
+
+/// The entry of a pool in reports. A pool without a name has none, and all of this is a test of a pointer.
+class reported : base::immovable<reported>
+{
+public:
+    /// Effects: enters a pool whose figures any thread may ask for, if it has a name.
+    reported(const char* kind, const char* name, report_source source) noexcept
+        : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
+    {
+    }
+
+    /// Effects: enters a pool that publishes its figures.
+    reported(const char* kind, const char* name) noexcept : reported(kind, name, {}) {}
+
+    ~reported() { leave(); }
+
+    /// Effects: removes the entry, before the pool ends that may be asked.
+    void leave() noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::get().leave(std::exchange(record_, nullptr));
+    }
+
+    bool is_on() const noexcept { return record_ != nullptr; }
+
+    /// Effects: publishes `figures()`.
+    /// Thread safety: the owner of the pool.
+    template <class Figures>
+    MEMORY_POOL_ALWAYS_INLINE void publish(Figures&& figures) const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(record_ != nullptr)) {
+            record_->published.write(figures(), os::nanoseconds());
+            report_registry::enter_again(*record_);
+        }
+    }
+
+    /// Effects: names the kind of what is built on the pool.
+    void set_kind(const char* kind) const noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::set_kind(*record_, kind);
+    }
+
+    /// Effects: as report_registry::enter_again.
+    void enter_again() const noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::enter_again(*record_);
+    }
+
+private:
+    /// Returns: whether the program has chosen it.
+    static bool has_name(const char* name) noexcept
+    {
+        return name != nullptr && *name != '\0' && std::strcmp(name, default_name) != 0 &&
+               std::strcmp(name, default_name_of_pool_resource) != 0;
+    }
+
+    report_record* record_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

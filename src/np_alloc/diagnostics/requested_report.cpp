@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "../support/internals.hpp"
+#include "requested_report.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/standard_error.hpp>
+
+#include "../engine/engine.hpp"
+#include "../support/callbacks.hpp"
+#include "../support/output.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace memory_pool::np {
+namespace {
+/// A report being written.
+struct growing_report
+{
+    core::json_report text;
+    report_totals totals;
+
+    void add(const core::report_view& view)
+    {
+        text.entry(view);
+        totals.add(view.figures);
+    }
+};
+
+/// Of a program that was compiled with another version of the library, a view may be of another type.
+void add_view(const void* view, std::size_t bytes, void* report)
+{
+    if (bytes == sizeof(core::report_view))
+        static_cast<growing_report*>(report)->add(*static_cast<const core::report_view*>(view));
+}
+
+void write_statistics(core::report_output& to)
+{
+    np_statistics_print(np_format_json, to.write(), to.argument());
+}
+} // namespace
+
+void requested_report::start(const char* path, int signal) noexcept
+{
+    if (path == nullptr || *path == '\0')
+        return;
+    if (std::strlen(path) >= path_.size()) {
+        output(nullptr, nullptr)
+            .print(base::message("np_alloc: NP_REPORT is ignored: the path has more than %zu characters\n",
+                                 path_.size() - 1));
+        return;
+    }
+    std::memcpy(path_.data(), path, std::strlen(path) + 1);
+    const auto write_this = [](void* self) { static_cast<requested_report*>(self)->write(); };
+    if (signal != 0 && !thread_.start(signal, write_this, this))
+        output(nullptr, nullptr)
+            .print(base::message("np_alloc: NP_REPORT is only written at the end: signal %d cannot be handled (error "
+                                 "%d)\n",
+                                 signal, errno));
+}
+
+void requested_report::finish() noexcept
+{
+    thread_.stop();
+    if (path_[0] != '\0')
+        write();
+}
+
+void requested_report::write() noexcept
+{
+    os::replaced_file file(path_.data());
+    const core::report_output to([](const char* text, std::size_t length,
+                                    void* its) { static_cast<os::replaced_file*>(its)->write(text, length); },
+                                 &file);
+    growing_report report{core::json_report(to), {}};
+    report.text.begin(os::unix_milliseconds(), os::process_number());
+    registry().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });
+    report.text.end(0, report.totals, write_statistics);
+    if (!file.finish())
+        output(nullptr, nullptr)
+            .print(base::message("np_alloc: the report of NP_REPORT=%.300s cannot be written (error %d)\n",
+                                 path_.data(), errno));
+}
+} // namespace memory_pool::np

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# Reports, read by others: of a program without np_alloc, and with it.
+foreach(kind IN ITEMS plain np_alloc)
+    add_executable(report_${kind} report/print_report.cpp)
+    target_link_libraries(report_${kind} PRIVATE memory_pool_program memory_pool_warnings)
+    add_dependencies(memory_pool_tidy_tests report_${kind})
+endforeach()
+target_link_libraries(report_np_alloc PRIVATE memory_pool::np_alloc)
+# A reference that is not weak, as a program that uses np_alloc has.
+target_compile_definitions(report_np_alloc PRIVATE USES_NP_ALLOC)
+
+set(programs $<TARGET_FILE:report_plain> $<TARGET_FILE:report_np_alloc>)
+if(TARGET memory_pool_np_malloc)
+    list(APPEND programs $<TARGET_FILE:memory_pool_np_malloc>)
+endif()
+add_test(NAME report.read_by_others
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/report/write_report_test.py
+        ${PROJECT_SOURCE_DIR}/docs/report.schema.json ${programs})
+set_tests_properties(report.read_by_others PROPERTIES TIMEOUT 120)
