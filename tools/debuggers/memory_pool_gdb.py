@@ -24,6 +24,16 @@ def bare(its_type):
     return its_type.strip_typedefs().unqualified()
 
 
+def first_pointer(value):
+    its_type = bare(value.type)
+    if its_type.code == gdb.TYPE_CODE_PTR:
+        return gdb_value(value).integer()
+    if its_type.code != gdb.TYPE_CODE_STRUCT:
+        return None
+    found = (first_pointer(value[field]) for field in its_type.fields() if hasattr(field, "bitpos"))
+    return next((pointer for pointer in found if pointer is not None), None)
+
+
 class gdb_value:  # noqa: N801, see memory_pool_types.py
     """A value as memory_pool_types.py reads it."""
 
@@ -51,6 +61,9 @@ class gdb_value:  # noqa: N801, see memory_pool_types.py
             return int(self.value)
         except gdb.error as reason:
             raise types.Unreadable(f"cannot read: {reason}") from None
+
+    def first_pointer(self):
+        return first_pointer(self.value)
 
     def pointee(self):
         return self if self.type.code != gdb.TYPE_CODE_PTR else gdb_value(self.value.dereference())

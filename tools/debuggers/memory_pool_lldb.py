@@ -22,6 +22,14 @@ def bare(its_type):
     return its_type.GetCanonicalType().GetUnqualifiedType()
 
 
+def first_pointer(value):
+    value = value.GetNonSyntheticValue()
+    if bare(value.GetType()).IsPointerType():
+        return lldb_value(value).integer()
+    found = (first_pointer(value.GetChildAtIndex(i)) for i in range(value.GetNumChildren()))
+    return next((pointer for pointer in found if pointer is not None), None)
+
+
 class lldb_value:  # noqa: N801, see memory_pool_types.py
     """A value as memory_pool_types.py reads it."""
 
@@ -45,10 +53,14 @@ class lldb_value:  # noqa: N801, see memory_pool_types.py
 
     def integer(self):
         error = lldb.SBError()
-        number = self.value.GetValueAsUnsigned(error)
+        is_signed = self.type.GetTypeFlags() & lldb.eTypeIsSigned
+        number = self.value.GetValueAsSigned(error) if is_signed else self.value.GetValueAsUnsigned(error)
         if error.Fail():
             raise types.Unreadable(f"cannot read: {error.GetCString()}")
         return number
+
+    def first_pointer(self):
+        return first_pointer(self.value)
 
     def pointee(self):
         return lldb_value(self.value.Dereference()) if self.type.IsPointerType() else self

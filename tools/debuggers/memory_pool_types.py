@@ -12,6 +12,7 @@ value is what `gdb_value` and `lldb_value` of the two scripts are:
     value.type_name()       without typedefs, references and qualifiers
     value.member(name)      also of a base class; raises Unreadable if there is none
     value.integer()         of a number, a pointer or an enumerator
+    value.first_pointer()   the first pointer among its members, which may be in a register; a number
     value.pointee()         what a pointer or reference leads to
     value.text()            the C string that a pointer leads to
     value.address()         where it lies
@@ -137,9 +138,8 @@ def loaded(atomic):
 
 def owned(unique_ptr):
     """What a std::unique_ptr to a store points to, or None. Its deleter has no data."""
-    its_type = unique_ptr.argument(0)
-    address = unique_ptr.pointer_at(unique_ptr.address())
-    return unique_ptr.at(address, its_type) if address else None
+    address = unique_ptr.first_pointer()
+    return unique_ptr.at(address, unique_ptr.argument(0)) if address else None
 
 
 def elements(array):
@@ -187,7 +187,6 @@ class Figures:
         array = directory.member("slabs_").integer()
         own_array = directory.member("few_").address()
         room = directory.member("room_").integer()
-        self.name = identity.member("name").text()
         self.block_size = identity.member("block_size").integer()
         self.stride = slabs.member("layout_").member("stride_").integer()
         self.capacity = number("capacity_")
@@ -201,6 +200,7 @@ class Figures:
         self.remarks = []
         if self.stride == 0 or self.handed_out > self.capacity or self.capacity > self.max_capacity:
             raise Unreadable("not constructed yet, destroyed, or damaged")
+        self.name = identity.member("name").text()
 
     @property
     def in_use(self):
