@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -204,7 +205,7 @@ int main()
     pools::recycling_shared_pool<app::order> kept;
     const auto third = kept.allocate();
     pools::shared_pool<app::order> source;
-    pools::shared_pool<app::order> target(std::move(source));
+    static pools::shared_pool<app::order> target(std::move(source));
     std::shared_ptr<app::order> survivor;
     {
         pools::shared_pool<app::order> gone(pools::pool_options{}.with_name("gone"));
@@ -233,32 +234,36 @@ int main()
         shared_arenas.deallocate(request, 1000, 8);
         (void)shared_arenas.allocate(200, 8);
     });
-    pools::page_resource pages(pools::page_options{}.with_name("pages"));
+    static pools::page_resource pages(pools::page_options{}.with_name("pages"));
     (void)pages.allocate(10'000, 8);
-    pools::tracking_resource tracked(&pages);
+    static pools::tracking_resource tracked(&pages);
     (void)tracked.allocate(100, 8);
     tracked.deallocate(tracked.allocate(50, 8), 50, 8);
-    pools::limit_resource limited(pools::limit_options{}.with_name("limited").with_limit(4096), &tracked);
+    static pools::limit_resource limited(pools::limit_options{}.with_name("limited").with_limit(4096), &tracked);
     (void)limited.allocate(1000, 8);
-    pools::failing_resource failing(2, &limited);
+    static pools::failing_resource failing(2, &limited);
     (void)failing.allocate(10, 8);
-    pools::synchronized_resource locked(&tracked);
-    pools::block_resource<pools::block_pool> of_bolts(engine.bolts);
-    const pools::resource_allocator<app::order, pools::unsynchronized_pool_resource> allocator(sizes);
+    static pools::synchronized_resource locked(&tracked);
+    static pools::block_resource<pools::block_pool> of_bolts(engine.bolts);
+    static const pools::resource_allocator<app::order, pools::unsynchronized_pool_resource> allocator(sizes);
 
     // Values.
-    const pools::pool_options options = pools::pool_options{}.with_name("options").with_max_capacity(128);
-    const pools::arena_options of_arenas = pools::arena_options{}.with_max_arenas(7).with_prefault(true);
-    const pools::page_options of_pages = pools::page_options{}.with_huge_pages(pools::huge_page_use::transparent);
-    const pools::limit_options of_limit = pools::limit_options{}.with_limit(100);
-    const pools::pool_statistics figures = counted.statistics();
-    const pools::resource_statistics of_tracked = tracked.statistics();
-    const pools::call_site site{"orders.cpp", 42};
+    static const pools::pool_options options = pools::pool_options{}.with_name("options").with_max_capacity(128);
+    static const pools::arena_options of_arenas = pools::arena_options{}.with_max_arenas(7).with_prefault(true);
+    static const pools::page_options of_pages =
+        pools::page_options{}.with_huge_pages(pools::huge_page_use::transparent);
+    static const pools::limit_options of_limit = pools::limit_options{}.with_limit(100);
+    static const pools::pool_statistics figures = counted.statistics();
+    static const pools::resource_statistics of_tracked = tracked.statistics();
+    static const pools::call_site site{"orders.cpp", 42};
 
     // What is no pool, or not yet: a core may have anything.
-    alignas(pools::block_pool) std::array<std::byte, sizeof(pools::block_pool)> memory{};
-    auto& zeroed = *reinterpret_cast<pools::block_pool*>(memory.data());
-    auto* const nowhere = reinterpret_cast<pools::block_pool*>(std::size_t{64});
+    using memory_of_pool = std::array<std::byte, sizeof(pools::block_pool)>;
+    alignas(pools::block_pool) static memory_of_pool zeros{};
+    alignas(pools::block_pool) static memory_of_pool ones{};
+    ones.fill(std::byte{0xFF});
+    static auto* zeroed = reinterpret_cast<pools::block_pool*>(zeros.data());
+    static auto* damaged = reinterpret_cast<pools::block_pool*>(ones.data());
 
     expect("app::orders", "object_pool<app::order>", app::orders);
     expect("in_rows", "block_pool", in_rows);
@@ -307,7 +312,7 @@ int main()
                       of_tracked.bytes_in_use, of_tracked.peak_bytes_in_use, of_tracked.in_use, of_tracked.peak_in_use,
                       static_cast<unsigned long long>(of_tracked.allocations));
     (void)std::puts("site|orders.cpp:42");
-    (void)std::puts("zeroed|block_pool: not constructed yet, destroyed, or damaged");
+    (void)std::puts("*zeroed|block_pool: not constructed yet, destroyed, or damaged");
     expect("returned", "object_pool<app::order>", returned_orders());
     expect("engine.nuts", "block_pool", engine.nuts);
 
@@ -320,23 +325,20 @@ int main()
     const app::task outside_of_pools;
     expect("tasks", "intrusive_pool<app::task>", tasks);
     expect("kept_tasks", "recycling_pool<app::local_task>", kept_tasks);
-    const pools::pooled<app::task>& counted_task = *some_task;
-    const pools::pooled<app::task>& idle_task = outside_of_pools;
-    const pools::pooled<app::local_task, pools::plain_references>& counted_local = *local;
-    (void)std::puts("counted_task|pooled: 2 references");
-    (void)std::puts("idle_task|pooled: no references");
-    (void)std::puts("counted_local|pooled: 1 reference");
-    keep(&idle_task);
+    static const pools::pooled<app::task>* counted_task = some_task.get();
+    static const pools::pooled<app::task>* idle_task = &outside_of_pools;
+    static const pools::pooled<app::local_task, pools::plain_references>* counted_local = local.get();
+    (void)std::puts("*counted_task|pooled: 2 references");
+    (void)std::puts("*idle_task|pooled: no references");
+    (void)std::puts("*counted_local|pooled: 1 reference");
     keep(&counted_task);
+    keep(&idle_task);
     keep(&counted_local);
 #endif
     (void)std::fflush(stdout);
-    for (const void* each : {static_cast<const void*>(&zeroed), static_cast<const void*>(&nowhere),
-                             static_cast<const void*>(&of_bolts), static_cast<const void*>(&allocator),
-                             static_cast<const void*>(&options), static_cast<const void*>(&of_arenas),
-                             static_cast<const void*>(&of_pages), static_cast<const void*>(&of_limit),
-                             static_cast<const void*>(&figures), static_cast<const void*>(&of_tracked),
-                             static_cast<const void*>(&site)})
+    for (const auto* each : std::initializer_list<const void*>{
+             &zeroed, &damaged, &target, &pages, &tracked, &limited, &failing, &locked, &of_bolts, &allocator, &options,
+             &of_arenas, &of_pages, &of_limit, &figures, &of_tracked, &site})
         keep(each);
     ready();
     std::abort();

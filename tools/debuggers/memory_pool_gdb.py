@@ -217,7 +217,7 @@ def static_locals():
     for line in listed_symbols("^guard variable for "):
         name = re.sub(r"^0x[0-9a-f]+\s+guard variable for ", "", line)
         function, _, variable = name.rpartition("::")
-        if not re.search(r"(\)|\]|const)$", function) or re.match(types.CORE, function):
+        if not re.search(r"(\)|\]|const|^\w+)$", function) or re.match(types.CORE, function):
             continue
         try:
             _, places = gdb.decode_line(function)

@@ -83,12 +83,14 @@ class lldb_value:  # noqa: N801, see memory_pool_types.py
     def argument(self, number):
         return self.type.GetTemplateArgumentType(number)
 
+    def place(self, address):
+        return lldb.SBAddress(address % (1 << 64), self.value.GetTarget())
+
     def at(self, address, its_type):
-        target = self.value.GetTarget()
-        return lldb_value(target.CreateValueFromAddress("at", lldb.SBAddress(address, target), its_type))
+        return lldb_value(self.value.GetTarget().CreateValueFromAddress("at", self.place(address), its_type))
 
     def symbol_at(self, address):
-        return self.value.GetTarget().ResolveLoadAddress(address).GetSymbol().GetName() or ""
+        return self.place(address).GetSymbol().GetName() or ""
 
     def pointer_at(self, address):
         target = self.value.GetTarget()
@@ -99,10 +101,10 @@ class lldb_value:  # noqa: N801, see memory_pool_types.py
 
     def memory(self, address, size):
         # A target, not its process: a core does not have what a file has.
-        error, target = lldb.SBError(), self.value.GetTarget()
-        memory = target.ReadMemory(lldb.SBAddress(address, target), size, error)
-        if error.Fail():
-            raise types.Unreadable(f"cannot read: {error.GetCString()}")
+        error = lldb.SBError()
+        memory = self.value.GetTarget().ReadMemory(self.place(address), size, error)
+        if error.Fail() or memory is None:
+            raise types.Unreadable(f"cannot read: {error.GetCString() or f'no memory at {address:#x}'}")
         return memory
 
     def type_named(self, name):
@@ -167,7 +169,7 @@ def pools_in_globals(target):
     for value in target.FindGlobalVariables(".*", 1 << 20, lldb.eMatchTypeRegex):
         try:
             if value.GetAddress().GetModule() in modules:
-                yield from pools_in_value(value, value.GetName())
+                yield from pools_in_value(value, re.sub("^::", "", value.GetName()))
         except types.Unreadable:
             pass  # It points nowhere.
 
@@ -176,7 +178,7 @@ def pools_in_frames(target):
     """Locals of all functions of all threads."""
     for thread in target.GetProcess():
         for frame in thread:
-            for value in frame.GetVariables(True, True, False, True):
+            for value in frame.GetVariables(True, True, True, True):
                 place = f" in {frame.GetDisplayFunctionName()}, thread {thread.GetIndexID()}"
                 try:
                     yield from pools_in_value(value, value.GetName(), place)

@@ -492,7 +492,7 @@ def describe_call_site(site):
 
 
 def describe_pooled(item):
-    """Counts below `idle` are of references; around it, of an object that is free or being made: see reference_zones."""
+    """Counts below reference_zones::idle are of references, those from there on of objects that have none."""
     count = item.member("count_").member("value_")
     references = (loaded(count) if base_name(count.type_name()) == "atomic" else count).integer()
     if references == 0xC000_0000:
