@@ -9,6 +9,7 @@ Exits 77 if there is no such debugger, or it may not run programs here.
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -103,9 +104,11 @@ def run(debugger, way, program, core, commands):
     before, after = way(program, core)
     executable = next(filter(None, map(shutil.which, debugger.programs)))
     words = [executable] + debugger.start + before + debugger.options(commands) + after
+    # A core is a few MB. One of a program with np_alloc would have all the addresses that are reserved.
+    most = (1 << 28, 1 << 28)
     environment = {**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
     done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False, env=environment,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, most))
     return done.stdout, done.stderr
 
 

@@ -214,7 +214,7 @@ int main()
 
     // Resources.
     pools::synchronized_pool_resource shared_sizes;
-    for (const std::size_t bytes : {50, 500, 50'000})
+    for (const std::size_t bytes : std::initializer_list<std::size_t>{50, 500, 50'000})
         (void)shared_sizes.allocate(bytes, 8);
     pools::unsynchronized_pool_resource sizes;
     (void)sizes.allocate(50, 8);

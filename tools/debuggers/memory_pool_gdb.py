@@ -282,17 +282,16 @@ SOURCES = [pools_in_globals, pools_in_frames, pools_of_threads]
 
 def np_alloc_lines():
     """What np_alloc counts at one place. The rest is spread over its heaps: see np_print_statistics."""
+    name = "memory_pool::np::the_registry"
+    registry = gdb.lookup_global_symbol(name)
+    if registry is None:
+        return ["np_alloc: no debug information"] if listed_symbols(name) else []
     try:
-        registry = gdb_value(gdb.parse_and_eval("memory_pool::np::the_registry"))
-        if registry.type.code != gdb.TYPE_CODE_STRUCT:
-            raise types.Unreadable("no debug information")
-        pages = registry.member("pages_")
+        pages = gdb_value(registry.value()).member("pages_")
         slabs, blocks, in_blocks, purged = (types.loaded(pages.member(name)).integer() for name in (
             "slabs_", "large_blocks_", "large_bytes_", "purged_"))
         return [f"np_alloc: {slabs} slabs, {blocks} large blocks of {in_blocks} bytes, "
                 f"{pages.member('peak_reserved_').integer()} bytes reserved at most, {purged} bytes purged"]
-    except gdb.error:
-        return []
     except types.Unreadable as reason:
         return [f"np_alloc: {reason}"]
 
