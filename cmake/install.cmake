@@ -25,6 +25,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memory_pool
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/drop_in/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memory_pool_drop_in
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${headers_left_out})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/debuggers
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/memory_pool
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.natvis" PATTERN "__pycache__" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/memory_pool)
 
 install(TARGETS ${MEMORY_POOL_INSTALLED_TARGETS} EXPORT memory_pool_targets)
