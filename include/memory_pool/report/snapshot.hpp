@@ -39,7 +39,7 @@ struct report_entry
     report_figures figures;
 
     /// How long ago its owner has published these figures; nullopt: they are of this moment.
-    std::optional<std::chrono::nanoseconds> age;
+    std::optional<std::chrono::milliseconds> age;
 
     /// Whether a thread has made it that does not exist in this process, which was forked. Until it is used here, these
     /// are the figures that were published last; 0, if none were.
@@ -79,7 +79,7 @@ inline report_snapshot snapshot()
     registry.for_each([&taken](const detail::core::report_view& seen) {
         report_entry entry{seen.kind, seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
         if (seen.is_published)
-            entry.age = std::chrono::nanoseconds(seen.age_ns);
+            entry.age = std::chrono::milliseconds(seen.age_ms);
         taken.entries.push_back(std::move(entry));
     });
     taken.left_out = registry.left_out();

@@ -83,7 +83,7 @@ inline core::report_view view_of(const report_entry& entry) noexcept
     entry.name.copy(view.name.data(), view.name.size() - 1);
     view.figures = entry.figures;
     view.is_published = entry.age.has_value();
-    view.age_ns = view.is_published ? static_cast<std::uint64_t>(entry.age->count()) : 0;
+    view.age_ms = view.is_published ? static_cast<std::uint64_t>(entry.age->count()) : 0;
     view.is_of_lost_thread = entry.is_of_lost_thread;
     return view;
 }

@@ -263,6 +263,8 @@ private:
     static constexpr std::size_t batch = 64;
     /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
     static constexpr std::size_t patience = 128;
+    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again.
+    static constexpr std::size_t most_unpublished = 256;
 
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
@@ -372,11 +374,22 @@ private:
         if (!is_caching())
             return slabs_.take_one_late();
         outgoing_ = incoming_.empty() ? slabs_.take_span() : take_row_out();
+        if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
+            shorten_outgoing();
         if (outgoing_.empty())
             magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
         (void)magazine_.open(patience);
         void* block = nullptr;
         return take_cached(block) ? block : nullptr;
+    }
+
+    /// Puts what is beyond `most_unpublished` blocks back, so that published figures are not far off.
+    MEMORY_POOL_NOINLINE void shorten_outgoing() noexcept
+    {
+        if (outgoing_.bytes() <= most_unpublished * stride_)
+            return;
+        char* const end = outgoing_.begin + most_unpublished * stride_;
+        put(block_span{end, std::exchange(outgoing_.end, end)});
     }
 
     template <class Enlarge>

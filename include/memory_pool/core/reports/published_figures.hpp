@@ -27,7 +27,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class published_figures : base::immovable<published_figures>
 {
 public:
-    /// Effects: replaces the figures; `when` is in nanoseconds of os::nanoseconds().
+    /// Effects: replaces the figures; `when` is in milliseconds of os::coarse_milliseconds().
     /// Thread safety: one thread at a time.
     void write(const report_figures& figures, std::uint64_t when) noexcept
     {

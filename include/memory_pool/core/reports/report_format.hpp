@@ -121,7 +121,7 @@ public:
         member("bytes_in_use", all.bytes_in_use);
         member("bytes_cached", all.bytes_cached);
         member("bytes_of_slack", all.bytes_of_slack);
-        member("age_ms", its.age_ns / 1'000'000, its.is_published);
+        member("age_ms", its.age_ms, its.is_published);
         to_ << R"(, "of_lost_thread": )" << (its.is_of_lost_thread ? "true}" : "false}");
     }
 
@@ -198,7 +198,7 @@ public:
         for (const std::uint64_t bytes : {all.bytes_reserved, all.bytes_in_use, all.bytes_cached, all.bytes_of_slack})
             right(bytes, true, bytes_width);
         right(all.failures, all.counts != 0, bytes_width);
-        right(its.age_ns / 1'000'000, its.is_published, bytes_width);
+        right(its.age_ms, its.is_published, bytes_width);
         to_ << (its.is_of_lost_thread ? "  of a thread that was lost in a fork\n" : "\n");
     }
 

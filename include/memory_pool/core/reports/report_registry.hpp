@@ -80,7 +80,7 @@ struct report_view
     const char* kind;
     std::array<char, report_record::longest_name> name;
     report_figures figures;
-    std::uint64_t age_ns;   ///< Since they were published; 0 if the pool was asked.
+    std::uint64_t age_ms;   ///< Since they were published; 0 if the pool was asked.
     bool is_published;      ///< By the owner; else the pool was asked.
     bool is_of_lost_thread; ///< Made by a thread that was lost in a fork, and not used since.
 };
@@ -218,8 +218,8 @@ private:
             return seen;
         }
         const std::uint64_t when = record.published.read(seen.figures);
-        const std::uint64_t now = os::nanoseconds();
-        seen.age_ns = now - std::min(now, when);
+        const std::uint64_t now = os::coarse_milliseconds();
+        seen.age_ms = now - std::min(now, when);
         return seen;
     }
 

@@ -50,7 +50,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void publish(Figures&& figures) const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(record_ != nullptr)) {
-            record_->published.write(figures(), os::nanoseconds());
+            record_->published.write(figures(), os::coarse_milliseconds());
             report_registry::enter_again(*record_);
         }
     }
