@@ -16,6 +16,7 @@
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
@@ -58,8 +59,7 @@ public:
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                  const char* name = default_name)
         : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
-          entry_of_rest_(Upstream::is_shared ? "synchronized_pool_resource" : "unsynchronized_pool_resource",
-                         pools_.name(), source_of_rest())
+          entry_of_rest_(kind, pools_.name(), source_of_rest())
     {
         detail::core::check_upstream(upstream, pools_.name());
         detail::base::check_resource_policy<policy>();
@@ -197,6 +197,8 @@ public:
     bool verify() const noexcept { return pools_.verify(); }
 
 private:
+    static constexpr const char* kind =
+        Upstream::is_shared ? "synchronized_pool_resource" : "unsynchronized_pool_resource";
     static constexpr const char* default_name = detail::core::default_name_of_pool_resource;
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
@@ -257,6 +259,7 @@ private:
     {
         [[maybe_unused]] const auto held = upstream_.lock();
         Pool& made = pools_.make(number);
+        detail::core::pool_access::set_kind(made, kind, kind);
         publish_rest();
         return made;
     }

@@ -17,7 +17,6 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
-#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/pool_options.hpp>
 
@@ -70,7 +69,6 @@ public:
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
         auto* const made = ::new (memory) Pool(block_sizes::size(number), options, upstream_of_pools_);
         guard.succeeded();
-        pool_access::set_kind(*made, "unsynchronized_pool_resource", "synchronized_pool_resource");
         pools_[number].store(made, std::memory_order_release);
         return *made;
     }

@@ -47,7 +47,8 @@ public:
     {
         std::size_t blocks = std::max(wanted, std::size_t{1});
         if (options_.growth_step == 0) {
-            blocks = std::max(blocks, std::min(usual_step(capacity), slab_layout::usual_chunk_bytes / layout_.stride()));
+            blocks =
+                std::max(blocks, std::min(usual_step(capacity), slab_layout::usual_chunk_bytes / layout_.stride()));
             const bool may_round_up = wanted <= 1 && !blocks_are_dear();
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
