@@ -38,10 +38,10 @@ struct report_figures
 /// upstream. A pool whose upstream is another pool counts twice.
 struct report_totals
 {
-    std::uint64_t bytes_reserved = 0;
-    std::uint64_t bytes_in_use = 0;
-    std::uint64_t bytes_cached = 0;
-    std::uint64_t bytes_of_slack = 0;
+    std::uint64_t bytes_reserved = 0; ///< Held from upstream.
+    std::uint64_t bytes_in_use = 0;   ///< Of blocks in use.
+    std::uint64_t bytes_cached = 0;   ///< Of free blocks in caches.
+    std::uint64_t bytes_of_slack = 0; ///< Lost between blocks in use.
 
     /// Effects: adds the figures of one pool or resource.
     void add(const report_figures& one) noexcept

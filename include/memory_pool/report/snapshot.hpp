@@ -36,7 +36,7 @@ struct report_entry
     /// The name, of which the first 127 characters are kept.
     std::string name;
 
-    report_figures figures;
+    report_figures figures; ///< As of this moment, or of when its owner published them.
 
     /// How long ago its owner has published these figures; nullopt: they are of this moment.
     std::optional<std::chrono::milliseconds> age;
@@ -49,9 +49,9 @@ struct report_entry
 /// The figures of one moment, or of moments close together.
 struct report_snapshot
 {
-    std::chrono::system_clock::time_point time;
-    long process = 0; ///< 0 where the system has no numbers of processes.
-    std::vector<report_entry> entries;
+    std::chrono::system_clock::time_point time; ///< When it was taken.
+    long process = 0;                           ///< 0 where the system has no numbers of processes.
+    std::vector<report_entry> entries;          ///< In the order in which they were made.
 
     /// How many pools with a name are missing, as there was no memory to list them.
     std::size_t left_out = 0;
