@@ -11,6 +11,8 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <cstddef>
+
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
 template <class Policy>
@@ -92,6 +94,34 @@ using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_bl
 /// Recycled objects for std::shared_ptr, for one thread.
 template <class T, class Policy = default_policy>
 using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
+
+// Frames of coroutines.
+
+/// What a frame does that gets no memory.
+enum class frame_failure
+{
+    throws,          ///< Throws what new or the resource throws.
+    returns_nullptr, ///< The promise has a get_return_object_on_allocation_failure.
+};
+
+template <class Policy = default_policy, std::size_t Alignment = alignof(std::max_align_t),
+          frame_failure OnFailure = frame_failure::throws>
+class basic_pooled_frame;
+template <std::size_t Alignment = alignof(std::max_align_t), frame_failure OnFailure = frame_failure::throws>
+class basic_resource_frame;
+
+/// A base of promises: frames from pools of the process.
+using pooled_frame = basic_pooled_frame<>;
+
+/// The same, for promises that have a get_return_object_on_allocation_failure.
+using nothrow_pooled_frame =
+    basic_pooled_frame<default_policy, alignof(std::max_align_t), frame_failure::returns_nullptr>;
+
+/// A base of promises: frames from the memory resource that the coroutine is given, or else from pools of the process.
+using resource_frame = basic_resource_frame<>;
+
+/// The same, for promises that have a get_return_object_on_allocation_failure.
+using nothrow_resource_frame = basic_resource_frame<alignof(std::max_align_t), frame_failure::returns_nullptr>;
 
 // Resources for std::pmr.
 
