@@ -32,7 +32,9 @@ from google_benchmark import number
 # What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
 LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2,
                 ("pair", "concurrent_block_pool"): 8.0, ("bulk", "concurrent_block_pool"): 9.0,
-                ("churn", "concurrent_block_pool"): 10.0}
+                ("churn", "concurrent_block_pool"): 10.0,
+                ("frame_pair", "pooled_frame"): 5.0, ("frame_churn", "pooled_frame"): 5.0,
+                ("coroutine", "pooled_frame"): 2.0, ("coroutine_churn", "pooled_frame"): 2.0}
 # The most times as long as another side takes, in every row with both:
 MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
                ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
@@ -56,7 +58,7 @@ CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchroni
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
-        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator")
+        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame")
 # The cost of a row without any pool, as a lower bound: shown, but no competitor.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",

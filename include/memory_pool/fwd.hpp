@@ -97,31 +97,18 @@ using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basi
 
 // Frames of coroutines.
 
-/// What a frame does that gets no memory.
-enum class frame_failure
-{
-    throws,          ///< Throws what new or the resource throws.
-    returns_nullptr, ///< The promise has a get_return_object_on_allocation_failure.
-};
-
-template <class Policy = default_policy, std::size_t Alignment = alignof(std::max_align_t),
-          frame_failure OnFailure = frame_failure::throws>
+template <class Policy = default_policy, std::size_t Alignment = alignof(std::max_align_t)>
 class basic_pooled_frame;
-template <std::size_t Alignment = alignof(std::max_align_t), frame_failure OnFailure = frame_failure::throws>
+template <std::size_t Alignment = alignof(std::max_align_t)>
 class basic_resource_frame;
+template <class Frame>
+class nothrow_frame;
 
 /// A base of promises: frames from pools of the process.
 using pooled_frame = basic_pooled_frame<>;
 
-/// The same, for promises that have a get_return_object_on_allocation_failure.
-using nothrow_pooled_frame =
-    basic_pooled_frame<default_policy, alignof(std::max_align_t), frame_failure::returns_nullptr>;
-
 /// A base of promises: frames from the memory resource that the coroutine is given, or else from pools of the process.
 using resource_frame = basic_resource_frame<>;
-
-/// The same, for promises that have a get_return_object_on_allocation_failure.
-using nothrow_resource_frame = basic_resource_frame<alignof(std::max_align_t), frame_failure::returns_nullptr>;
 
 // Resources for std::pmr.
 

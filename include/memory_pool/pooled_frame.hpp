@@ -32,32 +32,20 @@
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/policies.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
-/// Calls `allocate`, which returns a block or throws, as a frame of that kind has to fail.
-template <frame_failure OnFailure, class Allocate>
-MEMORY_POOL_ALWAYS_INLINE void* allocate_frame(Allocate&& allocate) noexcept(OnFailure != frame_failure::throws)
-{
-    if constexpr (OnFailure == frame_failure::throws) {
-        return allocate();
-    } else {
-        void* block = nullptr;
-        (void)base::succeeds([&] { block = allocate(); });
-        return block;
-    }
-}
-
 template <std::size_t Alignment>
 constexpr void check_frame_alignment() noexcept
 {
-    static_assert(base::is_power_of_two(Alignment), "the alignment of frames is a power of two");
+    static_assert(base::is_power_of_two(Alignment) && Alignment >= alignof(std::max_align_t),
+                  "the alignment of frames is a power of two, and that of std::max_align_t at least");
 }
 
 /// Whether a `Source` has a resource(), as std::pmr::polymorphic_allocator and resource_allocator do.
@@ -90,12 +78,9 @@ std::pmr::memory_resource* resource_of(const Source& source)
 /// A base of promises whose frames come from pools by size of the process, one set for each `Policy`. Frames of more
 /// than 32 KiB, alignment included, come from new and delete, under a lock.
 ///
-/// Frames are aligned to `Alignment`. Compilers do not ask for more than that of new, except clang with
-/// -fcoro-aligned-allocation; so a promise or a local variable that needs more needs it named here.
-///
-/// With `frame_failure::returns_nullptr`, the promise has a `get_return_object_on_allocation_failure`, which is called
-/// if there is no memory.
-template <class Policy, std::size_t Alignment, frame_failure OnFailure>
+/// Frames are aligned to `Alignment`. A compiler does not say what alignment a frame needs, so a promise or a local
+/// variable that needs more than that of new needs it named here.
+template <class Policy, std::size_t Alignment>
 class basic_pooled_frame
 {
     using pools = detail::core::process_pools<basic_concurrent_block_pool<Policy>>;
@@ -105,21 +90,13 @@ public:
     using policy = Policy;
 
     /// Effects: allocates a frame.
-    /// Returns: the frame: `bytes` bytes, aligned to `Alignment`; or, with frame_failure::returns_nullptr, nullptr if
-    ///   there is no memory.
-    /// Throws: unless it returns nullptr: what new throws.
+    /// Returns: the frame: `bytes` bytes, aligned to `Alignment`. Never nullptr.
+    /// Throws: what new throws.
     /// Complexity: O(1), and occasionally a call of new.
     /// Thread safety: any thread.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes) noexcept(is_noexcept)
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes)
     {
-        return allocate(bytes, Alignment);
-    }
-
-    /// The same, aligned to `alignment` and `Alignment`.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes,
-                                                                      std::align_val_t alignment) noexcept(is_noexcept)
-    {
-        return allocate(bytes, actual(alignment));
+        return pools::allocate(bytes, Alignment);
     }
 
     /// Rejects a resource, which would have no effect.
@@ -128,7 +105,7 @@ public:
     {
         static_assert(detail::core::is_of_use<Source>,
                       "a pooled_frame has pools of its own: derive the promise from resource_frame for a resource");
-        return allocate(bytes, Alignment);
+        return pools::allocate(bytes, Alignment);
     }
     template <class Object, class Source, class... Arguments>
     static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t, const Source& source, Arguments&&...)
@@ -144,13 +121,6 @@ public:
     MEMORY_POOL_ALWAYS_INLINE static void operator delete(void* frame, std::size_t bytes) noexcept
     {
         pools::deallocate(frame, bytes, Alignment);
-    }
-
-    /// The same, for a frame allocated with that alignment.
-    MEMORY_POOL_ALWAYS_INLINE static void operator delete(void* frame, std::size_t bytes,
-                                                          std::align_val_t alignment) noexcept
-    {
-        pools::deallocate(frame, bytes, actual(alignment));
     }
 
     /// Effects: returns all memory of the pools in which no frame is in use to new and delete. It is that of all frames
@@ -183,19 +153,6 @@ protected:
         detail::core::check_frame_alignment<Alignment>();
     }
     ~basic_pooled_frame() = default;
-
-private:
-    static constexpr bool is_noexcept = OnFailure == frame_failure::returns_nullptr;
-
-    static constexpr std::size_t actual(std::align_val_t asked) noexcept
-    {
-        return std::max(Alignment, static_cast<std::size_t>(asked));
-    }
-
-    MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes, std::size_t alignment) noexcept(is_noexcept)
-    {
-        return detail::core::allocate_frame<OnFailure>([=] { return pools::allocate(bytes, alignment); });
-    }
 };
 
 /// A base of promises whose frames come from the memory resource that follows std::allocator_arg among the first
@@ -205,76 +162,59 @@ private:
 ///     task load(std::allocator_arg_t, std::pmr::memory_resource*, int key);
 ///     task client::load(std::allocator_arg_t, std::pmr::polymorphic_allocator<>, int key);        also a lambda
 ///
-/// Each frame takes the room of a pointer more. Alignment and failure are those of basic_pooled_frame.
-template <std::size_t Alignment, frame_failure OnFailure>
+/// Each frame takes the room of a pointer more. Its alignment is that of basic_pooled_frame.
+template <std::size_t Alignment>
 class basic_resource_frame
 {
     using pools = detail::core::process_pools<concurrent_block_pool>;
-    static constexpr bool is_noexcept = OnFailure == frame_failure::returns_nullptr;
 
 public:
     /// Effects: allocates a frame, from the pools.
-    /// Returns: the frame: `bytes` bytes, aligned to `Alignment`; or, with frame_failure::returns_nullptr, nullptr if
-    ///   there is no memory.
-    /// Throws: unless it returns nullptr: what new throws.
+    /// Returns: the frame: `bytes` bytes, aligned to `Alignment`. Never nullptr.
+    /// Throws: what new throws.
     /// Complexity: O(1), and occasionally a call of new.
     /// Thread safety: any thread.
-    [[nodiscard]] static void* operator new(std::size_t bytes) noexcept(is_noexcept)
-    {
-        return allocate(bytes, Alignment, nullptr);
-    }
+    [[nodiscard]] static void* operator new(std::size_t bytes) { return allocate(bytes, nullptr); }
 
-    /// The same, aligned to `alignment` and `Alignment`.
-    [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment) noexcept(is_noexcept)
-    {
-        return allocate(bytes, actual(alignment), nullptr);
-    }
+    // Always inlined: for GCC, a template of operator new and an operator delete do not match (-Wmismatched-new-delete).
 
     /// Effects: allocates a frame from the resource of `source`: of a coroutine that is a function or a static member.
-    /// Returns: as above, if the resource throws.
+    /// Returns: the frame: `bytes` bytes, aligned to `Alignment`.
     /// Preconditions: the resource outlives the frame.
-    /// Throws: std::invalid_argument if the resource is nullptr, which ends the program with
-    ///   frame_failure::returns_nullptr; unless it returns nullptr: what the resource throws.
+    /// Throws: std::invalid_argument if the resource is nullptr; what the resource throws.
     /// Complexity: that of the resource.
     /// Thread safety: that of the resource.
     template <class Source, class... Arguments>
-    [[nodiscard]] static void* operator new(std::size_t bytes, std::allocator_arg_t, const Source& source,
-                                            Arguments&&...) noexcept(is_noexcept)
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes, std::allocator_arg_t,
+                                                                      const Source& source, Arguments&&...)
     {
-        return allocate(bytes, Alignment, detail::core::resource_of(source));
-    }
-    template <class Source, class... Arguments>
-    [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment, std::allocator_arg_t,
-                                            const Source& source, Arguments&&...) noexcept(is_noexcept)
-    {
-        return allocate(bytes, actual(alignment), detail::core::resource_of(source));
+        return allocate(bytes, detail::core::resource_of(source));
     }
 
     /// The same, of a coroutine that is a member function or a lambda: its object comes first.
     template <class Object, class Source, class... Arguments>
-    [[nodiscard]] static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t, const Source& source,
-                                            Arguments&&...) noexcept(is_noexcept)
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t,
+                                                                      const Source& source, Arguments&&...)
     {
-        return allocate(bytes, Alignment, detail::core::resource_of(source));
-    }
-    template <class Object, class Source, class... Arguments>
-    [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t alignment, Object&,
-                                            std::allocator_arg_t, const Source& source,
-                                            Arguments&&...) noexcept(is_noexcept)
-    {
-        return allocate(bytes, actual(alignment), detail::core::resource_of(source));
+        return allocate(bytes, detail::core::resource_of(source));
     }
 
     /// Effects: frees a frame, into the resource it is from. nullptr is ignored.
     /// Preconditions: it is from `operator new` of this class, with that size, and in use.
     /// Complexity: O(1), or that of the resource.
     /// Thread safety: any thread; with a resource, that of the resource.
-    static void operator delete(void* frame, std::size_t bytes) noexcept { deallocate(frame, bytes, Alignment); }
-
-    /// The same, for a frame allocated with that alignment.
-    static void operator delete(void* frame, std::size_t bytes, std::align_val_t alignment) noexcept
+    static void operator delete(void* frame, std::size_t bytes) noexcept
     {
-        deallocate(frame, bytes, actual(alignment));
+        if (frame == nullptr)
+            return;
+        const std::size_t offset = offset_of_resource(bytes);
+        const std::size_t total = offset + sizeof(resource_pointer);
+        const resource_pointer resource =
+            *std::launder(static_cast<resource_pointer*>(detail::base::address_past(frame, offset)));
+        if (resource != nullptr)
+            resource->deallocate(frame, total, Alignment);
+        else
+            pools::deallocate(frame, total, Alignment);
     }
 
 protected:
@@ -284,41 +224,57 @@ protected:
 private:
     using resource_pointer = std::pmr::memory_resource*;
 
-    static constexpr std::size_t actual(std::align_val_t asked) noexcept
-    {
-        return std::max(Alignment, static_cast<std::size_t>(asked));
-    }
-
     /// Where the resource is noted, in bytes from the frame.
     static constexpr std::size_t offset_of_resource(std::size_t bytes) noexcept
     {
         return detail::base::round_up(bytes, alignof(resource_pointer));
     }
 
-    static void* allocate(std::size_t bytes, std::size_t alignment, resource_pointer resource) noexcept(is_noexcept)
+    static void* allocate(std::size_t bytes, resource_pointer resource)
     {
         const std::size_t offset = offset_of_resource(bytes);
         const std::size_t total = offset + sizeof(resource_pointer);
-        void* const frame = detail::core::allocate_frame<OnFailure>([=] {
-            return resource != nullptr ? resource->allocate(total, alignment) : pools::allocate(total, alignment);
-        });
-        if (!is_noexcept || frame != nullptr)
-            ::new (detail::base::address_past(frame, offset)) resource_pointer(resource);
+        void* const frame =
+            resource != nullptr ? resource->allocate(total, Alignment) : pools::allocate(total, Alignment);
+        ::new (detail::base::address_past(frame, offset)) resource_pointer(resource);
         return frame;
     }
+};
 
-    static void deallocate(void* frame, std::size_t bytes, std::size_t alignment) noexcept
+/// A pooled_frame or resource_frame for promises that have a get_return_object_on_allocation_failure, which is called
+/// if `Frame` throws: there is no memory, or the resource is nullptr.
+///
+///     struct promise_type : memory_pool::nothrow_frame<memory_pool::pooled_frame> { ... };
+template <class Frame>
+class nothrow_frame : public Frame
+{
+public:
+    /// Effects: allocates as `Frame` does.
+    /// Returns: the frame, or nullptr if `Frame` throws.
+    /// Complexity: that of `Frame`.
+    /// Thread safety: that of `Frame`.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes) noexcept
     {
-        if (frame == nullptr)
-            return;
-        const std::size_t offset = offset_of_resource(bytes);
-        const std::size_t total = offset + sizeof(resource_pointer);
-        const resource_pointer resource =
-            *std::launder(static_cast<resource_pointer*>(detail::base::address_past(frame, offset)));
-        if (resource != nullptr)
-            resource->deallocate(frame, total, alignment);
-        else
-            pools::deallocate(frame, total, alignment);
+        return try_allocate([&] { return Frame::operator new(bytes); });
+    }
+    template <class... Arguments, class = decltype(Frame::operator new(std::size_t{}, std::declval<Arguments>()...))>
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes,
+                                                                      Arguments&&... arguments) noexcept
+    {
+        return try_allocate([&] { return Frame::operator new(bytes, std::forward<Arguments>(arguments)...); });
+    }
+
+protected:
+    nothrow_frame() noexcept = default;
+    ~nothrow_frame() = default;
+
+private:
+    template <class Allocate>
+    static void* try_allocate(Allocate&& allocate) noexcept
+    {
+        void* frame = nullptr;
+        (void)detail::base::succeeds([&] { frame = allocate(); });
+        return frame;
     }
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI
