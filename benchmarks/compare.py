@@ -60,16 +60,16 @@ OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counti
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame")
 # The cost of a row without any pool, as a lower bound: shown, but no competitor.
-NO_POOL = ("bare_array",)
+NO_POOL = ("bare_array", "one_frame")
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
          "shared_pool_benchmark": "unsynchronized_shared_pool",
          "arena_resource_benchmark": "unsynchronized_arena_resource",
          "pool_resource_benchmark": "unsynchronized_pool_resource",
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
-         "structures_benchmark": "object_pool"}
-# Not built where there is no Boost, and left out then:
-OPTIONAL = ("intrusive_pool_benchmark",)
+         "structures_benchmark": "object_pool", "pooled_frame_benchmark": "pooled_frame"}
+# Not built where there is no Boost, or no coroutines, and left out then:
+OPTIONAL = ("intrusive_pool_benchmark", "pooled_frame_benchmark")
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
 # repetition that is not much longer, threads may take turns and never meet: then sharing seems to cost nothing.
 LONGER = {"concurrent_block_pool_benchmark": 4}

@@ -5,7 +5,8 @@
 ///
 ///     frame_pair          one frame of 136 bytes, by operator new and delete of the promise
 ///     frame_churn         100 of them, freed in order
-///     coroutine           a generator is made, resumed once, and destroyed; `frame_bytes` is the block of its frame
+///     coroutine           a generator is made, resumed once, and destroyed; `frame_bytes` is the block of its frame;
+///                         one_frame is the time of all but the allocator
 ///     coroutine_churn     100 of them, each resumed once, and destroyed in order
 ///
 /// Rows are <shape>/<side>, and `per_block` is the time for one frame. Coroutines are made by a function that is not
@@ -42,6 +43,20 @@ struct new_delete
 /// What a promise derives from to have such frames.
 struct nothing
 {
+};
+
+/// The least that any allocator could take: one frame for each thread, which must not need a second one.
+struct one_frame
+{
+    static void* operator new(std::size_t bytes)
+    {
+        void* const mine = free_one;
+        free_one = nullptr;
+        return mine != nullptr ? mine : ::operator new(bytes);
+    }
+    static void operator delete(void* frame, std::size_t) noexcept { free_one = frame; }
+
+    static inline thread_local void* free_one = nullptr; ///< Never given back.
 };
 
 template <class Base>
@@ -91,33 +106,26 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// A linear congruential generator.
-struct sequence
+/// What the frame has beside its promise.
+struct account
 {
-    std::uint64_t next() { return state = (state * factor + addend) % modulus; }
-
-    std::uint64_t state;
-    std::uint64_t factor;
-    std::uint64_t addend;
-    std::uint64_t modulus;
+    std::uint64_t balance;
+    std::uint64_t interest;
+    std::array<char, 40> name;
 };
 
-/// The sums of two sequences, which are in the frame.
-template <class Base>
-MEMORY_POOL_NOINLINE generator<Base> sums(sequence first, sequence second)
-{
-    for (std::uint64_t step = 0;; ++step)
-        co_yield first.next() + second.next() + step;
-}
+constexpr std::uint64_t first_balance = 20;
 
 template <class Base>
-generator<Base> make()
+MEMORY_POOL_NOINLINE generator<Base> balances(std::uint64_t interest)
 {
-    return sums<Base>({1, 3, 5, std::uint64_t{1} << 40}, {1, 5, 7, std::uint64_t{1} << 20});
+    account mine{first_balance, interest, {"savings"}};
+    for (;;) {
+        co_yield mine.balance;
+        mine.balance += mine.interest;
+        benchmark::DoNotOptimize(mine);
+    }
 }
-
-/// The first value of `make`.
-constexpr std::uint64_t first_value = 20;
 
 constexpr std::size_t bytes = 136;
 constexpr std::size_t many = 100;
@@ -165,13 +173,13 @@ void coroutine(benchmark::State& state)
 {
     const std::size_t before = memory_pool::pooled_frame::bytes_in_use();
     {
-        const generator<memory_pool::pooled_frame> one = make<memory_pool::pooled_frame>();
+        const generator<memory_pool::pooled_frame> one = balances<memory_pool::pooled_frame>(1);
         state.counters["frame_bytes"] = static_cast<double>(memory_pool::pooled_frame::bytes_in_use() - before);
     }
     bool is_right = true;
     for (auto _ : state) {
-        generator<Base> one = make<Base>();
-        is_right = one.next() == first_value && is_right;
+        generator<Base> one = balances<Base>(1);
+        is_right = one.next() == first_balance && is_right;
     }
     require(state, is_right);
     count_frames(state, 1);
@@ -184,9 +192,9 @@ void coroutine_churn(benchmark::State& state)
     bool is_right = true;
     for (auto _ : state) {
         for (generator<Base>& each : all)
-            each = make<Base>();
+            each = balances<Base>(1);
         for (generator<Base>& each : all)
-            is_right = each.next() == first_value && is_right;
+            is_right = each.next() == first_balance && is_right;
         for (generator<Base>& each : all)
             each = generator<Base>();
     }
@@ -209,6 +217,7 @@ bool add_rows()
     add<nothing, new_delete>("new_delete");
     add<memory_pool::pooled_frame>("pooled_frame");
     add<memory_pool::resource_frame>("resource_frame");
+    benchmark::RegisterBenchmark("coroutine/one_frame", coroutine<one_frame>);
     return context::add();
 }
 

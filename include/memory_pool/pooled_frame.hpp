@@ -176,7 +176,7 @@ public:
     /// Thread safety: any thread.
     [[nodiscard]] static void* operator new(std::size_t bytes) { return allocate(bytes, nullptr); }
 
-    // Always inlined: for GCC, a template of operator new and an operator delete do not match (-Wmismatched-new-delete).
+    // Always inlined: a template of operator new does not match operator delete for GCC (-Wmismatched-new-delete).
 
     /// Effects: allocates a frame from the resource of `source`: of a coroutine that is a function or a static member.
     /// Returns: the frame: `bytes` bytes, aligned to `Alignment`.

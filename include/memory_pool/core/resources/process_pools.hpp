@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools by size of the whole process, over new and delete. They are never destroyed: blocks may outlive static objects.
+/// Pools by size of the whole process, over new and delete. They are never destroyed, as blocks may outlive static
+/// objects.
 ///
 ///     ready:   [ 16 | 32 | 48 | ... ]     zero before any constructor runs; each: nothing yet, or
 ///                 |
