@@ -107,6 +107,7 @@ public:
                       "a pooled_frame has pools of its own: derive the promise from resource_frame for a resource");
         return pools::allocate(bytes, Alignment);
     }
+    /// The same, for a member function or a lambda.
     template <class Object, class Source, class... Arguments>
     static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t, const Source& source, Arguments&&...)
     {
@@ -257,6 +258,7 @@ public:
     {
         return try_allocate([&] { return Frame::operator new(bytes); });
     }
+    /// The same, for all other arguments that `Frame` takes.
     template <class... Arguments, class = decltype(Frame::operator new(std::size_t{}, std::declval<Arguments>()...))>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes,
                                                                       Arguments&&... arguments) noexcept
