@@ -32,7 +32,9 @@ from google_benchmark import number
 # What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
 LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2,
                 ("pair", "concurrent_block_pool"): 8.0, ("bulk", "concurrent_block_pool"): 9.0,
-                ("churn", "concurrent_block_pool"): 10.0}
+                ("churn", "concurrent_block_pool"): 10.0,
+                ("frame_pair", "pooled_frame"): 5.0, ("frame_churn", "pooled_frame"): 5.0,
+                ("coroutine", "pooled_frame"): 2.0, ("coroutine_churn", "pooled_frame"): 2.0}
 # The most times as long as another side takes, in every row with both:
 MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
                ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
@@ -56,18 +58,18 @@ CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchroni
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
-        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator")
+        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame")
 # The cost of a row without any pool, as a lower bound: shown, but no competitor.
-NO_POOL = ("bare_array",)
+NO_POOL = ("bare_array", "one_frame")
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
          "shared_pool_benchmark": "unsynchronized_shared_pool",
          "arena_resource_benchmark": "unsynchronized_arena_resource",
          "pool_resource_benchmark": "unsynchronized_pool_resource",
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
-         "structures_benchmark": "object_pool"}
-# Not built where there is no Boost, and left out then:
-OPTIONAL = ("intrusive_pool_benchmark",)
+         "structures_benchmark": "object_pool", "pooled_frame_benchmark": "pooled_frame"}
+# Not built where there is no Boost, or no coroutines, and left out then:
+OPTIONAL = ("intrusive_pool_benchmark", "pooled_frame_benchmark")
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
 # repetition that is not much longer, threads may take turns and never meet: then sharing seems to cost nothing.
 LONGER = {"concurrent_block_pool_benchmark": 4}

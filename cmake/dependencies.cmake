@@ -13,8 +13,23 @@ if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
 endif()
 
-# Removes from the named list the files that need Boost, if it was not found, and those that need np_alloc, if it is
-# disabled: their names, or those of their directories, begin with np_.
+# Sources with one of these stems have coroutines, so they are compiled as C++20. The headers do without.
+set(MEMORY_POOL_COROUTINE_STEMS pooled_frame_test pooled_frame_benchmark coroutine_generator coroutine_task)
+set(MEMORY_POOL_HAVE_COROUTINES OFF)
+if("cxx_std_20" IN_LIST CMAKE_CXX_COMPILE_FEATURES)
+    set(CMAKE_REQUIRED_FLAGS ${CMAKE_CXX20_STANDARD_COMPILE_OPTION})
+    check_cxx_source_compiles("#include <coroutine>
+        int main() { return std::noop_coroutine().done(); }" MEMORY_POOL_COMPILER_HAS_COROUTINES)
+    unset(CMAKE_REQUIRED_FLAGS)
+    set(MEMORY_POOL_HAVE_COROUTINES ${MEMORY_POOL_COMPILER_HAS_COROUTINES})
+endif()
+if(NOT MEMORY_POOL_HAVE_COROUTINES)
+    message(STATUS "memory_pool: no coroutines, leaving out ${MEMORY_POOL_COROUTINE_STEMS}")
+endif()
+
+# Removes from the named list the files that need Boost, if it was not found, those that need np_alloc, if it is
+# disabled (their names, or those of their directories, begin with np_), and those that need coroutines, if the compiler
+# has none.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?(/[^/]*)?$")
@@ -25,6 +40,21 @@ function(memory_pool_drop_unbuildable list)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)((${stems})(_test|_benchmark)?\\.[a-z]+|boost_intrusive_pool/.*)$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
+    if(NOT MEMORY_POOL_HAVE_COROUTINES)
+        list(JOIN MEMORY_POOL_COROUTINE_STEMS "|" stems)
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)(${stems})\\.cpp$")
+        set(${list} "${${list}}" PARENT_SCOPE)
+    endif()
+endfunction()
+
+# memory_pool_set_standard(<target> <source>...): C++20, if one of the sources has coroutines.
+function(memory_pool_set_standard target)
+    foreach(source IN LISTS ARGN)
+        cmake_path(GET source STEM stem)
+        if(stem IN_LIST MEMORY_POOL_COROUTINE_STEMS AND CMAKE_CXX_STANDARD LESS 20)
+            set_target_properties(${target} PROPERTIES CXX_STANDARD 20)
+        endif()
+    endforeach()
 endfunction()
 
 # What a program of this project links beside its warnings: what a user may.

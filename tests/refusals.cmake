@@ -117,6 +117,16 @@ function(memory_pool_add_refusals prefix source last before)
 endfunction()
 memory_pool_add_refusals("" types.cpp ${refusals} "[^\n]*" -include ${precompiled})
 
+# Frames of coroutines.
+set(refused_1 "[^\n]*a pooled_frame has pools of its own: derive the promise from resource_frame for a resource")
+set(refused_2 "${refused_1}")
+set(refused_3 "[^\n]*a resource_frame takes a pointer to a std::pmr::memory_resource")
+set(refused_4 "${refused_3}")
+set(refused_5 "[^\n]*the alignment of frames is a power of two, and that of std::max_align_t at least")
+set(refused_6 "${refused_5}")
+set(refused_7 "[^\n]*${counting}")
+memory_pool_add_refusals(frames_ frames.cpp 7 "")
+
 # Indices do not convert to counts, nor counts to indices.
 if(TARGET memory_pool_np_alloc)
     set(mismatch "(cannot convert [^\n]* to|cannot initialize a parameter of type) [^\n]*")

@@ -11,6 +11,8 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <cstddef>
+
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
 template <class Policy>
@@ -92,6 +94,21 @@ using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_bl
 /// Recycled objects for std::shared_ptr, for one thread.
 template <class T, class Policy = default_policy>
 using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
+
+// Frames of coroutines.
+
+template <class Policy = default_policy, std::size_t Alignment = alignof(std::max_align_t)>
+class basic_pooled_frame;
+template <std::size_t Alignment = alignof(std::max_align_t)>
+class basic_resource_frame;
+template <class Frame>
+class nothrow_frame;
+
+/// A base of promises: frames from pools of the process.
+using pooled_frame = basic_pooled_frame<>;
+
+/// A base of promises: frames from the memory resource that the coroutine is given, or else from pools of the process.
+using resource_frame = basic_resource_frame<>;
 
 // Resources for std::pmr.
 

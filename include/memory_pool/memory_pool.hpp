@@ -18,5 +18,6 @@
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/pool_resource.hpp>
+#include <memory_pool/pooled_frame.hpp>
 #include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>

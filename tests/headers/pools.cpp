@@ -6,12 +6,15 @@
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/memory_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/pooled_frame.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #include <headers/value.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
+#include <memory_resource>
 
 namespace mp = memory_pool;
 
@@ -50,6 +53,25 @@ std::size_t use_shared_blocks()
     pool.deallocate(pool.try_allocate_until(std::chrono::system_clock::now()));
     pool.for_each([&](void* block) { pool.deallocate(block); });
     return use_figures(pool) + (pool.owns(blocks[0]) ? 1 : 0);
+}
+
+template <class Frame>
+struct promise : Frame
+{
+};
+
+template <class Policy>
+std::size_t use_frames(std::pmr::memory_resource* resource)
+{
+    using pooled = mp::basic_pooled_frame<Policy, 64>;
+    delete new promise<pooled>;
+    delete new promise<mp::nothrow_frame<pooled>>;
+    using frame = mp::nothrow_frame<mp::resource_frame>;
+    delete new promise<frame>;
+    frame::operator delete(frame::operator new(1, std::allocator_arg, resource, 2), 1);
+    int object = 0;
+    frame::operator delete(frame::operator new(1, object, std::allocator_arg, resource), 1);
+    return pooled::trim() + pooled::bytes_in_use() + pooled::bytes_reserved() + (pooled::verify() ? 1 : 0);
 }
 
 template <class Pool>
@@ -104,6 +126,8 @@ std::size_t use_all_but_recycling()
 template std::size_t use_all_but_recycling<mp::default_policy>();
 template std::size_t use_all_but_recycling<mp::counting_policy>();
 template std::size_t use_all_but_recycling<mp::checking_policy>();
+template std::size_t use_frames<mp::default_policy>(std::pmr::memory_resource*);
+template std::size_t use_frames<mp::checking_policy>(std::pmr::memory_resource*);
 template std::size_t use_shared_pointers<mp::leak_reporting_policy<>>();
 template std::size_t use_recycled_shared_pointers<mp::default_policy>();
 template std::size_t use_recycled_shared_pointers<mp::counting_policy>();

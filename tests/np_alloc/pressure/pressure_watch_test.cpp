@@ -4,6 +4,7 @@
 #if defined(__linux__)
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/np_alloc.h>
+#include <memory_pool/pooled_frame.hpp>
 
 #include <np_alloc/engine/engine.hpp>
 
@@ -154,6 +155,20 @@ TEST_F(np_pressure_watch, trims_pools_of_all_threads_over_new_and_delete)
     EXPECT_TRUE(pool.verify());
     EXPECT_EQ(pool.in_use(), 1U);
     pool.deallocate(kept);
+}
+
+TEST_F(np_pressure_watch, trims_frames_of_coroutines)
+{
+    using frame = memory_pool::pooled_frame;
+    std::vector<void*> frames(10'000);
+    for (void*& each : frames)
+        each = frame::operator new(100);
+    for (void* const each : frames)
+        frame::operator delete(each, 100);
+    const std::size_t full = frame::bytes_reserved();
+    make_memory_short();
+    EXPECT_LT(frame::bytes_reserved(), full / 2);
+    EXPECT_TRUE(frame::verify());
 }
 
 TEST_F(np_pressure_watch, leaves_what_a_pool_was_asked_to_have)
