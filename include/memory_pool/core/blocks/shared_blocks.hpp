@@ -155,6 +155,12 @@ public:
 
     std::size_t alignment() const noexcept { return alignment_; }
 
+    void count_failure() noexcept
+    {
+        if constexpr (variant::counts)
+            shared_store::count_failure();
+    }
+
     bool verify() noexcept
     {
         if (!shared_store::verify())
@@ -245,12 +251,6 @@ private:
         if constexpr (variant::counts)
             count_deallocation();
         base::block_given_back(this, block, identity().block_size);
-    }
-
-    void count_failure() noexcept
-    {
-        if constexpr (variant::counts)
-            shared_store::count_failure();
     }
 
     std::size_t alignment_;
