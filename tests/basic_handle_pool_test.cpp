@@ -16,6 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -276,6 +278,22 @@ TYPED_TEST(handle_pools, create_what_is_reserved_without_a_call_upstream)
         EXPECT_GE(pool.capacity(), count);
         pool.clear();
     }
+}
+
+TYPED_TEST(handle_pools, use_places_again)
+{
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    std::vector<typename TestFixture::template pool_of<counted>::handle> handles(1000);
+    std::size_t bytes = 0;
+    for (int round = 0; round != 20; ++round) {
+        for (auto& each : handles)
+            each = pool.create();
+        for (const auto each : handles)
+            EXPECT_TRUE(pool.destroy(each));
+        if (round == 1)
+            bytes = pool.bytes_reserved();
+    }
+    EXPECT_EQ(pool.bytes_reserved(), bytes);
 }
 
 TYPED_TEST(handle_pools, destroy_what_is_alive_when_they_end)

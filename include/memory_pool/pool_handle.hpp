@@ -50,8 +50,8 @@ struct std::hash<memory_pool::pool_handle<T>>
     std::size_t operator()(memory_pool::pool_handle<T> handle) const noexcept
     {
         // Multiplied, as tables with a power of two of buckets look at the lower bits only.
-        constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
-        const std::uint64_t product = handle.bits() * odd;
-        return static_cast<std::size_t>(product ^ product >> 32);
+        constexpr std::size_t odd = 0x9e37'79b9'7f4a'7c15;
+        const std::size_t product = handle.bits() * odd;
+        return product ^ product >> 32;
     }
 };

@@ -148,7 +148,8 @@ public:
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {
-        taken.generation += is_of_object(taken.generation) ? 1 : 0;
+        if (is_of_object(taken.generation))
+            ++taken.generation;
         return std::exchange(taken.object, nullptr);
     }
 
@@ -182,8 +183,9 @@ public:
             const bool has_object = each.object != nullptr;
             if (is_of_object(each.generation) != has_object)
                 return false;
-            alive -= has_object ? 1 : 0;
-            free += has_object || each.generation == retired_generation ? 0 : 1;
+            alive -= has_object ? 1u : 0u;
+            if (!has_object && each.generation != retired_generation)
+                ++free;
         }
         for (std::uint32_t index = free_; index != none; index = at(index).next_free)
             if (free-- == 0 || at(index).object != nullptr)

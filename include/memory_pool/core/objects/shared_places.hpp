@@ -22,6 +22,7 @@
 #include <memory_pool/core/objects/place_table.hpp>
 #include <memory_pool/core/threads/tagged_stack.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -58,7 +59,7 @@ public:
     template <class Grow>
     place* take(std::uint32_t& index, const void* block, Grow&& grow)
     {
-        if (MEMORY_POOL_LIKELY(stack_for(block).pop(index, node_at{table_})))
+        if (MEMORY_POOL_LIKELY(stack_for(block).pop(index, node_at{table_})) || take_from_any_stack(index))
             return &at(index);
         return take_new(index, grow);
     }
@@ -166,7 +167,7 @@ public:
     static void* take_object(place& taken) noexcept
     {
         const generation_type seen = generation_of(taken);
-        taken.word.store(seen + (is_of_object(seen) ? 1 : 0), std::memory_order_relaxed);
+        taken.word.store(is_of_object(seen) ? seen + 1 : seen, std::memory_order_relaxed);
         return object_of_ended(taken);
     }
 
@@ -206,8 +207,9 @@ public:
             if (is_of_object(generation(index)) != has_object ||
                 visitors_in(each.word.load(std::memory_order_relaxed)) != 0)
                 return false;
-            alive -= has_object ? 1 : 0;
-            free += has_object || generation(index) == retired_generation ? 0 : 1;
+            alive -= has_object ? 1u : 0u;
+            if (!has_object && generation(index) != retired_generation)
+                ++free;
         }
         for (const stripe& each : free_)
             free -= each.stack.size(node_at{table_});
@@ -272,11 +274,18 @@ private:
         free_stack stack;
     };
 
-    /// The same for a block each time, so that its stack has a place for it again.
+    /// The same for a block each time, so that its stack has a place for it again, as a rule.
     free_stack& stack_for(const void* block) noexcept
     {
         constexpr std::uintptr_t page = 4096;
         return free_[reinterpret_cast<std::uintptr_t>(block) / page % free_.size()].stack;
+    }
+
+    /// So that no more places are used than there were objects alive at once.
+    MEMORY_POOL_NOINLINE bool take_from_any_stack(std::uint32_t& index) noexcept
+    {
+        return std::any_of(free_.begin(), free_.end(),
+                           [&](stripe& each) { return each.stack.pop(index, node_at{table_}); });
     }
 
     template <class Grow>
