@@ -101,7 +101,8 @@ public:
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: its handle.
-    /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 objects; what the constructor throws. Nothing is lost then.
+    /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 objects; what the constructor throws. The block and the
+    ///   place are back in the pool then.
     /// Complexity: as `Blocks::allocate`, and the constructor.
     /// Thread safety: that of the blocks.
     template <class... Arguments>

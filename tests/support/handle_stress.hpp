@@ -36,7 +36,7 @@ public:
 private:
     static std::uint64_t sum_of(std::uint64_t number) { return (number + 1) * 0x9e37'79b9'7f4a'7c15; }
 
-    // volatile: or the destructor's stores are dropped, as nobody may read them.
+    // volatile: or the destructor's stores are dropped, as no valid program reads them.
     volatile std::uint64_t number_;
     volatile std::uint64_t checksum_;
 };
