@@ -9,7 +9,8 @@
 ///     iterate   read n live objects, in the order of the pool
 ///
 /// A row is named <shape>/<side>/<n>; `per_block` is the time of one object. `slot_map` is one as it is usually
-/// written, a std::vector of { generation, next free, value }: its objects move when it grows, so no pointer to one stays valid.
+/// written, a std::vector of { generation, next free, value }: its objects move when it grows, so no
+/// pointer to one stays valid.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 

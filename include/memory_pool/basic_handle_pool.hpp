@@ -185,6 +185,7 @@ public:
     /// Complexity: O(1).
     /// Thread safety: that of the blocks.
     MEMORY_POOL_ALWAYS_INLINE T* get(handle of) noexcept { return object_in(places_.find(of.index, of.generation)); }
+    /// Returns: as the other.
     MEMORY_POOL_ALWAYS_INLINE const T* get(handle of) const noexcept
     {
         return object_in(places_.find(of.index, of.generation));
@@ -326,8 +327,10 @@ public:
     bool verify() const noexcept { return blocks_.verify() && places_.verify(in_use()); }
 
 protected:
+    /// An entry of the table.
     using place = typename Places::place;
 
+    /// Returns: the object in the block.
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
 
     /// Destroys an object whose handles are stale, and frees its place and block.
@@ -340,7 +343,9 @@ protected:
         detail::core::give_back_ended(blocks_, block);
     }
 
+    /// Returns: the table.
     Places& places() noexcept { return places_; }
+    /// Returns: the table.
     const Places& places() const noexcept { return places_; }
 
 private:

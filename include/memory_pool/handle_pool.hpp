@@ -42,21 +42,26 @@ public:
 
     using base::base;
 
-    /// Iterators over the objects that are alive, in the order of their places. An iterator is valid until its object
-    /// is destroyed; others may be created and destroyed meanwhile.
+    /// An iterator over the objects that are alive, in the order of their places. It is valid until its object is
+    /// destroyed; others may be created and destroyed meanwhile.
     using iterator = iterator_of<false>;
+    /// The same, for objects that are not changed.
     using const_iterator = iterator_of<true>;
 
     /// Returns: an iterator to the first object, or `end()`.
     /// Complexity: linear in free places before the first object.
     iterator begin() noexcept { return {this, this->places().next_alive(0)}; }
+    /// Returns: as the other.
     const_iterator begin() const noexcept { return {this, this->places().next_alive(0)}; }
+    /// Returns: as the other.
     const_iterator cbegin() const noexcept { return begin(); }
 
     /// Returns: the iterator behind the last object, which stays the same.
     /// Complexity: O(1).
     iterator end() noexcept { return {this, places_type::none}; }
+    /// Returns: as the other.
     const_iterator end() const noexcept { return {this, places_type::none}; }
+    /// Returns: as the other.
     const_iterator cend() const noexcept { return end(); }
 
     /// Effects: destroys the object at `position`.
@@ -66,8 +71,8 @@ public:
     iterator erase(const_iterator position) noexcept
     {
         (void)this->destroy(position.handle());
-        return {this, this->places().next_alive(
-                          places_type::after(position.index_))}; // after the destructor, which may destroy it
+        // Not before: the destructor may destroy the next one.
+        return {this, this->places().next_alive(places_type::after(position.index_))};
     }
 
 private:
