@@ -77,6 +77,7 @@ public:
     {
         const generation_type generation = generation_of(taken) + 1;
         taken.object.store(object, std::memory_order_relaxed);
+        MEMORY_POOL_DELAY_POINT();
         taken.word.store(generation, std::memory_order_release); // publishes the object
         return generation;
     }
@@ -99,10 +100,11 @@ public:
         if (found == nullptr)
             return nullptr;
         std::uint64_t word = found->word.load(std::memory_order_relaxed);
-        do
+        do {
             if (!is_alive(word, generation))
                 return nullptr;
-        while (
+            MEMORY_POOL_DELAY_POINT();
+        } while (
             !found->word.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
         object = visitors_in(word) == 0 ? object_of_ended(*found) : nullptr;
         return found;
@@ -237,11 +239,12 @@ private:
     static bool enter(place& visited, generation_type generation) noexcept
     {
         std::uint64_t word = visited.word.load(std::memory_order_relaxed);
-        do
+        do {
             if (!is_alive(word, generation))
                 return false;
-        while (!visited.word.compare_exchange_weak(word, word + one_visitor, std::memory_order_acquire,
-                                                   std::memory_order_relaxed));
+            MEMORY_POOL_DELAY_POINT();
+        } while (!visited.word.compare_exchange_weak(word, word + one_visitor, std::memory_order_acquire,
+                                                     std::memory_order_relaxed));
         return true;
     }
 
@@ -255,6 +258,7 @@ private:
 
     static void* object_of_ended(place& ended) noexcept
     {
+        MEMORY_POOL_DELAY_POINT();
         void* const object = ended.object.load(std::memory_order_relaxed);
         ended.object.store(nullptr, std::memory_order_relaxed);
         return object;
@@ -293,10 +297,11 @@ private:
     {
         do {
             index = end_.load(std::memory_order_relaxed);
-            do
+            do {
                 if (table_.find(index) == nullptr && !grow([&] { return table_.find(index) == nullptr; }))
                     return nullptr;
-            while (
+                MEMORY_POOL_DELAY_POINT();
+            } while (
                 !end_.compare_exchange_weak(index, after(index), std::memory_order_acq_rel, std::memory_order_relaxed));
         } while (generation(index) == retired_generation);
         return &at(index);
