@@ -231,6 +231,8 @@ TYPED_TEST(handle_pools, lose_nothing_whichever_call_upstream_fails)
             EXPECT_TRUE(pool.verify());
             if constexpr (TypeParam::policy::counts) {
                 EXPECT_EQ(pool.statistics().failures, failures);
+                EXPECT_EQ(pool.statistics().bytes_reserved, pool.bytes_reserved());
+                EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
             }
         }
         EXPECT_EQ(counted::alive, 0);

@@ -317,9 +317,14 @@ public:
     /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return blocks_.upstream_resource(); }
 
-    /// Returns: exact statistics of the pool so far. `bytes_reserved` is without the table of places.
+    /// Returns: exact statistics of the pool so far.
     /// Preconditions: `policy::counts`.
-    pool_statistics statistics() const noexcept { return blocks_.statistics(); }
+    pool_statistics statistics() const noexcept
+    {
+        pool_statistics statistics = blocks_.statistics();
+        statistics.bytes_reserved += bytes_of_places();
+        return statistics;
+    }
 
     /// Returns: whether the invariants hold, as `Blocks::verify`, and each place is free or has one of the objects
     ///   alive. For tests.
