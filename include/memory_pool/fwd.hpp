@@ -66,6 +66,15 @@ using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using concurrent_object_pool = basic_object_pool<T, basic_concurrent_block_pool<Policy>>;
 
+// Objects of one type, and handles that find out when their object is gone.
+
+template <class T>
+struct pool_handle;
+template <class T, class Policy = default_policy>
+class handle_pool;
+template <class T, class Policy = default_policy>
+class concurrent_handle_pool;
+
 // Objects that return by themselves.
 
 template <class T, class References = atomic_references>

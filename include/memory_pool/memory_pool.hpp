@@ -13,7 +13,9 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/block_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/polymorphic_deleter.hpp>

@@ -3,7 +3,9 @@
 /// \file
 /// Every pool that needs no Boost, with every policy, as a user's translation unit: see headers.cmake.
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
 #include <memory_pool/memory_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pooled_frame.hpp>
@@ -25,6 +27,13 @@ template class memory_pool::basic_block_pool<mp::checking_policy,
                                              memory_pool::detail::core::shared_blocks<mp::checking_policy>>;
 template class memory_pool::basic_object_pool<headers::value, mp::basic_block_pool<mp::checking_policy>>;
 template class memory_pool::basic_object_pool<headers::value, mp::basic_concurrent_block_pool<mp::checking_policy>>;
+
+template class memory_pool::basic_handle_pool<headers::value, mp::basic_block_pool<mp::checking_policy>,
+                                              memory_pool::detail::core::local_places>;
+template class memory_pool::basic_handle_pool<headers::value, mp::basic_concurrent_block_pool<mp::checking_policy>,
+                                              memory_pool::detail::core::shared_places>;
+template class memory_pool::handle_pool<headers::value, mp::checking_policy>;
+template class memory_pool::concurrent_handle_pool<headers::value, mp::checking_policy>;
 
 namespace headers {
 inline constexpr std::chrono::milliseconds moment(1);
@@ -103,6 +112,40 @@ std::size_t use_objects_of_threads()
     return use_figures(pool);
 }
 
+template <class Pool>
+std::size_t use_handles(Pool& pool)
+{
+    const auto object = pool.create("x");
+    (void)pool.destroy(pool.try_create("x"));
+    std::size_t count = pool.contains(object) && pool.handle_of(pool.get(object)) == object ? pool.size() : 0;
+    pool.for_each([&](value& each) { count += each.text.size(); });
+    return count + erase_if(pool, [](const value&) { return true; }) + use_figures(pool);
+}
+
+template <class Policy>
+std::size_t use_handles_of_one_thread()
+{
+    mp::handle_pool<value, Policy> pool;
+    std::size_t count = use_handles(pool);
+    (void)pool.create("x");
+    for (const value& each : pool)
+        count += each.text.size();
+    (void)pool.erase(pool.begin());
+    return count;
+}
+
+template <class Policy>
+std::size_t use_handles_of_threads()
+{
+    mp::concurrent_handle_pool<value, Policy> pool;
+    (void)pool.destroy(pool.create_wait("x"));
+    (void)pool.destroy(pool.try_create_for(moment));
+    const auto last = pool.try_create_until(std::chrono::steady_clock::now(), "x");
+    const bool is_visited = pool.visit(last, [](value& object) { object.text.clear(); });
+    const auto size = pool.visit(last, [](const value& object) { return object.text.size(); });
+    return use_handles(pool) + (is_visited ? 1 : 0) + size.value_or(0);
+}
+
 template <class Policy>
 std::size_t use_shared_pointers()
 {
@@ -120,7 +163,8 @@ template <class Policy>
 std::size_t use_all_but_recycling()
 {
     return use_blocks<Policy>() + use_shared_blocks<Policy>() + use_objects_of_one_thread<Policy>() +
-           use_objects_of_threads<Policy>() + use_shared_pointers<Policy>();
+           use_objects_of_threads<Policy>() + use_handles_of_one_thread<Policy>() + use_handles_of_threads<Policy>() +
+           use_shared_pointers<Policy>();
 }
 
 template std::size_t use_all_but_recycling<mp::default_policy>();

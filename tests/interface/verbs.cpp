@@ -100,7 +100,7 @@ struct make_from_size_and_upstream : verb<false>
 };
 
 VERB(deallocate, false, "`deallocate`", p.deallocate(nullptr));
-VERB(destroy, false, "`destroy`", p.destroy(nullptr));
+VERB(destroy, false, "`destroy`", p.destroy({}));
 VERB(deallocate_bulk, false, "`deallocate_bulk`", p.deallocate_bulk(static_cast<void**>(nullptr), 0));
 VERB(reserve, false, "`reserve`", p.reserve(1));
 VERB(trim, false, "`trim`", p.trim());
@@ -227,6 +227,7 @@ std::string table_of_pools()
     using counting = mp::counting_policy;
     const kind<mp::basic_block_pool<counting>, mp::basic_concurrent_block_pool<counting>> blocks;
     const kind<mp::object_pool<int, counting>, mp::concurrent_object_pool<int, counting>> objects;
+    const kind<mp::handle_pool<int, counting>, mp::concurrent_handle_pool<int, counting>> handles;
     const kind<mp::intrusive_pool<session<mp::plain_references>, counting>,
                mp::intrusive_pool<session<mp::atomic_references>, counting>>
         intrusive;
@@ -240,10 +241,15 @@ std::string table_of_pools()
                                 "that destroys objects in use.";
     const std::string inside = "An object belongs to its pointers: the pool offers no access to it.";
     const std::string many = "Each has an owner of its own: call the form for one in a loop.";
+    const std::string in_a_loop = "Each has a place of its own in the table: call the form for one in a loop.";
+    const std::string handle_pool = "`handle_pool`";
     table pools(
-        {"`block_pool`", "`object_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
+        {"`block_pool`", "`object_pool`", handle_pool, "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
          "`recycling_shared_pool`"},
-        {{{"give back", ""}, pointer},
+        {{{"hand out many, or throw", handle_pool}, in_a_loop},
+         {{"hand out many, or as many as there are", handle_pool}, in_a_loop},
+         {{"give back many", handle_pool}, in_a_loop},
+         {{"give back", ""}, pointer},
          {{"give back many", ""}, pointer},
          {{"forget all, keep the memory", ""}, pointer},
          {{"hand out many, or throw", ""}, many},
@@ -252,7 +258,7 @@ std::string table_of_pools()
          {{"is it from here?", ""}, inside},
          {{"visit those in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
-        add_row<decltype(verbs)...>(pools, words, blocks, objects, intrusive, recycling, shared, kept);
+        add_row<decltype(verbs)...>(pools, words, blocks, objects, handles, intrusive, recycling, shared, kept);
     };
     row("hand out, or throw", allocate{}, create{}, make{});
     row("hand out, or nullptr", try_allocate{}, try_create{}, try_make{});

@@ -8,6 +8,8 @@
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/concurrent_handle_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/shared_pool.hpp>

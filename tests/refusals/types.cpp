@@ -80,6 +80,13 @@ void use()
 }
 
 template <class Pool>
+void use_handles()
+{
+    Pool pool;
+    (void)pool.destroy(pool.create());
+}
+
+template <class Pool>
 void make()
 {
     Pool pool;
@@ -98,6 +105,8 @@ void refused()
 #if REFUSED == 0
     use<int>();
     use<const int>();
+    use_handles<mp::handle_pool<const int>>();
+    use_handles<mp::concurrent_handle_pool<int>>();
     use<volatile int>();
     mp::object_pool<shape*> pointers;
     recycle<mp::unsynchronized_recycling_shared_pool<int>>();
@@ -243,27 +252,42 @@ void refused()
     mp::object_pool<derived_from_plain> pool;
     const std::unique_ptr<plain, mp::polymorphic_deleter> owner = pool.make_unique();
 #elif REFUSED == 57
+    use_handles<mp::handle_pool<int&>>();
+#elif REFUSED == 58
+    use_handles<mp::handle_pool<shape>>();
+#elif REFUSED == 59
+    use_handles<mp::concurrent_handle_pool<loud>>();
+#elif REFUSED == 60
+    use_handles<mp::handle_pool<only_declared>>();
+#elif REFUSED == 61
+    mp::handle_pool<int> pool(1000);
+#elif REFUSED == 62
+    mp::concurrent_handle_pool<int> pool("orders");
+#elif REFUSED == 63
+    mp::handle_pool<int> pool;
+    (void)pool.create_wait();
+#elif REFUSED == 64
     mp::intrusive_pool<without_constructor> pool;
     (void)pool.make(3);
-#elif REFUSED == 58
-    make<mp::intrusive_pool<int&>>();
-#elif REFUSED == 59
-    recycle<mp::recycling_pool<takes_a_number>>();
-#elif REFUSED == 60
-    make<mp::intrusive_pool<only_declared>>();
-#elif REFUSED == 61
-    make<mp::intrusive_pool<pooled_shape>>();
-#elif REFUSED == 62
-    make<mp::intrusive_pool<pooled_loud>>();
-#elif REFUSED == 63
-    recycle<mp::recycling_pool<pooled_number>>();
-#elif REFUSED == 64
-    make<mp::intrusive_pool<pooled_item, int>>();
 #elif REFUSED == 65
-    mp::intrusive_pool<pooled_item> pool(1000);
+    make<mp::intrusive_pool<int&>>();
 #elif REFUSED == 66
-    mp::recycling_pool<pooled_item> pool(1000);
+    recycle<mp::recycling_pool<takes_a_number>>();
 #elif REFUSED == 67
+    make<mp::intrusive_pool<only_declared>>();
+#elif REFUSED == 68
+    make<mp::intrusive_pool<pooled_shape>>();
+#elif REFUSED == 69
+    make<mp::intrusive_pool<pooled_loud>>();
+#elif REFUSED == 70
+    recycle<mp::recycling_pool<pooled_number>>();
+#elif REFUSED == 71
+    make<mp::intrusive_pool<pooled_item, int>>();
+#elif REFUSED == 72
+    mp::intrusive_pool<pooled_item> pool(1000);
+#elif REFUSED == 73
+    mp::recycling_pool<pooled_item> pool(1000);
+#elif REFUSED == 74
     recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }

@@ -5,7 +5,9 @@
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
@@ -109,15 +111,18 @@ TEST(snapshot, says_what_each_is)
     const mp::synchronized_pool_resource synchronized_pools({}, upstream, "14");
     const mp::limit_resource limit(mp::limit_options{}.with_name("15"));
     const mp::tracking_resource tracking(upstream, "16");
+    const mp::handle_pool<int> handle_pool(named("17"));
+    const mp::concurrent_handle_pool<int> concurrent_handle_pool(named("18"));
     std::vector<std::string> kinds;
     for (const mp::report_entry& each : mp::snapshot().entries)
         kinds.push_back(each.kind);
-    EXPECT_EQ(kinds, (std::vector<std::string>{"block_pool", "concurrent_block_pool", "object_pool",
-                                               "concurrent_object_pool", "intrusive_pool", "recycling_pool",
-                                               "shared_pool", "unsynchronized_shared_pool", "recycling_shared_pool",
-                                               "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource",
-                                               "synchronized_arena_resource", "unsynchronized_pool_resource",
-                                               "synchronized_pool_resource", "limit_resource", "tracking_resource"}));
+    EXPECT_EQ(kinds,
+              (std::vector<std::string>{"block_pool", "concurrent_block_pool", "object_pool", "concurrent_object_pool",
+                                        "intrusive_pool", "recycling_pool", "shared_pool", "unsynchronized_shared_pool",
+                                        "recycling_shared_pool", "unsynchronized_recycling_shared_pool",
+                                        "unsynchronized_arena_resource", "synchronized_arena_resource",
+                                        "unsynchronized_pool_resource", "synchronized_pool_resource", "limit_resource",
+                                        "tracking_resource", "handle_pool", "concurrent_handle_pool"}));
 }
 
 TEST(snapshot, has_the_figures_of_this_moment_of_a_pool_that_threads_share)

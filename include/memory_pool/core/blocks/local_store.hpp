@@ -39,7 +39,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
-class local_store : private allocation_counters<base::checked_policy<Policy>::counts>
+class local_store : public allocation_counters<base::checked_policy<Policy>::counts>
 {
     using variant = base::checked_policy<Policy>;
 

@@ -61,6 +61,13 @@ struct pool_access
         its.entry().set_kind(std::decay_t<decltype(its)>::is_shared ? shared : local);
     }
 
+    /// Effects: counts a failure of a pool that is built on `pool`, if its policy counts.
+    template <class Pool>
+    static void count_failure(Pool& pool) noexcept
+    {
+        pool.store_.count_failure();
+    }
+
     /// Returns: the store of a pool: a local_store or a shared_blocks.
     template <class Pool>
     MEMORY_POOL_ALWAYS_INLINE static auto& store(Pool& pool) noexcept

@@ -162,6 +162,12 @@ public:
     /// The entry in reports.
     const reported& entry() const noexcept { return entry_; }
 
+    void count_failure() noexcept
+    {
+        if constexpr (variant::counts)
+            shared_store::count_failure();
+    }
+
     bool verify() noexcept
     {
         if (!shared_store::verify())
@@ -252,12 +258,6 @@ private:
         if constexpr (variant::counts)
             count_deallocation();
         base::block_given_back(this, block, identity().block_size);
-    }
-
-    void count_failure() noexcept
-    {
-        if constexpr (variant::counts)
-            shared_store::count_failure();
     }
 
     static report_figures read_figures(const void* pool) noexcept

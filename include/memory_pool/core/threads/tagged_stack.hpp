@@ -5,7 +5,7 @@
 ///
 ///     head: | tag, 38 bits | number + 1, 26 bits |  -->  node  -->  node  -->  0
 ///
-///     The tag grows by one with each change of the head.
+///     The tag grows by one with each change of the head. A stack of more nodes has wider numbers and a narrower tag.
 ///
 /// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the
 /// node was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The
@@ -40,13 +40,14 @@ struct publishing_orders
     static constexpr std::memory_order pop = std::memory_order_acquire;
 };
 
-/// A lock-free stack. `Orders` is a parameter for the test that shows that weaker orders fail.
-template <class Orders = publishing_orders>
+/// A lock-free stack of up to 2^LinkBits - 1 nodes. `Orders` is a parameter for the test that shows that weaker orders
+/// fail.
+template <class Orders = publishing_orders, unsigned LinkBits = 26>
 class tagged_stack
 {
 public:
     /// Numbers are below this.
-    static constexpr std::uint32_t most_nodes = (std::uint32_t{1} << 26) - 1;
+    static constexpr std::uint32_t most_nodes = static_cast<std::uint32_t>((std::uint64_t{1} << LinkBits) - 1);
 
     /// Effects: puts the node `number` on top. `node_at(number)` is a stack_node&.
     /// Complexity: O(1), and again for each change by another thread meanwhile.
@@ -98,8 +99,7 @@ public:
     }
 
 private:
-    static constexpr unsigned link_bits = 26;
-    static constexpr std::uint64_t link_mask = (std::uint64_t{1} << link_bits) - 1;
+    static constexpr std::uint64_t link_mask = (std::uint64_t{1} << LinkBits) - 1;
 
     static std::uint32_t link_in(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head & link_mask); }
 

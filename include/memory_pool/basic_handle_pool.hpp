@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects of one type that are referred to by handles, which find out when their object is gone. The public headers
+/// are handle_pool.hpp, for one thread, and concurrent_handle_pool.hpp, for several.
+///
+///     handle { index, generation }  ->  table of places: | generation | object |  ->  block: | T | index |
+///
+///     alive: the generation in the handle is that in the table, which changes when the object is destroyed
+///
+/// The blocks, and so the memory of the objects, go back to upstream as in any pool. The table stays until the pool
+/// ends: without its generations, a handle could mean a later object.
+///
+/// Thread safety: that of the blocks. Each object belongs to its user.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/policy_checks.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/pool_handle.hpp>
+#include <memory_pool/pool_options.hpp>
+#include <memory_pool/statistics.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+/// The common part of handle_pool and concurrent_handle_pool, over `Blocks`: a basic_block_pool or a
+/// basic_concurrent_block_pool.
+template <class Object, class Blocks, class Places>
+class basic_handle_pool
+{
+    using T = detail::core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
+
+public:
+    /// The pooled type.
+    using value_type = T;
+    /// The pool's policy.
+    using policy = typename Blocks::policy;
+    /// A handle of an object. Pools of the same type have the same type of handle: use one only with its own pool.
+    using handle = pool_handle<T>;
+
+    /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`.
+    /// Preconditions: `upstream` outlives the pool.
+    /// Throws: as `Blocks`.
+    /// Complexity: as `Blocks`, and linear in `options.initial_capacity`.
+    explicit basic_handle_pool(const pool_options& options = {},
+                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : blocks_(block_size(), detail::core::with_alignment(alignof(detail::core::complete_object<T>), options),
+                  upstream),
+          places_(upstream)
+    {
+        detail::core::pool_access::set_kind(blocks_, "handle_pool", "concurrent_handle_pool");
+        reserve_places(options.initial_capacity);
+    }
+
+    /// Effects: as the first, with default options, from `upstream`.
+    template <class Resource, class = detail::core::if_resource<Resource>>
+    explicit basic_handle_pool(Resource* upstream) : basic_handle_pool(pool_options{}, upstream)
+    {
+    }
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More,
+              class = detail::core::if_none_of<Given, const pool_options&, const basic_handle_pool&>>
+    explicit basic_handle_pool(const Given&, const More&...) : basic_handle_pool()
+    {
+        static_assert(detail::core::is_of_use<Given>,
+                      "a handle pool takes a pool_options, and then a memory resource: set "
+                      "initial_capacity or max_capacity in the options for a number of objects");
+    }
+
+    // Neither copied nor moved: its objects may refer to it. Hold it by a std::unique_ptr instead.
+    basic_handle_pool(const basic_handle_pool&) = delete;
+    basic_handle_pool& operator=(const basic_handle_pool&) = delete;
+
+    /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
+    ~basic_handle_pool()
+    {
+        // Not said of the class, as an object may have handles of its own kind: so far, its type is incomplete.
+        using complete = detail::core::complete_object<T>;
+        static_assert(std::is_destructible_v<complete>,
+                      "the pool must be able to destroy its objects: make the destructor public");
+        static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
+                      "destroying a pooled object must not throw");
+        if constexpr (!std::is_trivially_destructible_v<complete>)
+            clear();
+    }
+
+    /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
+    /// Returns: its handle.
+    /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 objects; what the constructor throws. The block and the
+    ///   place are back in the pool then.
+    /// Complexity: as `Blocks::allocate`, and the constructor.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] handle create(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, if a block is available.
+    /// Returns: its handle; or the null handle if the pool is at its limit, or upstream fails.
+    /// Throws: what the constructor throws. Nothing is lost then.
+    /// Complexity: as `create`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] handle try_create(Arguments&&... arguments) noexcept(
+        detail::core::is_nothrow_makeable<T, Arguments...>())
+    {
+        return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, as soon as a block is available.
+    /// Preconditions: threads share the pool; only those of a concurrent_handle_pool can wait.
+    /// Returns: its handle.
+    /// Throws: as `Blocks::allocate_wait`, and what `create` throws. Nothing is lost then.
+    /// Complexity: as `Blocks::allocate_wait`, and the constructor.
+    /// Thread safety: any thread.
+    template <class... Arguments>
+    [[nodiscard]] handle create_wait(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate_wait(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
+    /// Preconditions: as `create_wait`.
+    /// Returns: the handle; or the null handle if no block came in time, or upstream fails.
+    /// Throws: what the clock and the constructor throw. Nothing is lost then.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Clock, class Duration, class... Arguments>
+    [[nodiscard]] handle try_create_until(const std::chrono::time_point<Clock, Duration>& deadline,
+                                          Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up after `patience`, as `Blocks::try_allocate_for`.
+    /// Preconditions: as `create_wait`.
+    /// Returns, throws: as `try_create_until`.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Rep, class Period, class... Arguments>
+    [[nodiscard]] handle try_create_for(const std::chrono::duration<Rep, Period>& patience, Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: destroys the object, if it is alive: first its handles become stale, then its destructor runs, in which
+    ///   `destroy` and `create` of the same pool may be called, then its block is free. While `clear` runs, the
+    ///   destructor runs later in it. Where threads share the pool and the object is being visited, its last visitor
+    ///   destroys it. A checking policy reports an overflow; the object is destroyed anyway.
+    /// Returns: whether the object was alive. Not so for a stale handle and the null handle, which are ignored.
+    /// Preconditions: a handle that is not null is from this pool.
+    /// Complexity: O(1), and the destructor.
+    /// Thread safety: that of the blocks. Of several threads that destroy the same object, one is told true.
+    MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(is_clearing_))
+            return places_.end_object_later(destroyed.index, destroyed.generation);
+        void* object = nullptr;
+        place* const ended = places_.end_object(destroyed.index, destroyed.generation, object);
+        if (ended == nullptr)
+            return false;
+        if (Places::caller_always_destroys || object != nullptr)
+            destroy_now(*ended, destroyed.index, object);
+        return true;
+    }
+
+    /// Returns: the object, or nullptr if it is gone, or the handle is null. The pointer is valid until the object is
+    ///   destroyed.
+    /// Preconditions: as `destroy`. Where threads share the pool, no other thread destroys the object while the pointer
+    ///   is used: where one could, use `visit`.
+    /// Complexity: O(1).
+    /// Thread safety: that of the blocks.
+    MEMORY_POOL_ALWAYS_INLINE T* get(handle of) noexcept { return object_in(places_.find(of.index, of.generation)); }
+    /// Returns: as the other.
+    MEMORY_POOL_ALWAYS_INLINE const T* get(handle of) const noexcept
+    {
+        return object_in(places_.find(of.index, of.generation));
+    }
+
+    /// Returns: whether the object is alive.
+    /// Preconditions: as `destroy`.
+    /// Complexity: O(1).
+    /// Thread safety: that of the blocks. Other threads may destroy the object at any time.
+    bool contains(handle sought) const noexcept { return places_.find(sought.index, sought.generation) != nullptr; }
+
+    /// Returns: the handle of an object of this pool.
+    /// Preconditions: its constructor has ended, and its destructor has not begun. (If another thread has called
+    ///   `destroy` during a visit, the handle is a stale one.)
+    /// Complexity: O(1).
+    /// Thread safety: that of the blocks.
+    handle handle_of(const T* object) const noexcept
+    {
+        const std::uint32_t index = index_in(detail::base::address_of(object));
+        return {index, places_.generation(index)};
+    }
+
+    /// Effects: calls `visit(T&)` for each object that is alive, in the order of places. `visit` may destroy objects,
+    ///   and create some (which may or may not be visited), but not call `clear` or `release`.
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in the greatest number of objects alive since the last `clear`.
+    /// Thread safety: that of the blocks. Where threads share the pool, each object is visited as by `visit`.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index))
+            places_.visit(
+                index, [&](void* object) { visit(*object_in(object)); },
+                [this, index](place& ended, void* object) { destroy_now(ended, index, object); });
+    }
+
+    /// Effects: destroys every object that is alive, and makes all handles stale. Destructors may destroy other
+    ///   objects, of which each is destroyed exactly once, one after the other, so a list of any length can be
+    ///   destroyed; and make new ones, which are destroyed too. A handle is stale from the moment in which the
+    ///   destructor of its object begins, or in which it was destroyed. The memory is kept for later. Called by one of
+    ///   these destructors, it is a no-op. In the child of a fork, if other threads have used the pool in the parent,
+    ///   it runs no destructors, as basic_object_pool.
+    /// Preconditions: not called by a constructor, or by a destructor that `destroy` runs; destructors that make new
+    ///   objects eventually stop doing so; no object is being visited.
+    /// Complexity: linear in the greatest number of objects alive since the last `clear`.
+    /// Thread safety: no other thread may use the pool at the same time.
+    void clear() noexcept
+    {
+        if (std::is_trivially_destructible_v<detail::core::complete_object<T>> ||
+            detail::core::pool_access::store(blocks_).has_lost_threads()) {
+            blocks_.clear();
+            places_.reset();
+            is_clearing_ = false; // A lost thread may have been in clear().
+            return;
+        }
+        if (std::exchange(is_clearing_, true))
+            return; // called by a destructor, within clear()
+        while (destroy_all())
+            continue;
+        places_.reset();
+        is_clearing_ = false;
+    }
+
+    /// Effects: destroys every object that is alive, as `clear` does, and returns all memory to upstream but for the
+    ///   table of places, so that old handles stay stale.
+    /// Preconditions: as `clear`.
+    /// Complexity: as `clear`.
+    /// Thread safety: as `clear`.
+    void release() noexcept
+    {
+        clear();
+        if (!is_clearing_) // Otherwise called by a destructor, within clear().
+            blocks_.release();
+    }
+
+    /// Effects: takes memory from upstream until `capacity()` is at least `count`, and there is a place for each.
+    /// Throws: as `Blocks::reserve`; pool_exhausted if `count` is above 2^28.
+    /// Complexity: as `Blocks::reserve`, and linear in places added.
+    /// Thread safety: that of the blocks.
+    void reserve(std::size_t count)
+    {
+        blocks_.reserve(count);
+        reserve_places(count);
+    }
+
+    /// Effects: returns slabs without objects alive to upstream. The table of places stays.
+    /// Returns: the number of bytes returned.
+    /// Complexity: as `Blocks::trim`.
+    /// Thread safety: that of the blocks.
+    std::size_t trim() noexcept { return blocks_.trim(); }
+
+    /// Returns: whether a block of this pool starts at `object`. Any pointer is allowed.
+    /// Complexity: logarithmic in slabs.
+    bool owns(const T* object) const noexcept { return blocks_.owns(object); }
+
+    /// Returns: the number of objects allocated from upstream, alive or not.
+    std::size_t capacity() const noexcept { return blocks_.capacity(); }
+
+    /// Returns: the maximum number of objects alive, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return blocks_.is_bounded(); }
+
+    /// Returns: objects alive; with those that are destroyed and still visited.
+    /// Complexity: as `Blocks::in_use`.
+    std::size_t in_use() const noexcept { return blocks_.in_use(); }
+
+    /// Returns: the same, by the name that containers have for it.
+    std::size_t size() const noexcept { return in_use(); }
+
+    /// Returns: whether `size()` is 0.
+    [[nodiscard]] bool empty() const noexcept { return in_use() == 0; }
+
+    /// Returns: as `Blocks::available`.
+    /// Complexity: as `Blocks::available`.
+    std::size_t available() const noexcept { return blocks_.available(); }
+
+    /// Returns: as `Blocks::growth_count`.
+    /// Complexity: O(1).
+    std::size_t growth_count() const noexcept { return blocks_.growth_count(); }
+
+    /// Returns: bytes held from upstream, bookkeeping and the table of places included.
+    std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved() + bytes_of_places(); }
+
+    /// Returns: the pool's name in reports.
+    const char* name() const noexcept { return blocks_.name(); }
+
+    /// Returns: the pool's upstream.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return blocks_.upstream_resource(); }
+
+    /// Returns: exact statistics of the pool so far.
+    /// Preconditions: `policy::counts`.
+    pool_statistics statistics() const noexcept
+    {
+        pool_statistics statistics = blocks_.statistics();
+        statistics.bytes_reserved += bytes_of_places();
+        return statistics;
+    }
+
+    /// Returns: whether the invariants hold, as `Blocks::verify`, and each place is free or has one of the objects
+    ///   alive. For tests.
+    /// Complexity: linear in blocks and places.
+    bool verify() const noexcept { return blocks_.verify() && places_.verify(in_use()); }
+
+protected:
+    /// An entry of the table.
+    using place = typename Places::place;
+
+    /// Returns: the object in the block.
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    /// Destroys an object whose handles are stale, and frees its place and block.
+    MEMORY_POOL_ALWAYS_INLINE void destroy_now(place& ended, std::uint32_t index, void* block) noexcept
+    {
+        if constexpr (detail::base::checked_policy<policy>::checks)
+            report_overflow(index, block);
+        detail::core::destroy_object(object_in(block));
+        places_.put_back(ended, index, block);
+        detail::core::give_back_ended(blocks_, block);
+    }
+
+    /// Returns: the table.
+    Places& places() noexcept { return places_; }
+    /// Returns: the table.
+    const Places& places() const noexcept { return places_; }
+
+private:
+    /// In a block, the index of its place is behind the object.
+    static constexpr std::size_t index_offset() noexcept
+    {
+        return detail::base::round_up(sizeof(detail::core::complete_object<T>), alignof(std::uint32_t));
+    }
+    static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
+
+    static std::uint32_t& index_in(void* block) noexcept
+    {
+        return *std::launder(static_cast<std::uint32_t*>(detail::base::address_past(block, index_offset())));
+    }
+
+    /// Makes the table of places grow, while no other thread does.
+    /// Returns: whether it did, or did not need to; not if it has all places that there can be.
+    template <class IsNeeded>
+    bool grow_places(IsNeeded&& is_needed)
+    {
+        // With the lock of the pool, as its upstream may be for one thread.
+        return detail::core::pool_access::store(blocks_).with_slabs(
+            [&](const detail::core::slab_store&) { return !is_needed() || places_.grow(); });
+    }
+
+    void reserve_places(std::size_t count)
+    {
+        const auto is_needed = [&] { return places_.capacity() < count; };
+        const auto is_done = [&](const detail::core::slab_store&) { return !is_needed(); };
+        while (!detail::core::pool_access::store(blocks_).with_slabs(is_done))
+            if (!grow_places(is_needed))
+                throw_no_place();
+    }
+
+    std::size_t bytes_of_places() const noexcept
+    {
+        return detail::core::pool_access::store(blocks_).with_slabs(
+            [this](const detail::core::slab_store&) { return places_.bytes(); });
+    }
+
+    [[noreturn]] MEMORY_POOL_SLOW_PATH void throw_no_place() const
+    {
+        detail::base::throw_exhausted(name(), Places::max_capacity(), block_size());
+    }
+
+    /// Returns: a place, or nullptr if there are as many objects as there can be.
+    MEMORY_POOL_ALWAYS_INLINE place* take_place(std::uint32_t& index, void* block)
+    {
+        return places_.take(index, block, [this](auto&& is_needed) {
+            detail::base::failure_guard guard([this] { detail::core::pool_access::count_failure(blocks_); });
+            if (!this->grow_places(is_needed))
+                return false;
+            guard.succeeded();
+            return true;
+        });
+    }
+
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE handle construct(void* block, Arguments&&... arguments)
+    {
+        detail::base::failure_guard guard([this, block] { detail::core::give_back_ended(blocks_, block); });
+        std::uint32_t index = 0;
+        place* const taken = take_place(index, block);
+        if (MEMORY_POOL_UNLIKELY(taken == nullptr))
+            throw_no_place();
+        guard.succeeded();
+        return construct_at(*taken, index, block, std::forward<Arguments>(arguments)...);
+    }
+
+    template <class... Arguments>
+    handle construct_if(void* block,
+                        Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
+    {
+        if (block == nullptr)
+            return {};
+        std::uint32_t index = 0;
+        place* taken = nullptr;
+        if (!detail::base::succeeds([&] { taken = take_place(index, block); }) || taken == nullptr) {
+            detail::core::give_back_ended(blocks_, block);
+            return {};
+        }
+        return construct_at(*taken, index, block, std::forward<Arguments>(arguments)...);
+    }
+
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE handle construct_at(place& taken, std::uint32_t index, void* block,
+                                                  Arguments&&... arguments)
+    {
+        detail::base::failure_guard guard([&] {
+            places_.put_back(taken, index, block);
+            detail::core::give_back_ended(blocks_, block);
+        });
+        (void)detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        ::new (detail::base::address_past(block, index_offset())) std::uint32_t(index);
+        return {index, places_.begin(taken, block)};
+    }
+
+    MEMORY_POOL_NOINLINE void report_overflow(std::uint32_t index, void* block) noexcept
+    {
+        if (index_in(block) != index)
+            detail::base::report_misuse(error_kind::buffer_overflow, block, sizeof(T), name());
+        (void)blocks_.check(block);
+    }
+
+    /// Destroys every object, for clear().
+    /// Returns: whether there was one.
+    bool destroy_all() noexcept
+    {
+        bool has_destroyed = false;
+        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index)) {
+            place& each = places_.at(index);
+            if (void* const object = places_.take_object(each)) {
+                destroy_now(each, index, object);
+                has_destroyed = true;
+            }
+        }
+        return has_destroyed;
+    }
+
+    Blocks blocks_;
+    Places places_;
+    bool is_clearing_ = false;
+};
+
+/// Effects: destroys each object of `pool` for which `condition(object)` is true.
+/// Returns: how many that were.
+/// Throws: what `condition` throws.
+/// Complexity: as `for_each`.
+/// Thread safety: as `for_each`.
+template <class Object, class Blocks, class Places, class Condition>
+std::size_t erase_if(basic_handle_pool<Object, Blocks, Places>& pool, Condition condition)
+{
+    std::size_t destroyed = 0;
+    pool.for_each([&](auto& object) {
+        const auto handle = pool.handle_of(&object);
+        if (condition(object) && pool.destroy(handle))
+            ++destroyed;
+    });
+    return destroyed;
+}
+}} // namespace memory_pool::MEMORY_POOL_ABI

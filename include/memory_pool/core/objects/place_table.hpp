@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The table of places behind the handles of a pool. It only grows, and no place ever moves, so a handle can be looked
+/// up without a lock while another thread makes the table grow.
+///
+///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...
+///
+///     index of a place: | place in the chunk, 27 bits | chunk, 5 bits |
+///
+/// So it takes no search, and no instruction that finds the highest bit, to find a place. Indices go up from place to
+/// place in a chunk, and then on to the next one: see `after`. They need not be in the order of numbers.
+///
+/// The table keeps its chunks until it ends, so that generations outlive the memory of the objects.
+///
+/// Thread safety: any thread may look places up. One at a time may make the table grow.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <type_traits>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Which object of a place a handle means. Odd while that object is alive, even before and after.
+using generation_type = std::uint32_t;
+
+/// Returns: whether handles of that generation may be of an object that is alive.
+constexpr bool is_of_object(generation_type generation) noexcept
+{
+    return generation % 2 != 0;
+}
+
+/// The last generation of a place: it has had 2^31 - 1 objects, and is not used again, so no two handles are equal.
+inline constexpr generation_type retired_generation = 0xffff'fffe;
+
+/// A table of up to `MostChunks` chunks of places. A new `Place` is one that was never in use.
+template <class Place, unsigned MostChunks = 22>
+class place_table : base::immovable<place_table<Place, MostChunks>>
+{
+public:
+    /// An index that is never one of a place.
+    static constexpr std::uint32_t none = 0xffff'ffff;
+
+    /// Effects: makes an empty table. Its chunks will be from `upstream`.
+    explicit place_table(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+
+    /// Effects: returns all memory to upstream.
+    ~place_table()
+    {
+        static_assert(std::is_trivially_destructible_v<Place>);
+        for (unsigned number = 0; number != chunk_count_; ++number)
+            upstream_->deallocate(chunk(number), bytes_of_chunk(number), alignment);
+    }
+
+    /// Returns: the place, or nullptr if the table has none of that index.
+    MEMORY_POOL_ALWAYS_INLINE Place* find(std::uint32_t index) const noexcept
+    {
+        Place* const places = chunk(chunk_of(index));
+        const std::uint32_t place = index / most_chunks;
+        const bool is_there = places != nullptr && place < places_of_chunk(chunk_of(index));
+        return MEMORY_POOL_LIKELY(is_there) ? places + place : nullptr;
+    }
+
+    /// Returns: the place.
+    /// Preconditions: the table has one of that index.
+    MEMORY_POOL_ALWAYS_INLINE Place& at(std::uint32_t index) const noexcept
+    {
+        Place* const place = find(index);
+        MEMORY_POOL_ASSUME(place != nullptr);
+        return *place;
+    }
+
+    /// Effects: adds a chunk.
+    /// Returns: whether it did; not if the table has `MostChunks`.
+    /// Throws: what upstream throws. Nothing has changed then.
+    bool grow()
+    {
+        if (chunk_count_ == MostChunks)
+            return false;
+        auto* const places = static_cast<Place*>(upstream_->allocate(bytes_of_chunk(chunk_count_), alignment));
+        std::uninitialized_value_construct_n(places, places_of_chunk(chunk_count_));
+        chunks_[chunk_count_].store(places, std::memory_order_release);
+        ++chunk_count_;
+        return true;
+    }
+
+    /// Returns: the index of the place after that of `index`, which may not be in the table yet. The first is 0.
+    static constexpr std::uint32_t after(std::uint32_t index) noexcept
+    {
+        const bool is_last = index / most_chunks + 1 == places_of_chunk(chunk_of(index));
+        return is_last ? chunk_of(index) + 1 : index + most_chunks;
+    }
+
+    /// Returns: how many places there are.
+    std::size_t capacity() const noexcept { return places_before(chunk_count_); }
+
+    /// Returns: bytes held from upstream.
+    std::size_t bytes() const noexcept { return capacity() * sizeof(Place); }
+
+    /// Returns: how many places there can be.
+    static constexpr std::size_t max_capacity() noexcept { return places_before(MostChunks); }
+
+private:
+    static constexpr unsigned most_chunks = 32;
+    static constexpr unsigned bits_of_first_chunk = 6;
+    static constexpr std::size_t alignment = cache_line_size;
+    static_assert(MostChunks + bits_of_first_chunk <= 28 && alignof(Place) <= alignment);
+
+    static constexpr unsigned chunk_of(std::uint32_t index) noexcept { return index % most_chunks; }
+    static constexpr std::size_t places_of_chunk(unsigned number) noexcept
+    {
+        return std::size_t{1} << (bits_of_first_chunk + number);
+    }
+    static constexpr std::size_t places_before(unsigned chunk) noexcept
+    {
+        return places_of_chunk(chunk) - places_of_chunk(0);
+    }
+    static constexpr std::size_t bytes_of_chunk(unsigned number) noexcept
+    {
+        return places_of_chunk(number) * sizeof(Place);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE Place* chunk(unsigned number) const noexcept
+    {
+        return chunks_[number].load(std::memory_order_acquire); // sees the places as they were made
+    }
+
+    std::array<std::atomic<Place*>, most_chunks> chunks_{};
+    unsigned chunk_count_ = 0; ///< Read and written by the thread that makes the table grow.
+    std::pmr::memory_resource* upstream_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The places behind the handles of a pool that threads share. local_places.hpp has the same functions for one thread.
+///
+///     word: | visitors, 32 bits | generation, 32 bits |
+///
+///     visit:    generation is that of the handle: visitors + 1, in one exchange; then the object cannot be destroyed
+///     destroy:  generation is that of the handle: generation + 1. The handles are stale from here on
+///
+///     Who makes the generation even without visitors, or is the last visitor and finds it even, destroys the object
+///     and gives back the place. All others leave it alone.
+///
+/// The word is all that threads share when they visit an object. Free places are on several stacks, selected by the
+/// address of the object's block, as threads take blocks from different pages, and so do not meet there, as a rule.
+///
+/// Thread safety: any thread, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/core/objects/place_table.hpp>
+#include <memory_pool/core/threads/tagged_stack.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Places for several threads.
+class shared_places
+{
+public:
+    struct place
+    {
+        std::atomic<std::uint64_t> word;
+        std::atomic<void*> object; ///< nullptr while the place is free.
+        stack_node free;
+    };
+
+private:
+    using table_type = place_table<place>;
+
+public:
+    /// Whether `end_object` always leaves the object to its caller.
+    static constexpr bool caller_always_destroys = false;
+
+    explicit shared_places(std::pmr::memory_resource* upstream) noexcept : table_(upstream) {}
+
+    // One place.
+
+    /// Effects: takes a free place, for the object in `block`, and writes its index into `index`. `grow(need)` makes
+    ///   the table grow, by its `grow`, if `need()` is true, while no other thread does.
+    /// Returns: the place, or nullptr if `grow` returned false.
+    /// Throws: what `grow` throws.
+    template <class Grow>
+    place* take(std::uint32_t& index, const void* block, Grow&& grow)
+    {
+        if (MEMORY_POOL_LIKELY(stack_for(block).pop(index, node_at{table_})) || take_from_any_stack(index))
+            return &at(index);
+        return take_new(index, grow);
+    }
+
+    /// Effects: gives back a place that was taken, and whose object was not made, or is gone.
+    void put_back(place& freed, std::uint32_t index, const void* block) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(generation_of(freed) != retired_generation))
+            stack_for(block).push(index, node_at{table_});
+    }
+
+    /// Effects: makes the object in the place alive.
+    /// Returns: its generation.
+    static generation_type begin(place& taken, void* object) noexcept
+    {
+        const generation_type generation = generation_of(taken) + 1;
+        taken.object.store(object, std::memory_order_relaxed);
+        MEMORY_POOL_DELAY_POINT();
+        taken.word.store(generation, std::memory_order_release); // publishes the object
+        return generation;
+    }
+
+    /// Returns: the object, or nullptr if it is not alive.
+    MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
+    {
+        const place* const found = table_.find(index);
+        return found != nullptr && is_alive(found->word.load(std::memory_order_acquire), generation)
+                   ? found->object.load(std::memory_order_relaxed)
+                   : nullptr;
+    }
+
+    /// Effects: makes the handles of the object stale, if it is alive. `object` is then the object, which the caller
+    ///   destroys before it gives back the place; or nullptr if the last visitor does so.
+    /// Returns: the place, or nullptr if the object was not alive.
+    place* end_object(std::uint32_t index, generation_type generation, void*& object) noexcept
+    {
+        place* const found = table_.find(index);
+        if (found == nullptr)
+            return nullptr;
+        std::uint64_t word = found->word.load(std::memory_order_relaxed);
+        do {
+            if (!is_alive(word, generation))
+                return nullptr;
+            MEMORY_POOL_DELAY_POINT();
+        } while (
+            !found->word.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
+        object = visitors_in(word) == 0 ? object_of_ended(*found) : nullptr;
+        return found;
+    }
+
+    /// Effects: makes the handles of the object stale, if it is alive, and leaves it to `take_object`.
+    /// Returns: whether it was alive.
+    /// Thread safety: no other thread uses the places.
+    bool end_object_later(std::uint32_t index, generation_type generation) noexcept
+    {
+        if (find(index, generation) == nullptr)
+            return false;
+        (void)at(index).word.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+
+    /// Returns: the place of that index.
+    /// Preconditions: it was taken before.
+    place& at(std::uint32_t index) const noexcept { return table_.at(index); }
+
+    /// Returns: the generation of that place.
+    /// Preconditions: as `at`.
+    generation_type generation(std::uint32_t index) const noexcept { return generation_of(at(index)); }
+
+    /// Effects: calls `use(object)`, if the object is alive, which is not destroyed before that returns. If it was to
+    ///   be meanwhile, and this was the last visitor, calls `destroy(place, object)`, which destroys it and gives
+    ///   back the place.
+    /// Returns: whether it was alive.
+    template <class Use, class Destroy>
+    bool visit(std::uint32_t index, generation_type generation, Use&& use, Destroy&& destroy)
+    {
+        place* const found = table_.find(index);
+        if (found == nullptr || !enter(*found, generation))
+            return false;
+        const base::failure_guard leaving([&]() noexcept { // on every way out
+            if (void* const ended = leave(*found))
+                destroy(*found, ended);
+        });
+        use(found->object.load(std::memory_order_relaxed));
+        return true;
+    }
+
+    /// Effects: as the other, for the object that is in that place, if there is one.
+    /// Preconditions: as `at`.
+    template <class Use, class Destroy>
+    void visit(std::uint32_t index, Use&& use, Destroy&& destroy)
+    {
+        (void)visit(index, generation(index), use, destroy);
+    }
+
+    // All places.
+
+    /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
+    std::uint32_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+
+    /// Returns: the index after `index`.
+    static constexpr std::uint32_t after(std::uint32_t index) noexcept { return table_type::after(index); }
+
+    /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
+    /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
+    /// Thread safety: no other thread uses the places.
+    static void* take_object(place& taken) noexcept
+    {
+        const generation_type seen = generation_of(taken);
+        taken.word.store(is_of_object(seen) ? seen + 1 : seen, std::memory_order_relaxed);
+        return object_of_ended(taken);
+    }
+
+    /// Effects: makes all handles stale. All places are free, and used in the order of their numbers.
+    /// Thread safety: no other thread uses the places.
+    void reset() noexcept
+    {
+        for (std::uint32_t index = 0; index != end(); index = after(index))
+            (void)take_object(at(index));
+        end_.store(0, std::memory_order_relaxed);
+        for (stripe& each : free_)
+            each.stack.clear();
+    }
+
+    /// Effects: makes the table grow. See `take`.
+    bool grow() { return table_.grow(); }
+
+    /// Returns: how many places are in the table.
+    /// Thread safety: as `grow`.
+    std::size_t capacity() const noexcept { return table_.capacity(); }
+
+    /// Returns: how many places there can be.
+    static constexpr std::size_t max_capacity() noexcept { return table_type::max_capacity(); }
+
+    /// Returns: bytes held from upstream.
+    /// Thread safety: as `grow`.
+    std::size_t bytes() const noexcept { return table_.bytes(); }
+
+    /// Returns: whether each place is free, retired, or has one of `alive` objects.
+    /// Thread safety: no other thread uses the places.
+    bool verify(std::size_t alive) const noexcept
+    {
+        std::size_t free = 0;
+        for (std::uint32_t index = 0; index != end(); index = after(index)) {
+            const place& each = at(index);
+            const bool has_object = each.object.load(std::memory_order_relaxed) != nullptr;
+            if (is_of_object(generation(index)) != has_object ||
+                visitors_in(each.word.load(std::memory_order_relaxed)) != 0)
+                return false;
+            alive -= has_object ? 1u : 0u;
+            if (!has_object && generation(index) != retired_generation)
+                ++free;
+        }
+        for (const stripe& each : free_)
+            free -= each.stack.size(node_at{table_});
+        return alive == 0 && free == 0;
+    }
+
+private:
+    static constexpr std::uint64_t one_visitor = std::uint64_t{1} << 32;
+
+    static constexpr generation_type generation_in(std::uint64_t word) noexcept
+    {
+        return static_cast<generation_type>(word);
+    }
+    static constexpr std::uint64_t visitors_in(std::uint64_t word) noexcept { return word / one_visitor; }
+    static constexpr bool is_alive(std::uint64_t word, generation_type generation) noexcept
+    {
+        return generation_in(word) == generation && is_of_object(generation);
+    }
+    static generation_type generation_of(const place& of) noexcept
+    {
+        return generation_in(of.word.load(std::memory_order_relaxed));
+    }
+
+    /// Returns: whether the object is alive, and has this visitor now.
+    static bool enter(place& visited, generation_type generation) noexcept
+    {
+        std::uint64_t word = visited.word.load(std::memory_order_relaxed);
+        do {
+            if (!is_alive(word, generation))
+                return false;
+            MEMORY_POOL_DELAY_POINT();
+        } while (!visited.word.compare_exchange_weak(word, word + one_visitor, std::memory_order_acquire,
+                                                     std::memory_order_relaxed));
+        return true;
+    }
+
+    /// Returns: the object, if it was destroyed meanwhile and this was the last visitor; else nullptr.
+    static void* leave(place& visited) noexcept
+    {
+        const std::uint64_t word = visited.word.fetch_sub(one_visitor, std::memory_order_acq_rel) - one_visitor;
+        const bool is_last_of_ended = visitors_in(word) == 0 && !is_of_object(generation_in(word));
+        return MEMORY_POOL_UNLIKELY(is_last_of_ended) ? object_of_ended(visited) : nullptr;
+    }
+
+    static void* object_of_ended(place& ended) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        void* const object = ended.object.load(std::memory_order_relaxed);
+        ended.object.store(nullptr, std::memory_order_relaxed);
+        return object;
+    }
+
+    struct node_at
+    {
+        const table_type& table;
+        stack_node& operator()(std::uint32_t index) const noexcept { return table.at(index).free; }
+    };
+
+    using free_stack = tagged_stack<publishing_orders, 32>;
+    static_assert(table_type::none <= free_stack::most_nodes);
+
+    struct alignas(cache_line_size) stripe
+    {
+        free_stack stack;
+    };
+
+    /// The same for a block each time, so that its stack has a place for it again, as a rule.
+    free_stack& stack_for(const void* block) noexcept
+    {
+        constexpr std::uintptr_t page = 4096;
+        return free_[reinterpret_cast<std::uintptr_t>(block) / page % free_.size()].stack;
+    }
+
+    /// So that no more places are used than there were objects alive at once.
+    MEMORY_POOL_NOINLINE bool take_from_any_stack(std::uint32_t& index) noexcept
+    {
+        return std::any_of(free_.begin(), free_.end(),
+                           [&](stripe& each) { return each.stack.pop(index, node_at{table_}); });
+    }
+
+    template <class Grow>
+    MEMORY_POOL_NOINLINE place* take_new(std::uint32_t& index, Grow&& grow)
+    {
+        do {
+            index = end_.load(std::memory_order_relaxed);
+            do {
+                if (table_.find(index) == nullptr && !grow([&] { return table_.find(index) == nullptr; }))
+                    return nullptr;
+                MEMORY_POOL_DELAY_POINT();
+            } while (
+                !end_.compare_exchange_weak(index, after(index), std::memory_order_acq_rel, std::memory_order_relaxed));
+        } while (generation(index) == retired_generation);
+        return &at(index);
+    }
+
+    table_type table_;
+    alignas(cache_line_size) std::array<stripe, 16> free_;
+    std::atomic<std::uint32_t> end_{0};
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

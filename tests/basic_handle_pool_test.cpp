@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// What handle_pool and concurrent_handle_pool have in common.
+#include <memory_pool/basic_handle_pool.hpp>
+#include <memory_pool/concurrent_handle_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/handle_model.hpp>
+#include <support/options.hpp>
+#include <support/overflows.hpp>
+#include <support/sanitizers.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+
+namespace {
+/// A pool for one thread.
+template <class Policy>
+struct local
+{
+    using policy = Policy;
+    template <class T>
+    using pool = mp::handle_pool<T, Policy>;
+};
+
+/// A pool that threads share.
+template <class Policy>
+struct shared
+{
+    using policy = Policy;
+    template <class T>
+    using pool = mp::concurrent_handle_pool<T, Policy>;
+};
+
+/// Knows how many of its kind are alive, and throws on request.
+class counted
+{
+public:
+    static inline int alive = 0;
+    static inline bool throws = false;
+
+    explicit counted(int value = 0) : value_(value)
+    {
+        if (throws)
+            throw std::runtime_error("constructor");
+        ++alive;
+    }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --alive; }
+
+    int value() const { return value_; }
+
+private:
+    int value_;
+};
+
+struct aggregate
+{
+    int number;
+    std::string text;
+};
+
+struct alignas(256) wide
+{
+    char bytes[300];
+};
+
+/// Destroys the next one, whose handle it has, when it is destroyed.
+template <class Pool>
+struct link_in
+{
+    static inline std::size_t alive = 0;
+
+    link_in(Pool& home, typename Pool::handle following) : pool(home), next(following) { ++alive; }
+    link_in(const link_in&) = delete;
+    link_in& operator=(const link_in&) = delete;
+    ~link_in()
+    {
+        (void)pool.destroy(next);
+        --alive;
+    }
+
+    Pool& pool;
+    typename Pool::handle next;
+};
+
+template <class Kind>
+class handle_pools : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        counted::alive = 0;
+        counted::throws = false;
+    }
+
+    template <class T>
+    using pool_of = typename Kind::template pool<T>;
+    test::shared_accounting_upstream upstream_;
+};
+
+using kinds = testing::Types<local<mp::default_policy>, local<mp::counting_policy>, local<mp::checking_policy>,
+                             shared<mp::default_policy>, shared<mp::counting_policy>, shared<mp::checking_policy>>;
+TYPED_TEST_SUITE(handle_pools, kinds, );
+
+TYPED_TEST(handle_pools, find_the_object_of_a_handle_until_it_is_destroyed)
+{
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    const auto a = pool.create(1);
+    const auto b = pool.create(2);
+    EXPECT_NE(a, b);
+    EXPECT_FALSE(a.is_null());
+    EXPECT_EQ(pool.get(a)->value(), 1);
+    EXPECT_EQ(std::as_const(pool).get(b)->value(), 2);
+    EXPECT_TRUE(pool.contains(a));
+    EXPECT_EQ(pool.handle_of(pool.get(a)), a);
+    EXPECT_EQ(pool.size(), 2u);
+    EXPECT_TRUE(pool.owns(pool.get(a)));
+
+    EXPECT_TRUE(pool.destroy(a));
+    EXPECT_EQ(counted::alive, 1);
+    EXPECT_EQ(pool.get(a), nullptr);
+    EXPECT_FALSE(pool.contains(a));
+    EXPECT_FALSE(pool.destroy(a)) << "a stale handle is noticed";
+    EXPECT_EQ(pool.get(b)->value(), 2);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_FALSE(pool.empty());
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(handle_pools, ignore_the_null_handle_and_numbers_that_are_no_handle)
+{
+    typename TestFixture::template pool_of<counted> pool;
+    using handle = typename TestFixture::template pool_of<counted>::handle;
+    const auto expect_ignored = [&] {
+        for (const std::uint32_t index : {0u, 1u, 31u, 32u, 64u * 32, 0x7fff'ffffu, 0xffff'ffffu})
+            for (const std::uint32_t generation : {0u, 2u, 3u, 0xffff'ffffu}) {
+                EXPECT_EQ(pool.get({index, generation}), nullptr);
+                EXPECT_FALSE(pool.destroy({index, generation}));
+            }
+    };
+    expect_ignored();
+    EXPECT_TRUE(handle{}.is_null());
+    const handle first = pool.create();
+    expect_ignored();
+    EXPECT_TRUE(pool.contains(first));
+}
+
+TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_and_trim_and_clear_and_release)
+{
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    std::unordered_set<typename TestFixture::template pool_of<counted>::handle> seen;
+    for (int round = 0; round != 4; ++round) {
+        std::vector<typename TestFixture::template pool_of<counted>::handle> handles;
+        for (int i = 0; i != 1000; ++i)
+            handles.push_back(pool.create(i));
+        for (const auto each : handles)
+            EXPECT_TRUE(seen.insert(each).second) << "no handle comes twice";
+        for (std::size_t i = 0; i < handles.size(); i += 2)
+            EXPECT_TRUE(pool.destroy(handles[i]));
+        switch (round) {
+        case 0: pool.clear(); break;
+        case 1: pool.release(); break;
+        default:
+            for (std::size_t i = 1; i < handles.size(); i += 2)
+                EXPECT_TRUE(pool.destroy(handles[i]));
+        }
+        EXPECT_EQ(counted::alive, 0);
+        EXPECT_EQ(pool.size(), 0u);
+        (void)pool.trim();
+        EXPECT_EQ(pool.capacity(), 0u);
+        EXPECT_TRUE(pool.verify());
+        for (const auto each : seen)
+            ASSERT_EQ(pool.get(each), nullptr);
+    }
+    EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes()) << "the table";
+    EXPECT_GT(pool.bytes_reserved(), 0u);
+}
+
+TYPED_TEST(handle_pools, lose_nothing_when_a_constructor_throws)
+{
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    for (int i = 0; i != 200; ++i) {
+        counted::throws = true;
+        EXPECT_THROW((void)pool.create(1), std::runtime_error);
+        EXPECT_THROW((void)pool.try_create(1), std::runtime_error);
+        counted::throws = false;
+        (void)pool.create(i);
+        ASSERT_EQ(pool.size(), static_cast<std::size_t>(i) + 1);
+    }
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(handle_pools, lose_nothing_whichever_call_upstream_fails)
+{
+    for (std::size_t call = 1; call != 12; ++call) {
+        for (const bool throws : {true, false}) {
+            this->upstream_.never_fail();
+            typename TestFixture::template pool_of<counted> pool(test::in_steps_of(40), &this->upstream_);
+            this->upstream_.fail_at(call);
+            std::size_t failures = 0;
+            for (std::size_t i = 0; i != 1000; ++i) {
+                if (throws) {
+                    try {
+                        (void)pool.create();
+                    } catch (const std::bad_alloc&) {
+                        ++failures;
+                    }
+                } else if (pool.try_create().is_null()) {
+                    ++failures;
+                }
+                ASSERT_EQ(pool.size(), i + 1 - failures);
+            }
+            EXPECT_LE(failures, 1u);
+            EXPECT_TRUE(pool.verify());
+            if constexpr (TypeParam::policy::counts) {
+                EXPECT_EQ(pool.statistics().failures, failures);
+                EXPECT_EQ(pool.statistics().bytes_reserved, pool.bytes_reserved());
+                EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
+            }
+        }
+        EXPECT_EQ(counted::alive, 0);
+        EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+    }
+    this->upstream_.never_fail();
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    this->upstream_.fail_always();
+    EXPECT_THROW((void)pool.create(), std::bad_alloc);
+    EXPECT_TRUE(pool.try_create().is_null());
+    EXPECT_THROW(pool.reserve(1), std::bad_alloc);
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST(handle_pools, are_bounded_on_request)
+{
+    typename TestFixture::template pool_of<counted> pool(test::bounded_to(3), &this->upstream_);
+    std::vector<typename TestFixture::template pool_of<counted>::handle> handles;
+    for (int i = 0; i != 3; ++i)
+        handles.push_back(pool.create(i));
+    EXPECT_THROW((void)pool.create(3), mp::pool_exhausted);
+    EXPECT_TRUE(pool.try_create(3).is_null());
+    EXPECT_EQ(pool.available(), 0u);
+    EXPECT_EQ(pool.max_capacity(), 3u);
+    EXPECT_TRUE(pool.is_bounded());
+    EXPECT_TRUE(pool.destroy(handles[1]));
+    EXPECT_EQ(pool.get(pool.create(4))->value(), 4);
+}
+
+TYPED_TEST(handle_pools, create_what_is_reserved_without_a_call_upstream)
+{
+    mp::pool_options options;
+    options.initial_capacity = 100;
+    typename TestFixture::template pool_of<counted> pool(options, &this->upstream_);
+    for (const std::size_t count : {100u, 5000u}) {
+        pool.reserve(count);
+        // Threads have a cache of their own: it comes with the first object.
+        EXPECT_TRUE(pool.destroy(pool.create()));
+        const std::size_t calls = this->upstream_.calls();
+        for (std::size_t i = 0; i != count; ++i)
+            (void)pool.create();
+        if constexpr (std::is_same_v<TypeParam, local<typename TypeParam::policy>>) {
+            EXPECT_EQ(this->upstream_.calls(), calls);
+        }
+        EXPECT_GE(pool.capacity(), count);
+        pool.clear();
+    }
+}
+
+TYPED_TEST(handle_pools, use_places_again)
+{
+    typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+    std::vector<typename TestFixture::template pool_of<counted>::handle> handles(1000);
+    std::size_t bytes = 0;
+    for (int round = 0; round != 20; ++round) {
+        for (auto& each : handles)
+            each = pool.create();
+        for (const auto each : handles)
+            EXPECT_TRUE(pool.destroy(each));
+        if (round == 1)
+            bytes = pool.bytes_reserved();
+    }
+    EXPECT_EQ(pool.bytes_reserved(), bytes);
+}
+
+TYPED_TEST(handle_pools, destroy_what_is_alive_when_they_end)
+{
+    {
+        typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
+        std::vector<typename TestFixture::template pool_of<counted>::handle> handles;
+        for (int i = 0; i != 3000; ++i)
+            handles.push_back(pool.create(i));
+        for (std::size_t i = 0; i < handles.size(); i += 3)
+            EXPECT_TRUE(pool.destroy(handles[i]));
+        EXPECT_EQ(counted::alive, 2000);
+    }
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
+    EXPECT_EQ(this->upstream_.mismatched(), 0u);
+}
+
+TYPED_TEST(handle_pools, visit_what_is_alive_while_objects_come_and_go)
+{
+    typename TestFixture::template pool_of<counted> pool;
+    std::set<int> expected;
+    for (int i = 0; i != 1000; ++i) {
+        const auto made = pool.create(i);
+        if (i % 3 == 0)
+            EXPECT_TRUE(pool.destroy(made));
+        else
+            expected.insert(i);
+    }
+    std::set<int> seen;
+    pool.for_each([&](counted& object) {
+        const int value = object.value();
+        if (value == 1000)
+            return; // created below
+        seen.insert(value);
+        EXPECT_TRUE(pool.destroy(pool.handle_of(&object)));
+        if (value % 2 == 0)
+            (void)pool.create(1000);
+    });
+    EXPECT_EQ(seen, expected);
+    EXPECT_EQ(counted::alive, static_cast<int>(pool.size()));
+    pool.for_each([](counted& object) { EXPECT_EQ(object.value(), 1000); });
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(handle_pools, destroy_the_objects_that_satisfy_a_condition)
+{
+    typename TestFixture::template pool_of<counted> pool;
+    for (int i = 0; i != 1000; ++i)
+        (void)pool.create(i);
+    EXPECT_EQ(erase_if(pool, [](const counted& object) { return object.value() % 4 != 0; }), 750u);
+    EXPECT_EQ(counted::alive, 250);
+    EXPECT_EQ(erase_if(pool, [](const counted& object) { return object.value() % 4 != 0; }), 0u);
+}
+
+TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
+{
+    struct link;
+    using pool_type = typename TestFixture::template pool_of<link>;
+    struct link : link_in<pool_type>
+    {
+        using link_in<pool_type>::link_in;
+    };
+    link::alive = 0;
+    pool_type pool;
+    const auto chain = [&](int length) {
+        typename pool_type::handle head;
+        for (int i = 0; i != length; ++i)
+            head = pool.create(pool, head);
+        return head;
+    };
+    EXPECT_TRUE(pool.destroy(chain(1000)));
+    EXPECT_EQ(link::alive, 0u);
+    EXPECT_EQ(pool.size(), 0u);
+
+    // clear needs no stack as deep as the list is long.
+    const auto head = chain(200'000);
+    EXPECT_EQ(link::alive, 200'000u);
+    pool.clear();
+    EXPECT_EQ(link::alive, 0u);
+    EXPECT_FALSE(pool.contains(head));
+    EXPECT_TRUE(pool.verify());
+
+    // In a ring, the last destructor destroys the first object.
+    const auto first = pool.create(pool, typename pool_type::handle{});
+    pool.get(first)->next = pool.create(pool, first);
+    EXPECT_TRUE(pool.destroy(first));
+    EXPECT_EQ(pool.size(), 0u);
+}
+
+/// Makes another one when it is destroyed, as often as it is told, and destroys one at the place of another.
+template <class Kind>
+struct reborn
+{
+    using pool_type = typename Kind::template pool<reborn>;
+    reborn(pool_type& home, int left) : pool(home), lives(left) { ++alive; }
+    reborn(const reborn&) = delete;
+    reborn& operator=(const reborn&) = delete;
+    ~reborn()
+    {
+        --alive;
+        if (lives == 0)
+            return;
+        (void)pool.create(pool, lives - 1);
+        const auto brief = pool.create(pool, 0);
+        EXPECT_TRUE(pool.destroy(brief));
+        EXPECT_FALSE(pool.contains(brief));
+        pool.clear(); // no-op
+        pool.release();
+    }
+
+    static inline int alive = 0;
+    pool_type& pool;
+    int lives;
+};
+
+TYPED_TEST(handle_pools, clear_objects_whose_destructors_make_others)
+{
+    typename reborn<TypeParam>::pool_type pool({}, &this->upstream_);
+    for (int i = 0; i != 100; ++i)
+        (void)pool.create(pool, 2);
+    pool.clear();
+    EXPECT_EQ(reborn<TypeParam>::alive, 0);
+    EXPECT_EQ(pool.size(), 0u);
+    EXPECT_GT(pool.capacity(), 0u) << "the memory is kept";
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(handle_pools, make_objects_in_the_constructor_of_another)
+{
+    struct parent;
+    using pool_type = typename TestFixture::template pool_of<parent>;
+    struct parent
+    {
+        parent(pool_type& pool, int depth)
+        {
+            if (depth != 0)
+                child = pool.create(pool, depth - 1);
+        }
+        typename pool_type::handle child;
+    };
+    pool_type pool;
+    auto each = pool.create(pool, 100);
+    for (int depth = 100; depth != 0; --depth)
+        each = pool.get(each)->child;
+    EXPECT_TRUE(pool.get(each)->child.is_null());
+    EXPECT_EQ(pool.size(), 101u);
+}
+
+TYPED_TEST(handle_pools, hold_objects_of_any_shape)
+{
+    typename TestFixture::template pool_of<aggregate> aggregates;
+    EXPECT_EQ(aggregates.get(aggregates.create(7, "seven"))->text, "seven");
+
+    typename TestFixture::template pool_of<const std::string> constants;
+    EXPECT_EQ(*constants.get(constants.create("constant")), "constant");
+
+    typename TestFixture::template pool_of<char> characters;
+    const auto a = characters.create('a');
+    const auto b = characters.create('b');
+    EXPECT_EQ(*characters.get(a), 'a');
+    EXPECT_EQ(characters.handle_of(characters.get(b)), b);
+    characters.clear();
+    EXPECT_FALSE(characters.contains(a));
+
+    typename TestFixture::template pool_of<wide> pool;
+    for (int i = 0; i != 20; ++i)
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.get(pool.create())) % 256, 0u);
+}
+
+TYPED_TEST(handle_pools, agree_with_a_model)
+{
+    // Slower by more than ten times with a sanitizer, or a lock in each call.
+    constexpr bool is_slow = MEMORY_POOL_ASAN || MEMORY_POOL_TSAN || TypeParam::policy::checks;
+    test::handle_model<typename TestFixture::template pool_of<test::numbered>> model(17);
+    EXPECT_EQ(model.run(is_slow ? 500'000 : 5'000'000), 0u);
+    EXPECT_GT(model.created(), 100'000u);
+}
+
+TYPED_TEST(handle_pools, report_an_overflow_when_the_object_is_destroyed)
+{
+    if constexpr (TypeParam::policy::checks) {
+        for (const std::size_t behind : {0u, 4u}) { // into the index of the place, and beyond it
+            const test::error_recorder errors;
+            typename TestFixture::template pool_of<std::uint32_t> pool;
+            const auto handle = pool.create(1u);
+            test::write_behind(pool.get(handle), sizeof(std::uint32_t) + behind);
+            EXPECT_TRUE(pool.destroy(handle));
+            EXPECT_FALSE(pool.contains(handle));
+            EXPECT_EQ(pool.size(), 0u);
+            EXPECT_TRUE(pool.verify());
+            EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::buffer_overflow}) << behind;
+        }
+    }
+}
+
+TEST(pool_handle, is_eight_bytes_that_compare_and_hash)
+{
+    using handle = mp::pool_handle<counted>;
+    static_assert(sizeof(handle) == 8 && std::is_trivially_copyable_v<handle>);
+    static_assert(std::is_same_v<mp::handle_pool<counted>::handle, handle>);
+    static_assert(!std::is_convertible_v<mp::pool_handle<int>, handle>);
+    constexpr handle a{1, 1};
+    constexpr handle b{1, 3};
+    constexpr handle c{2, 1};
+    static_assert(a == handle{1, 1} && a != b && a < b && b < c && c > b && a <= b && c >= b);
+    EXPECT_EQ(std::hash<handle>()(a), std::hash<handle>()(handle{1, 1}));
+    std::set<std::size_t> buckets;
+    for (std::uint32_t index = 0; index != 1024; ++index)
+        buckets.insert(std::hash<handle>()({index, 1}) % 1024);
+    EXPECT_GT(buckets.size(), 512u) << "with generations all the same";
+}
+} // namespace

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/objects/place_table.hpp>
+#include <memory_pool/core/objects/local_places.hpp>
+#include <memory_pool/core/objects/shared_places.hpp>
+
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <set>
+#include <type_traits>
+#include <vector>
+
+namespace core = memory_pool::detail::core;
+
+namespace {
+using small_table = core::place_table<std::uint64_t, 2>;
+
+TEST(place_table, has_distinct_places_that_never_move)
+{
+    test::accounting_upstream upstream;
+    {
+        core::place_table<std::uint64_t> table(&upstream);
+        std::set<std::uint64_t*> places;
+        std::vector<std::uint64_t*> in_order;
+        std::uint32_t index = 0;
+        for (std::size_t i = 0; i != 5000; ++i, index = table.after(index)) {
+            if (table.find(index) == nullptr) {
+                EXPECT_EQ(table.capacity(), i) << "no place is left out";
+                EXPECT_TRUE(table.grow());
+            }
+            EXPECT_EQ(table.at(index), 0u);
+            EXPECT_TRUE(places.insert(&table.at(index)).second);
+            in_order.push_back(&table.at(index));
+        }
+        index = 0;
+        for (std::uint64_t* const place : in_order) {
+            ASSERT_EQ(table.find(index), place);
+            index = table.after(index);
+        }
+        EXPECT_EQ(table.bytes(), upstream.live_bytes());
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.mismatched(), 0u);
+}
+
+TEST(place_table, has_a_limit)
+{
+    small_table table(std::pmr::get_default_resource());
+    EXPECT_TRUE(table.grow());
+    EXPECT_TRUE(table.grow());
+    EXPECT_EQ(table.capacity(), small_table::max_capacity());
+    EXPECT_FALSE(table.grow());
+    EXPECT_EQ(table.capacity(), 64u + 128u);
+}
+
+TEST(place_table, finds_nothing_for_an_index_that_is_not_one_of_its)
+{
+    small_table table(std::pmr::get_default_resource());
+    EXPECT_EQ(table.find(0), nullptr);
+    EXPECT_TRUE(table.grow());
+    EXPECT_NE(table.find(0), nullptr);
+    EXPECT_NE(table.find(63 * 32), nullptr);
+    EXPECT_EQ(table.find(64 * 32), nullptr) << "behind the last of its chunk";
+    for (std::uint32_t chunk = 1; chunk != 32; ++chunk)
+        EXPECT_EQ(table.find(chunk), nullptr);
+    EXPECT_EQ(table.find(small_table::none), nullptr);
+}
+
+TEST(place_table, is_as_it_was_when_upstream_fails)
+{
+    test::accounting_upstream upstream;
+    small_table table(&upstream);
+    upstream.fail_at(1);
+    EXPECT_THROW((void)table.grow(), std::bad_alloc);
+    EXPECT_EQ(table.capacity(), 0u);
+    EXPECT_TRUE(table.grow());
+    EXPECT_NE(table.find(0), nullptr);
+}
+
+template <class Places>
+class places : public testing::Test
+{
+protected:
+    std::uint32_t take()
+    {
+        std::uint32_t index = small_table::none;
+        EXPECT_NE(places_.take(index, nullptr, [this](auto&& need) { return !need() || places_.grow(); }), nullptr);
+        return index;
+    }
+
+    Places places_{std::pmr::get_default_resource()};
+    int object_ = 0;
+};
+using kinds = testing::Types<core::local_places, core::shared_places>;
+TYPED_TEST_SUITE(places, kinds, );
+
+TYPED_TEST(places, are_not_used_again_after_the_last_generation)
+{
+    const std::uint32_t index = this->take();
+    EXPECT_EQ(index, 0u);
+    auto& place = this->places_.at(index);
+    // As after 2^31 - 2 objects.
+    if constexpr (std::is_same_v<TypeParam, core::local_places>)
+        place.generation = core::retired_generation - 2;
+    else
+        place.word = core::retired_generation - 2;
+    const core::generation_type last = this->places_.begin(place, &this->object_);
+    EXPECT_EQ(last, 0xffff'fffd);
+    EXPECT_EQ(this->places_.find(index, last), &this->object_);
+    void* object = nullptr;
+    EXPECT_EQ(this->places_.end_object(index, last, object), &place);
+    EXPECT_EQ(object, &this->object_);
+    this->places_.put_back(place, index, nullptr);
+    EXPECT_EQ(this->places_.find(index, last), nullptr);
+    EXPECT_TRUE(this->places_.verify(0));
+
+    EXPECT_NE(this->take(), index);
+    this->places_.reset();
+    EXPECT_NE(this->take(), index) << "also when all places are free";
+    EXPECT_EQ(this->places_.generation(index), core::retired_generation);
+}
+
+TYPED_TEST(places, say_when_there_are_no_more)
+{
+    std::uint32_t index = 0;
+    EXPECT_EQ(this->places_.take(index, nullptr, [](auto&&) { return false; }), nullptr);
+}
+} // namespace
