@@ -100,7 +100,7 @@ private:
 
         /// Returns: the object.
         reference operator*() const noexcept { return *operator->(); }
-        pointer operator->() const noexcept { return pool_->get(handle()); }
+        pointer operator->() const noexcept { return base::object_in(pool_->places().at(index_).object); }
 
         /// Returns: the handle of the object.
         typename base::handle handle() const noexcept { return {index_, pool_->places().generation(index_)}; }

@@ -113,6 +113,7 @@ public:
     /// Effects: makes the handles of the object stale, if it is alive, and leaves it to `take_object`.
     /// Returns: whether it was alive.
     /// Thread safety: no other thread uses the places.
+    // NOLINTNEXTLINE(readability-make-member-function-const): it changes a place
     bool end_object_later(std::uint32_t index, generation_type generation) noexcept
     {
         if (find(index, generation) == nullptr)
