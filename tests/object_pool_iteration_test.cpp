@@ -252,6 +252,24 @@ TYPED_TEST(object_pool_iteration, does_not_visit_a_block_again_that_was_freed_an
         }
 }
 
+TYPED_TEST(object_pool_iteration, does_not_visit_free_blocks_that_were_cached_since)
+{
+    // Each 64th creation fetches 64 free blocks into a cache, from where the iterator is: all are in one slab.
+    this->pool_.reserve(4'000);
+    auto objects = this->create(4'000);
+    std::shuffle(objects.begin(), objects.end(), this->random_);
+    this->destroy(this->split_off(objects, 2'000));
+    std::set<const numbered*> alive(objects.begin(), objects.end());
+    for (const numbered& object : this->pool_) {
+        ASSERT_EQ(alive.count(&object), 1u);
+        if (objects.size() != 3'500) {
+            objects.push_back(this->pool_.create(-2));
+            alive.insert(objects.back());
+        }
+    }
+    this->expect_visits_of(objects);
+}
+
 TYPED_TEST(object_pool_iteration, nests)
 {
     (void)this->create(200);

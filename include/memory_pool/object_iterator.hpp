@@ -67,7 +67,7 @@ public:
     /// Returns: its address.
     /// Preconditions: as `operator*`.
     /// Complexity: O(1).
-    pointer operator->() const noexcept { return std::launder(reinterpret_cast<Value*>(block_)); }
+    pointer operator->() const noexcept { return std::launder(static_cast<Value*>(static_cast<void*>(block_))); }
 
     /// Effects: moves on to the next object. The one that it is at may have been destroyed.
     /// Preconditions: it is at an object, or where one was.
