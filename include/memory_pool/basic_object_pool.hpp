@@ -20,6 +20,7 @@
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/object_iterator.hpp>
 #include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/statistics.hpp>
@@ -36,7 +37,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `Object`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
 template <class Object, class Blocks>
-class basic_object_pool
+class basic_object_pool : public object_range<basic_object_pool<Object, Blocks>>
 {
     using T = detail::core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
 
@@ -296,7 +297,7 @@ public:
             endings_ = {};
             do { // until none is left, or none can be destroyed
                 endings_.count = 0;
-                blocks_.for_each([this](void* block) { end(object_in(block)); });
+                blocks_.for_each([this](void* block) { finish(object_in(block)); });
             } while (endings_.count != 0 && in_use() != 0);
             is_clearing_ = false;
         }
@@ -368,6 +369,8 @@ public:
     bool verify() const noexcept { return blocks_.verify(); }
 
 private:
+    friend object_range<basic_object_pool>;
+
     template <class... Arguments>
     T* construct_if(void* block,
                     Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
@@ -449,11 +452,11 @@ private:
             if (each->object == object)
                 return;
         if (endings_.depth != deepest_ending)
-            end(object);
+            finish(object);
     }
 
     /// Destroys an object in use whose destructor is not running. clear() need not check that.
-    void end(T* object) noexcept
+    void finish(T* object) noexcept
     {
         const ending here{object, endings_.innermost};
         endings_.innermost = &here;

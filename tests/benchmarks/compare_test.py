@@ -85,6 +85,14 @@ class Compare(unittest.TestCase):
         reports = json.loads(written.read_text(encoding="utf-8"))
         self.assertEqual(list(reports["structures_benchmark"]), ["glibc", "one", "three"])
 
+    def test_a_competitor_may_be_level(self):
+        def missed(ours, n):
+            rows = {("iterate", n): {"object_pool": compare.Row(ours, ours), "plf_colony": compare.Row(1.0, 1.0)}}
+            return list(compare.missed_goals(rows, "object_pool"))
+        self.assertEqual(missed(1.14, 1000), [])
+        self.assertEqual(missed(1.16, 1000), ["iterate/1000: object_pool takes 1.16 ns a block, plf_colony 1.00"])
+        self.assertEqual(missed(9.0, 10), [], "rows of a few blocks are only shown")
+
     def test_a_heap_is_littered_under_each(self):
         (self.build / "np_alloc" / "litter.so").symlink_to(ANY_LIBRARY)
         littered = ("--mallocs=glibc,three", "--litter=20", "--litter-sizes=8-16")

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <memory_resource>
 
@@ -98,7 +99,13 @@ std::size_t use_objects_of_one_thread()
 {
     mp::object_pool<value, Policy> pool;
     use_objects(pool);
-    return use_figures(pool);
+    for (value& each : pool)
+        pool.destroy(&each);
+    for (auto at = pool.begin(); at != pool.end();)
+        at = pool.erase(at);
+    const auto& unchanged = pool;
+    const auto visited = static_cast<std::size_t>(std::distance(unchanged.begin(), unchanged.end()));
+    return use_figures(pool) + erase_if(pool, [](const value&) { return true; }) + visited;
 }
 
 template <class Policy>

@@ -125,6 +125,7 @@
 #else
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
 #endif
+#define MEMORY_POOL_PREFETCH(address) __builtin_prefetch(address)
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
 #define MEMORY_POOL_MAY_RACE __attribute__((noinline, no_sanitize("thread"))) ///< A function that races on purpose.
 #else
@@ -136,6 +137,7 @@
 #define MEMORY_POOL_SLOW_PATH
 #define MEMORY_POOL_NOINLINE
 #define MEMORY_POOL_PRINTF_LIKE(text, values)
+#define MEMORY_POOL_PREFETCH(address) static_cast<void>(address)
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif

@@ -62,6 +62,32 @@ TEST(slab_directory, finds_neighbours_of_an_address)
     EXPECT_EQ(directory.first_behind(pointer(0x4000)), nullptr);
 }
 
+TEST(slab_directory, finds_the_next_slab_whatever_number_is_guessed)
+{
+    core::slab_directory directory(std::pmr::new_delete_resource());
+    const auto insert = [&](std::uintptr_t address) {
+        directory.make_room();
+        directory.insert(slab_at(address));
+    };
+    for (const std::uintptr_t address : {0x2000u, 0x4000u, 0x6000u})
+        insert(address);
+    std::uint32_t place = 0;
+    EXPECT_EQ(directory.first_behind(nullptr, place), slab_at(0x2000));
+    EXPECT_EQ(place, 0u);
+    EXPECT_EQ(directory.first_behind(pointer(0x2FFF), place), slab_at(0x4000));
+    EXPECT_EQ(place, 1u);
+    insert(0x1000);
+    insert(0x5000);
+    EXPECT_EQ(directory.first_behind(pointer(0x4000), place), slab_at(0x5000));
+    EXPECT_EQ(place, 3u);
+    for (const std::uint32_t wrong : {0u, 1u, 4u, 100u, ~std::uint32_t{0}}) {
+        place = wrong;
+        EXPECT_EQ(directory.first_behind(pointer(0x5000), place), slab_at(0x6000));
+        EXPECT_EQ(place, 4u);
+    }
+    EXPECT_EQ(directory.first_behind(pointer(0x6000), place), nullptr);
+}
+
 TEST(slab_directory, removes_those_that_meet_a_condition)
 {
     core::slab_directory directory(std::pmr::new_delete_resource());

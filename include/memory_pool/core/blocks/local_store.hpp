@@ -18,6 +18,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/allocation_counters.hpp>
+#include <memory_pool/core/blocks/local_caches.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
@@ -26,20 +27,20 @@
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
-#include <memory_pool/core/slabs/slab_magazine.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
-class local_store : public allocation_counters<base::checked_policy<Policy>::counts>
+class local_store : public allocation_counters<base::checked_policy<Policy>::counts>, private local_caches
 {
     using variant = base::checked_policy<Policy>;
 
@@ -49,7 +50,7 @@ public:
 
     local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                 slab_listener* listener)
-        : stride_(checked_stride(block_size, canary_bytes, options, upstream)),
+        : local_caches(checked_stride(block_size, canary_bytes, options, upstream)),
           slabs_(slab_layout(stride_, alignment_of_blocks(block_size, options), options.max_capacity,
                              blocks_in_a_step(options), listener != nullptr ? slab_granule : 1),
                  options.max_capacity,
@@ -108,11 +109,7 @@ public:
     template <class T>
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
-        std::size_t taken = magazine_.pop(blocks, count);
-        block_span rest = outgoing_; // A copy, which stays in registers.
-        for (void* block = nullptr; taken != count && rest.pop_front(block, stride_); ++taken)
-            blocks[taken] = static_cast<T*>(block);
-        outgoing_ = rest;
+        const std::size_t taken = take_cached(blocks, count);
         for (std::size_t i = 0; i != taken; ++i)
             hand_out(base::address_of(blocks[i]));
         return taken;
@@ -178,6 +175,30 @@ public:
         slabs_.for_each_handed_out(visit);
     }
 
+    /// Returns: the blocks in use behind the lowest of `at`, which may have been freed; if `at` is empty, the first
+    ///   ones. For iterators.
+    MEMORY_POOL_NOINLINE blocks_in_use next_in_use(blocks_in_use at) noexcept
+    {
+        watch();
+        return slabs_.next_in_use(at, static_cast<const local_caches&>(*this));
+    }
+
+    /// Returns: those behind all of `at`.
+    /// Preconditions: no block was freed since `at` was returned: `changes()` is the same.
+    MEMORY_POOL_NOINLINE blocks_in_use next_in_use_behind(blocks_in_use at) const noexcept
+    {
+        return slabs_.next_in_use_behind(at, static_cast<const local_caches&>(*this));
+    }
+
+    /// Frees block number `index` of `home`, straight into its slab.
+    void deallocate(slab& home, std::size_t index) noexcept
+    {
+        given_back(home.block(index, stride_));
+        if (!slabs_.put(home, index))
+            this->uncount_deallocations(1);
+        note_change();
+    }
+
     std::size_t abandon() noexcept
     {
         const base::late_reports reports(slabs_);
@@ -200,6 +221,8 @@ public:
         return look(slabs_);
     }
 
+    using local_caches::changes, local_caches::stride;
+
     /// Only pools shared by threads lose threads in a fork.
     static constexpr bool has_lost_threads() noexcept { return false; }
 
@@ -214,10 +237,7 @@ public:
     std::size_t slab_count() const noexcept { return slabs_.slab_count(); }
     std::size_t bytes_reserved() const noexcept { return slabs_.bytes_reserved() + magazine_.own_bytes(slabs_); }
 
-    std::size_t in_use() const noexcept
-    {
-        return slabs_.handed_out() - magazine_.size() - (outgoing_.bytes() + incoming_.span().bytes()) / stride_;
-    }
+    std::size_t in_use() const noexcept { return slabs_.handed_out() - count_cached(); }
 
     std::size_t available() const noexcept { return (slabs_.is_bounded() ? limit() : capacity()) - in_use(); }
 
@@ -261,8 +281,6 @@ private:
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
-    /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
-    static constexpr std::size_t patience = 128;
     /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again.
     static constexpr std::size_t most_unpublished = 256;
 
@@ -291,15 +309,7 @@ private:
         bool is_outermost_;
     };
 
-    /// Whether the magazine, span and row may hold free blocks; else each block moves to and from its slab alone.
-    bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
-
     // The way out.
-
-    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
-    {
-        return magazine_.pop(block) || outgoing_.pop_front(block, stride_);
-    }
 
     MEMORY_POOL_ALWAYS_INLINE void hand_out(void* block) noexcept
     {
@@ -378,7 +388,8 @@ private:
             shorten_outgoing();
         if (outgoing_.empty())
             magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
-        (void)magazine_.open(patience);
+        note_change();
+        open_magazine();
         void* block = nullptr;
         return take_cached(block) ? block : nullptr;
     }
@@ -434,28 +445,19 @@ private:
             return;
         }
         const base::late_reports reports(slabs_);
-        if (!is_caching()) {
+        if (is_watched() || !is_caching()) {
             given_back(block);
             put(&block, 1);
+            if (note_freed())
+                open_magazine();
             return;
         }
         if (!incoming_.empty())
             end_row();
-        else if (!begin_row())
+        else if (!begin_row(slabs_))
             make_room_in_magazine();
         take_back(block);
         publish();
-    }
-
-    /// Returns: whether the magazine ended in a row of this pool's blocks, which was removed.
-    bool begin_row() noexcept
-    {
-        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
-        if (step == 0 || !slabs_.owns(magazine_.row(step)))
-            return false;
-        incoming_ = magazine_.take_row(step);
-        magazine_.close();
-        return true;
     }
 
     /// Returns: the blocks of the completed incoming row.
@@ -488,10 +490,27 @@ private:
     /// Empties the caches into the slabs.
     void flush() noexcept
     {
+        flush_returned();
+        put(std::exchange(outgoing_, {}));
+    }
+
+    /// The part of flush() whose time the blocks given back before have paid for.
+    void flush_returned() noexcept
+    {
         put(magazine_.blocks(), magazine_.size());
         magazine_.clear();
-        put(std::exchange(outgoing_, {}));
         put(take_row_out());
+    }
+
+    /// Has blocks that are given back go straight into their slabs, and be counted, for a while.
+    void watch() noexcept
+    {
+        if (!is_watched()) {
+            const base::late_reports reports(slabs_);
+            flush_returned();
+            magazine_.close();
+        }
+        begin_watch();
     }
 
     /// Puts blocks back into their slabs. Rejected blocks do not count as freed.
@@ -513,27 +532,6 @@ private:
         base::pool_made(this);
     }
 
-    void open_magazine() noexcept
-    {
-        if (!variant::checks && !is_suspended_ && !is_abandoned_ && incoming_.empty())
-            (void)magazine_.open(patience);
-    }
-
-    template <class Visit>
-    void for_each_cached(Visit&& visit) const
-    {
-        std::for_each(magazine_.blocks(), magazine_.blocks() + magazine_.size(), visit);
-        for (const block_span& span : {outgoing_, incoming_.span()})
-            for (char* block = span.begin; block != span.end; block += stride_)
-                visit(block);
-    }
-
-    slab_magazine magazine_;
-    block_span outgoing_;       ///< Handed out next, when the magazine is empty.
-    block_row incoming_;        ///< Grows while blocks come back in the order of their addresses.
-    std::size_t stride_;        ///< Bytes from one block to the next.
-    bool is_suspended_ = false; ///< See cache_suspension.
-    bool is_abandoned_ = false; ///< See abandon.
     slab_store slabs_;
     reported entry_{"block_pool", identity().name};
 };

@@ -174,6 +174,20 @@ public:
     /// Returns: the first block in use whose index is not below `from`, as an index; or `carved()` if there is none.
     std::size_t next_in_use(std::size_t from) const noexcept { return base::find_bit<false>(words(), from, carved_); }
 
+    /// Returns: the bits that stand for blocks in a word before `end_of_words()`.
+    std::uint64_t bits_of(const std::uint64_t* word) const noexcept
+    {
+        const std::size_t carved = carved_ - static_cast<std::size_t>(word - words()) * base::bits_per_word;
+        return carved >= base::bits_per_word ? all_free : base::bit_in_word(carved) - 1;
+    }
+
+    /// Returns: those of blocks in use.
+    std::uint64_t bits_in_use(const std::uint64_t* word) const noexcept { return ~*word & bits_of(word); }
+
+    /// One past the last word that has bits of carved blocks.
+    std::uint64_t* end_of_words() noexcept { return words() + word_count(); }
+    const std::uint64_t* end_of_words() const noexcept { return words() + word_count(); }
+
     /// Returns: how many bits are set.
     std::size_t count_set_bits() const noexcept
     {
@@ -221,10 +235,6 @@ private:
 
     std::uint64_t* words() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
     const std::uint64_t* words() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
-
-    /// One past the last word that has bits of carved blocks.
-    std::uint64_t* end_of_words() noexcept { return words() + word_count(); }
-    const std::uint64_t* end_of_words() const noexcept { return words() + word_count(); }
 
     std::uint64_t* first_used_word() noexcept
     {

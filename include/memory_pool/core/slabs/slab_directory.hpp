@@ -86,6 +86,18 @@ public:
         return behind == end() ? nullptr : *behind;
     }
 
+    /// Effects: as `first_behind(address)`, and writes the number of that slab into `place`.
+    /// Complexity: O(1), if `place` was the number of the slab before it; else logarithmic in slabs.
+    slab* first_behind(const void* address, std::uint32_t& place) const noexcept
+    {
+        const std::size_t guess = place < size_ ? place + 1 : size_;
+        const bool is_right =
+            guess < size_ && !base::is_before(address, slabs_[guess - 1]) && base::is_before(address, slabs_[guess]);
+        const auto found = is_right ? begin() + guess : std::upper_bound(begin(), end(), address, base::is_before);
+        place = static_cast<std::uint32_t>(found - begin());
+        return found == end() ? nullptr : *found;
+    }
+
     bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), base::is_before); }
 
     /// Effects: returns the array to upstream. The chunks themselves are the caller's.

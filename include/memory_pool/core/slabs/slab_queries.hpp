@@ -13,8 +13,8 @@
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_chunks.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
+#include <memory_pool/core/slabs/slab_walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The chunks of one pool, and queries about their blocks. See slab_store.
-class slab_queries : public slab_chunks
+class slab_queries : public slab_walk
 {
 public:
     /// Effects: logs misuse there from now on, or, if that is nullptr, reports it at once.
@@ -216,7 +216,7 @@ public:
     }
 
 protected:
-    using slab_chunks::slab_chunks;
+    using slab_walk::slab_walk;
     ~slab_queries() = default;
 
 private:

@@ -5,6 +5,7 @@
 /// free slabs to upstream.
 ///
 ///     slab_chunks     the chunks from upstream, and the slabs in them
+///     slab_walk       + the blocks in use, one after the other
 ///     slab_queries    + answers about blocks, reports of misuse
 ///     slab_store      + growth, blocks taken out and put back
 ///
@@ -174,6 +175,24 @@ public:
         home->search_from(first);
         handed_out_ -= in_span - skipped;
         return skipped;
+    }
+
+    /// Effects: puts block number `index` of `home` back, whose place need not be looked up. If it is here already, it
+    ///   is reported.
+    /// Returns: whether it was not.
+    bool put(slab& home, std::size_t index) noexcept
+    {
+        std::uint64_t& word = *home.word_of(index);
+        const std::uint64_t bit = base::bit_in_word(index);
+        if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
+            report_misuse(error_kind::double_free, home.block(index, layout_.stride()));
+            return false;
+        }
+        word |= bit;
+        home.search_from(index);
+        with_free_.add_first(&home);
+        --handed_out_;
+        return true;
     }
 
     /// Returns: whether the blocks of `row` are this store's, all in one slab.

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Goes from one block in use to the next, in the order of addresses: by 64 bits at once, and for iterators, which may
+/// stop anywhere, and go on after anything has happened.
+///
+///     slab      | header | word 0 | word 1 | ... | blocks ...
+///                                     ^
+///     at        home, word, first, and the bits of the blocks in use that were not visited yet
+///     ahead                                  the words whose blocks are fetched into the cache meanwhile
+///
+/// Thread safety: none; the pool that owns the store synchronizes.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_chunks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Blocks in use among 64 side by side in a slab; without a slab, none.
+///
+/// The order of the members matters: where two that a loop does not change are neighbours, GCC 12 keeps them together in
+/// a vector register, and takes them apart and puts them together again at each step.
+struct blocks_in_use
+{
+    char* first = nullptr;  ///< Of the 64.
+    std::uint64_t bits = 0; ///< One for each that is in use.
+    slab* home = nullptr;
+    const std::uint64_t* word = nullptr; ///< Where the bits are from.
+    std::uint32_t slabs_behind = 0;      ///< In the same chunk.
+    std::uint32_t chunk = 0;             ///< Its place in the directory.
+    /// Behind `word` up to this one, no block is cached: what is not set is in use, ...
+    const std::uint64_t* last_plain = nullptr;
+    std::uint64_t last_bits = 0; ///< ... but the last one has only these bits.
+
+    /// Returns: the number of the lowest block, in the slab.
+    std::size_t lowest() const noexcept
+    {
+        return static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word + base::lowest_bit(bits);
+    }
+
+    /// Moves to the next word with blocks in use, if there is one up to `last_plain`.
+    /// Returns: whether there is. If not, it is at the last that it looked at.
+    MEMORY_POOL_ALWAYS_INLINE bool move_plainly(std::size_t stride) noexcept
+    {
+        bits = 0;
+        while (bits == 0 && word < last_plain) {
+            ++word;
+            first += base::bits_per_word * stride;
+            bits = ~*word;
+            if (word == last_plain)
+                bits &= last_bits;
+        }
+        return bits != 0;
+    }
+};
+
+/// The chunks of one pool, and a walk over their blocks. `Caches` has free blocks whose bits say that they are in use:
+/// see local_caches.
+class slab_walk : public slab_chunks
+{
+public:
+    /// Returns: the blocks in use behind the lowest of `at`, as their bits are now; if `at` is empty, the first ones.
+    /// Complexity: as next_in_use_behind.
+    template <class Caches>
+    blocks_in_use next_in_use(blocks_in_use at, const Caches& caches) const noexcept
+    {
+        if (at.home == nullptr) {
+            enter_next_chunk(at);
+        } else if (at.word < at.home->end_of_words()) {
+            const std::uint64_t behind = ~(at.bits ^ (at.bits - 1));
+            at.bits = behind & at.home->bits_in_use(at.word) & ~caches.cached_bits(at.first);
+            if (at.bits != 0) {
+                note_plain_words(at, caches);
+                return at;
+            }
+        }
+        return next_in_use_behind(at, caches);
+    }
+
+    /// Returns: the blocks in use behind the 64 of `at`.
+    /// Complexity: linear in words without any between; logarithmic in chunks at the end of one.
+    template <class Caches>
+    blocks_in_use next_in_use_behind(blocks_in_use at, const Caches& caches) const noexcept
+    {
+        while (at.home != nullptr) {
+            if (at.word + 1 >= at.home->end_of_words()) {
+                leave_slab(at);
+                continue;
+            }
+            note_plain_words(at, caches);
+            if (at.move_plainly(layout_.stride()) ||
+                (at.last_plain + 1 < at.home->end_of_words() && pass_cached(at, caches)))
+                return at;
+        }
+        return {};
+    }
+
+protected:
+    using slab_chunks::slab_chunks;
+    ~slab_walk() = default;
+
+private:
+    /// How many slabs ahead their headers are fetched into the cache.
+    static constexpr std::uint32_t headers_ahead = 4;
+
+    void advance(blocks_in_use& at, std::size_t words) const noexcept
+    {
+        at.word += words;
+        at.first += words * base::bits_per_word * layout_.stride();
+    }
+
+    /// Moves to the next word, which has cached blocks; to the last of those that have no others.
+    /// Returns: whether it has blocks in use, too.
+    template <class Caches>
+    bool pass_cached(blocks_in_use& at, const Caches& caches) const noexcept
+    {
+        advance(at, 1);
+        at.bits = at.home->bits_in_use(at.word) & ~caches.cached_bits(at.first);
+        if (at.bits != 0) {
+            note_plain_words(at, caches);
+            return true;
+        }
+        const std::size_t in_span = layout_.blocks_in(caches.span_from(at.first).bytes()) / base::bits_per_word;
+        advance(at, std::max<std::size_t>(in_span, 1) - 1);
+        return false;
+    }
+
+    /// Looks where the next cached block is behind the 64 of `at`.
+    template <class Caches>
+    void note_plain_words(blocks_in_use& at, const Caches& caches) const noexcept
+    {
+        const char* const begin = at.first + base::bits_per_word * layout_.stride();
+        const char* const end = at.home->block(at.home->carved(), layout_.stride());
+        const char* const cached = caches.lowest_cached(begin, end);
+        if (cached == end) {
+            at.last_plain = at.home->end_of_words() - 1;
+            at.last_bits = at.home->bits_of(at.last_plain);
+        } else {
+            at.last_plain = at.word + layout_.blocks_in(static_cast<std::size_t>(cached - begin)) / base::bits_per_word;
+            at.last_bits = ~std::uint64_t{0};
+        }
+    }
+
+    void leave_slab(blocks_in_use& at) const noexcept
+    {
+        if (at.slabs_behind == 0) {
+            enter_next_chunk(at);
+            return;
+        }
+        enter_slab(at, slab_in(at.home, 1));
+        if (--at.slabs_behind >= headers_ahead)
+            fetch_header(slab_in(at.home, headers_ahead));
+    }
+
+    void enter_next_chunk(blocks_in_use& at) const noexcept
+    {
+        slab* const chunk = directory_.first_behind(at.home, at.chunk);
+        at.home = chunk;
+        if (chunk == nullptr)
+            return;
+        at.slabs_behind = static_cast<std::uint32_t>(chunk->slabs_in_chunk()) - 1;
+        enter_slab(at, chunk);
+        for (std::uint32_t i = 1; i <= std::min(headers_ahead, at.slabs_behind); ++i)
+            fetch_header(slab_in(chunk, i));
+        if (at.chunk + 1 < directory_.size())
+            fetch_header(directory_.begin()[at.chunk + 1]);
+    }
+
+    /// Slabs begin at multiples of their alignment, where their headers have only a few places in a cache.
+    static void fetch_header(slab* home) noexcept
+    {
+        MEMORY_POOL_PREFETCH(home);
+        MEMORY_POOL_PREFETCH(home->word_of(0));
+    }
+
+    /// Moves in front of the first word.
+    void enter_slab(blocks_in_use& at, slab* home) const noexcept
+    {
+        at.home = home;
+        at.first = home->first_block() - base::bits_per_word * layout_.stride();
+        at.word = home->word_of(0) - 1;
+    }
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
