@@ -51,6 +51,9 @@ PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 # What may be included from outside: (files, headers).
 EXTERNAL = [
     (r"include/memory_pool/(intrusive_pool|recycling_pool)\.hpp|drop_in/.*", r"boost/.*"),
+    (r"include/memory_pool/tracy_policy\.hpp", r"tracy/.*"),
+    (r"include/memory_pool/heaptrack_policy\.hpp", r"heaptrack_api\.h"),
+    (r"include/memory_pool/massif_policy\.hpp", r"valgrind/.*"),
     # Stops the compiler.
     (r"include/memory_pool/base/config\.hpp|drop_in/np_alloc\.h", r"memory_pool: th(is|ese) headers? needs? .*"),
     (r"include/memory_pool/base/poisoning\.hpp", r"(sanitizer|valgrind)/.*"),

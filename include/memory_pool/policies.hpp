@@ -11,6 +11,7 @@
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
 /// Pools of reference-counted objects look for a third constant, `outliving`; without it, objects may outlive the pool.
+/// A type `observer` is told of each block: see observing_policy.
 ///
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once
@@ -43,6 +44,18 @@ struct counting_policy : default_policy
 struct checking_policy : counting_policy
 {
     static constexpr bool checks = true; ///< Yes.
+};
+
+/// Tells `Observer` of each block of a pool, such as a profiler that sees nothing but the memory that pools take from
+/// upstream: see tracy_policy.hpp, heaptrack_policy.hpp and massif_policy.hpp. `Observer` has two static functions,
+/// which any thread that uses the pool calls, and which must not use it:
+///
+///     static void allocated(const char* pool_name, const void* block, std::size_t bytes) noexcept;
+///     static void freed(const char* pool_name, const void* block) noexcept;        also by release, clear and the end
+template <class Observer, class Policy = default_policy>
+struct observing_policy : Policy
+{
+    using observer = Observer; ///< Is told.
 };
 
 /// Reports objects that outlive their pool as leaks.

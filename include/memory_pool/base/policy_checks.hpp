@@ -7,6 +7,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/policies.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
@@ -17,19 +18,54 @@ template <class Policy>
 inline constexpr bool
     is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
 
+/// Whether a policy has an observer.
+template <class Policy, class = void>
+inline constexpr bool has_observer = false;
+template <class Policy>
+inline constexpr bool has_observer<Policy, std::void_t<typename Policy::observer>> = true;
+
 /// The constants of a policy. Those of the default for an invalid policy, so that check_policy's is the only error.
 template <class Policy, bool IsOne = is_policy<Policy>>
 struct checked_policy
 {
     static constexpr bool counts = false;
     static constexpr bool checks = false;
+    static constexpr bool observes = false;
 };
 template <class Policy>
 struct checked_policy<Policy, true>
 {
     static constexpr bool counts = Policy::counts;
     static constexpr bool checks = Policy::checks;
+    static constexpr bool observes = has_observer<Policy>;
 };
+
+/// Effects: tells the observer of a policy, if it has one, that a block was allocated.
+template <class Policy>
+MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* pool_name,
+                                                 [[maybe_unused]] const void* block,
+                                                 [[maybe_unused]] std::size_t bytes) noexcept
+{
+    if constexpr (has_observer<Policy>)
+        Policy::observer::allocated(pool_name, block, bytes);
+}
+
+/// Effects: tells it that a block was freed.
+template <class Policy>
+MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_name,
+                                             [[maybe_unused]] const void* block) noexcept
+{
+    if constexpr (has_observer<Policy>)
+        Policy::observer::freed(pool_name, block);
+}
+
+/// Effects: tells it that each block in use was freed. `for_each_in_use(visit)` calls `visit(block)` for each.
+template <class Policy, class ForEachInUse>
+void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
+{
+    if constexpr (has_observer<Policy>)
+        for_each_in_use([pool_name](const void* block) { Policy::observer::freed(pool_name, block); });
+}
 
 /// Rejects an invalid policy; called by the constructors of class templates with a policy.
 template <class Policy>
@@ -59,6 +95,7 @@ constexpr void check_outliving_is_allowed() noexcept
 template <class Policy>
 constexpr void check_resource_policy() noexcept
 {
+    static_assert(!has_observer<Policy>, "this resource tells no observer of its blocks: pools do");
     using checked = checked_policy<Policy>;
     static_assert(!checked::counts || checked::checks,
                   "this resource does not count: put a tracking_resource before it; checking_policy finds misuse");

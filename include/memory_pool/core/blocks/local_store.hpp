@@ -17,8 +17,7 @@
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/core/blocks/allocation_counters.hpp>
-#include <memory_pool/core/blocks/local_caches.hpp>
+#include <memory_pool/core/blocks/local_slabs.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
@@ -40,9 +39,16 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
-class local_store : public allocation_counters<base::checked_policy<Policy>::counts>, private local_caches
+class local_store : public local_slabs<base::checked_policy<Policy>::counts>
 {
     using variant = base::checked_policy<Policy>;
+    using mine = local_slabs<variant::counts>;
+    using mine::begin_row, mine::count_cached, mine::end_row, mine::flush, mine::for_each_cached, mine::is_caching,
+        mine::is_watched, mine::limit_outgoing, mine::make_room_in_magazine, mine::note_change, mine::note_freed,
+        mine::open_magazine, mine::put, mine::take_cached, mine::take_row_out, mine::watch, mine::batch,
+        mine::most_unpublished;
+    using mine::magazine_, mine::outgoing_, mine::incoming_, mine::stride_, mine::is_suspended_, mine::is_abandoned_,
+        mine::slabs_;
 
 public:
     /// Waiting is useless: no other thread can free a block.
@@ -50,13 +56,10 @@ public:
 
     local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                 slab_listener* listener)
-        : local_caches(checked_stride(block_size, canary_bytes, options, upstream)),
-          slabs_(slab_layout(stride_, alignment_of_blocks(block_size, options), options.max_capacity,
-                             blocks_in_a_step(options), listener != nullptr ? slab_granule : 1),
-                 options.max_capacity,
-                 {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
-                  options.max_cached_blocks},
-                 {name_in(options), block_size}, upstream)
+        : mine(checked_stride(block_size, canary_bytes, options, upstream), block_size, options,
+               {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
+                options.max_cached_blocks},
+               upstream)
     {
         publish();
         base::pool_made(this);
@@ -64,6 +67,8 @@ public:
 
     ~local_store()
     {
+        if (!is_abandoned_) // Else each block was freed one by one.
+            observe_all_freed();
         if constexpr (variant::checks) {
             const base::late_reports reports(slabs_);
             slabs_.report_damage();
@@ -221,8 +226,6 @@ public:
         return look(slabs_);
     }
 
-    using local_caches::changes, local_caches::stride;
-
     /// Only pools shared by threads lose threads in a fork.
     static constexpr bool has_lost_threads() noexcept { return false; }
 
@@ -279,11 +282,6 @@ private:
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
-    /// Blocks to take out of the slabs at once, where they do not stand in a row.
-    static constexpr std::size_t batch = 64;
-    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again.
-    static constexpr std::size_t most_unpublished = 256;
-
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
     class cache_suspension : base::immovable<cache_suspension>
@@ -332,6 +330,7 @@ private:
     {
         this->count_allocation();
         base::block_handed_out(this, block, identity().block_size);
+        base::observe_allocated<Policy>(identity().name, block, identity().block_size);
     }
 
     MEMORY_POOL_NOINLINE void* allocate_uncached()
@@ -385,22 +384,13 @@ private:
             return slabs_.take_one_late();
         outgoing_ = incoming_.empty() ? slabs_.take_span() : take_row_out();
         if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
-            shorten_outgoing();
+            limit_outgoing(most_unpublished);
         if (outgoing_.empty())
             magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
         note_change();
         open_magazine();
         void* block = nullptr;
         return take_cached(block) ? block : nullptr;
-    }
-
-    /// Puts what is beyond `most_unpublished` blocks back, so that published figures are not far off.
-    MEMORY_POOL_NOINLINE void shorten_outgoing() noexcept
-    {
-        if (outgoing_.bytes() <= most_unpublished * stride_)
-            return;
-        char* const end = outgoing_.begin + most_unpublished * stride_;
-        put(block_span{end, std::exchange(outgoing_.end, end)});
     }
 
     template <class Enlarge>
@@ -431,6 +421,7 @@ private:
     {
         this->count_deallocation();
         base::block_given_back(this, block, identity().block_size);
+        base::observe_freed<Policy>(identity().name, block);
     }
 
     MEMORY_POOL_NOINLINE void take_back_slowly(void* block) noexcept
@@ -460,68 +451,14 @@ private:
         publish();
     }
 
-    /// Returns: the blocks of the completed incoming row.
-    block_span take_row_out() noexcept
+    void observe_all_freed() noexcept
     {
-        const block_row row = std::exchange(incoming_, {});
-        const block_span span = slabs_.clip(row);
-        this->uncount_deallocations((row.span().bytes() - span.bytes()) / stride_);
-        return span;
+        base::observe_all_freed<Policy>(identity().name, [this](auto&& freed) { for_each_in_use(freed); });
     }
-
-    /// Lets a few blocks into the magazine, to see whether they begin the next row.
-    void end_row() noexcept
-    {
-        put(take_row_out());
-        if (!magazine_.open(slab_magazine::row_length))
-            make_room_in_magazine();
-    }
-
-    void make_room_in_magazine() noexcept
-    {
-        if (magazine_.open(patience))
-            return;
-        const std::size_t oldest = base::divide_round_up(magazine_.size(), 2);
-        put(magazine_.blocks(), oldest);
-        magazine_.forget_oldest(oldest);
-        (void)magazine_.open(patience);
-    }
-
-    /// Empties the caches into the slabs.
-    void flush() noexcept
-    {
-        flush_returned();
-        put(std::exchange(outgoing_, {}));
-    }
-
-    /// The part of flush() whose time the blocks given back before have paid for.
-    void flush_returned() noexcept
-    {
-        put(magazine_.blocks(), magazine_.size());
-        magazine_.clear();
-        put(take_row_out());
-    }
-
-    /// Has blocks that are given back go straight into their slabs, and be counted, for a while.
-    void watch() noexcept
-    {
-        if (!is_watched()) {
-            const base::late_reports reports(slabs_);
-            flush_returned();
-            magazine_.close();
-        }
-        begin_watch();
-    }
-
-    /// Puts blocks back into their slabs. Rejected blocks do not count as freed.
-    void put(void* const* blocks, std::size_t count) noexcept
-    {
-        this->uncount_deallocations(slabs_.put(blocks, count));
-    }
-    void put(const block_span& span) noexcept { this->uncount_deallocations(slabs_.put(span)); }
 
     void forget_blocks() noexcept
     {
+        observe_all_freed();
         if constexpr (variant::checks)
             slabs_.report_damage();
         this->count_deallocations(in_use());
@@ -532,7 +469,6 @@ private:
         base::pool_made(this);
     }
 
-    slab_store slabs_;
     reported entry_{"block_pool", identity().name};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -60,6 +60,8 @@ public:
     ~shared_blocks()
     {
         entry_.leave();
+        if (!is_abandoned()) // Else each block was freed one by one.
+            observe_all_freed();
         if constexpr (variant::checks)
             with_slabs([](const slab_store& slabs) { slabs.report_damage(); });
         base::pool_gone(this);
@@ -223,6 +225,7 @@ private:
         if constexpr (variant::counts)
             count_allocation();
         base::block_handed_out(this, block, identity().block_size);
+        base::observe_allocated<Policy>(identity().name, block, identity().block_size);
         return block;
     }
 
@@ -246,8 +249,14 @@ private:
 
     MEMORY_POOL_NOINLINE void put_uncached(void* block) noexcept { put(block); }
 
+    void observe_all_freed() noexcept
+    {
+        base::observe_all_freed<Policy>(identity().name, [this](auto&& freed) { for_each_in_use(freed); });
+    }
+
     void forget_blocks(bool keeps_slabs) noexcept
     {
+        observe_all_freed();
         shared_store::forget_blocks(keeps_slabs);
         base::pool_gone(this);
         base::pool_made(this);
@@ -258,6 +267,7 @@ private:
         if constexpr (variant::counts)
             count_deallocation();
         base::block_given_back(this, block, identity().block_size);
+        base::observe_freed<Policy>(identity().name, block);
     }
 
     static report_figures read_figures(const void* pool) noexcept

@@ -216,6 +216,13 @@ public:
         return slabs_.handed_out();
     }
 
+    /// Returns: whether abandon() was called.
+    bool is_abandoned() const noexcept
+    {
+        const locked lock(*this);
+        return is_abandoned_;
+    }
+
     /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
     /// Preconditions: the store was abandoned.
     // Not analyzed: the slabs no longer change.
