@@ -12,6 +12,8 @@
 /// itself in the child: see `clear`. (It does not know of a thread that uses it for the first time, and is just
 /// destroying an object.)
 ///
+/// It has no iterators, as other threads create and destroy objects meanwhile: `for_each` says when it may be called.
+///
 /// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves. Each
 /// object is its user's.
 #pragma once

@@ -42,10 +42,15 @@ template <class Value, class Store>
 class object_iterator
 {
 public:
+    /// As algorithms ask for it.
     using iterator_category = std::forward_iterator_tag;
+    /// The type of the objects.
     using value_type = std::remove_cv_t<Value>;
+    /// As std::iterator_traits names it.
     using difference_type = std::ptrdiff_t;
+    /// A pointer to an object.
     using pointer = Value*;
+    /// A reference to an object.
     using reference = Value&;
 
     /// Effects: makes the iterator behind the last object of any pool.
@@ -144,21 +149,29 @@ class object_range<object_pool<Object, Policy>>
     using store_type = detail::core::local_store<Policy>;
 
 public:
+    /// A reference to an object.
     using reference = T&;
+    /// The same, to a constant one.
     using const_reference = const T&;
+    /// A number of objects.
     using size_type = std::size_t;
+    /// As std::iterator_traits names it.
     using difference_type = std::ptrdiff_t;
+    /// See object_iterator.
     using iterator = object_iterator<T, store_type>;
+    /// The same, for constant objects.
     using const_iterator = object_iterator<const T, store_type>;
 
     /// Returns: an iterator at the object with the lowest address.
     /// Complexity: linear in words of 64 blocks before that object, and in blocks freed since the last iterator moved.
     /// Thread safety: that of the pool, also if it is constant: free blocks move from its caches into its slabs.
     iterator begin() noexcept { return first_in<iterator>(static_cast<pool_type&>(*this)); }
+    /// Returns: the same, for constant objects.
     const_iterator begin() const noexcept { return first_in<const_iterator>(static_cast<const pool_type&>(*this)); }
 
     /// Returns: the iterator behind the last object, which is always the same.
     iterator end() noexcept { return {}; }
+    /// Returns: the same, for constant objects.
     const_iterator end() const noexcept { return {}; }
 
     /// Effects: destroys the object, and frees its block.

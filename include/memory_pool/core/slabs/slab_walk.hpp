@@ -24,8 +24,8 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks in use among 64 side by side in a slab; without a slab, none.
 ///
-/// The order of the members matters: where two that a loop does not change are neighbours, GCC 12 keeps them together in
-/// a vector register, and takes them apart and puts them together again at each step.
+/// The order of the members matters: where two that a loop does not change are neighbours, GCC 12 keeps them in one
+/// vector register, and takes them apart and puts them together again at each step.
 struct blocks_in_use
 {
     char* first = nullptr;  ///< Of the 64.
@@ -86,7 +86,7 @@ public:
     /// Returns: the blocks in use behind the 64 of `at`.
     /// Complexity: linear in words without any between; logarithmic in chunks at the end of one.
     template <class Caches>
-    blocks_in_use next_in_use_behind(blocks_in_use at, const Caches& caches) const noexcept
+    MEMORY_POOL_ALWAYS_INLINE blocks_in_use next_in_use_behind(blocks_in_use at, const Caches& caches) const noexcept
     {
         while (at.home != nullptr) {
             if (at.word + 1 >= at.home->end_of_words()) {
