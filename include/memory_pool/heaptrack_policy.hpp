@@ -6,8 +6,8 @@
 ///     memory_pool::object_pool<node, memory_pool::heaptrack_policy> nodes;        heaptrack ./program
 ///
 /// Needs heaptrack_api.h (Debian: heaptrack), and a program that is position-independent, which is the default. Without
-/// heaptrack, each block costs a test of a pointer. The memory that pools take from upstream is counted, too, where they
-/// take it.
+/// heaptrack, each block costs a test of a pointer. The memory that pools take from upstream is counted, too, where
+/// they take it.
 ///
 /// Thread safety: any thread.
 #pragma once
