@@ -263,8 +263,9 @@ private:
         if (!fits(bytes, alignment))
             return arenas_.allocate_large(bytes, alignment);
         std::byte* const block = arenas_.bump_in_next(extent(bytes), alignment);
-        if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
-            publish_if_changed();
+        if constexpr (!Arenas::is_shared)
+            if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
+                publish_if_changed();
         return handed_out(block, {bytes, alignment});
     }
 

@@ -268,6 +268,8 @@ public:
     /// Thread safety: that of the blocks.
     void reserve(std::size_t count)
     {
+        if (count > Places::max_capacity())
+            throw_no_place();
         blocks_.reserve(count);
         reserve_places(count);
     }
@@ -373,8 +375,11 @@ private:
     bool grow_places(IsNeeded&& is_needed)
     {
         // With the lock of the pool, as its upstream may be for one thread.
-        return detail::core::pool_access::store(blocks_).with_slabs(
-            [&](const detail::core::slab_store&) { return !is_needed() || places_.grow(); });
+        return detail::core::pool_access::store(blocks_).with_slabs([&](const detail::core::slab_store&) {
+            const bool is_done = !is_needed() || places_.grow();
+            detail::core::pool_access::store(blocks_).entry().set_more_bytes(places_.bytes());
+            return is_done;
+        });
     }
 
     void reserve_places(std::size_t count)

@@ -61,6 +61,8 @@ public:
         : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
           entry_of_rest_(kind, pools_.name(), source_of_rest())
     {
+        if constexpr (Upstream::is_shared)
+            upstream_.enter_again_with(entry_of_rest_);
         detail::core::check_upstream(upstream, pools_.name());
         detail::base::check_resource_policy<policy>();
     }

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #if defined(__unix__) && !defined(__APPLE__)
 #include <unistd.h>
@@ -77,6 +78,18 @@ TEST_F(report_on_signal, gives_the_signal_back_to_the_handler_that_there_was)
     ASSERT_EQ(std::raise(SIGUSR1), 0);
     EXPECT_EQ(own_signals, 1);
     (void)std::signal(SIGUSR1, before);
+}
+
+TEST_F(report_on_signal, keeps_the_handler_while_the_path_changes)
+{
+    ASSERT_TRUE(mp::report_on_signal(SIGUSR1, pattern_));
+    std::thread signals([] {
+        for (int i = 0; i != 300; ++i) // Without a handler, the first of these would end the process.
+            (void)kill(getpid(), SIGUSR1);
+    });
+    for (int i = 0; i != 300; ++i)
+        EXPECT_TRUE(mp::report_on_signal(SIGUSR1, pattern_));
+    signals.join();
 }
 
 TEST_F(report_on_signal, refuses_a_signal_that_cannot_be_handled)

@@ -285,7 +285,60 @@ TEST(snapshot, may_be_taken_while_others_allocate_and_pools_come_and_go)
     EXPECT_EQ(names(), std::vector<std::string>{"shared"});
 }
 
+/// Destroys a pool with a name, and makes another, each time that it is asked for memory.
+class renaming_upstream final : public std::pmr::memory_resource
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        pool_ = std::make_unique<mp::concurrent_block_pool>(8, named("of an upstream"));
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override
+    {
+        std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    std::unique_ptr<mp::concurrent_block_pool> pool_;
+};
+
+TEST(snapshot, may_be_taken_while_an_upstream_destroys_pools_with_the_lock_of_another_held)
+{
+    std::atomic<bool> is_over{false};
+    test::in_threads(2, [&](std::size_t thread) {
+        if (thread == 0) {
+            while (!is_over.load())
+                (void)mp::snapshot();
+            return;
+        }
+        renaming_upstream upstream;
+        for (int round = 0; round != 1000; ++round) {
+            mp::concurrent_block_pool pool(64, named("grows"), &upstream);
+            (void)pool.allocate();
+        }
+        is_over = true;
+    });
+    EXPECT_TRUE(names().empty());
+}
+
 #if TESTS_MAY_FORK
+TEST(snapshot, does_not_keep_a_process_from_forking_while_a_thread_makes_pools_with_names)
+{
+    std::atomic<bool> is_over{false};
+    test::in_threads(2, [&](std::size_t thread) {
+        if (thread == 0) {
+            for (int forks = 0; forks != 100; ++forks)
+                test::expect_in_child([] { return mp::snapshot().left_out == 0; });
+            is_over = true;
+            return;
+        }
+        while (!is_over.load()) {
+            mp::synchronized_pool_resource resource({}, std::pmr::new_delete_resource(), "resource");
+            resource.deallocate(resource.allocate(64), 64); // Makes a pool with the lock held.
+        }
+    });
+}
+
 TEST(snapshot, in_the_child_of_a_fork_has_pools_of_lost_threads_as_they_were_published_until_they_are_used)
 {
     test::lasting_thread other;

@@ -105,8 +105,8 @@ TEST(write_report, as_text_has_a_line_for_each_pool_and_one_for_all)
 TEST(write_report, as_text_has_no_character_that_a_terminal_obeys)
 {
     mp::report_snapshot taken;
-    taken.entries = {entry("block_pool", "red\x1B[31m\n", 8, 1)};
-    EXPECT_NE(written(mp::report_format::text, taken).find("red?[31m?  "), std::string::npos);
+    taken.entries = {entry("block_pool", "red\x1B[31m\n\xC2\x9B\xC2\xA0", 8, 1)};
+    EXPECT_NE(written(mp::report_format::text, taken).find("red?[31m??\xC2\xA0  "), std::string::npos);
 }
 
 TEST(write_report, as_text_says_what_is_missing)
@@ -191,6 +191,14 @@ TEST(write_report, for_prometheus_adds_pools_up_that_look_the_same)
     const metrics all(written(mp::report_format::prometheus, taken));
     EXPECT_EQ(all.value(R"(memory_pool_in_use_blocks{kind="block_pool",name="same",block_size="8"})"), 123);
     EXPECT_EQ(all.value(R"(memory_pool_in_use_blocks{kind="block_pool",name="same",block_size="16"})"), 1);
+}
+
+TEST(write_report, for_prometheus_adds_pools_up_whose_names_look_the_same_when_they_are_valid)
+{
+    mp::report_snapshot taken;
+    taken.entries = {entry("block_pool", "\xFF", 8, 100), entry("block_pool", "\xFE", 8, 23)};
+    const metrics all(written(mp::report_format::prometheus, taken));
+    EXPECT_EQ(all.value("memory_pool_in_use_blocks{kind=\"block_pool\",name=\"\xEF\xBF\xBD\",block_size=\"8\"}"), 123);
 }
 
 TEST(write_report, for_prometheus_escapes_names)

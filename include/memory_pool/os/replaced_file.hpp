@@ -14,13 +14,14 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/descriptor.hpp>
 #include <memory_pool/os/fork.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #if !defined(_WIN32)
 #include <fcntl.h>
@@ -65,12 +66,14 @@ public:
     explicit replaced_file(const char* pattern) noexcept
     {
         constexpr std::array<char, 5> ending{".tmp"};
+        error_ = ENAMETOOLONG;
         if (!expand_path(pattern, path_.data(), path_.size() - ending.size()))
             return;
         temporary_ = path_;
         std::memcpy(temporary_.data() + std::strlen(path_.data()), ending.data(), ending.size());
-        file_ = ::open(temporary_.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        file_ = ::open(temporary_.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
         is_whole_ = file_ != no_descriptor;
+        error_ = errno;
     }
 
     /// Effects: removes the temporary file, unless it has taken its place.
@@ -96,21 +99,37 @@ public:
     }
 
     /// Effects: puts the file in its place.
-    /// Returns: whether all of it was written.
+    /// Returns: whether all of it was written; if not, errno says why.
     bool finish() noexcept
     {
         flush();
-        if (!is_whole_ || ::close(file_) != 0)
+        if (!is_whole_) {
+            errno = error_;
             return false;
-        file_ = no_descriptor;
-        return ::rename(temporary_.data(), path_.data()) == 0;
+        }
+        // Not tried again where it fails: the number is free then, too.
+        if (::close(std::exchange(file_, no_descriptor)) == 0 && ::rename(temporary_.data(), path_.data()) == 0)
+            return true;
+        const int error = errno;
+        (void)::unlink(temporary_.data());
+        errno = error;
+        return false;
     }
 
 private:
     void flush() noexcept
     {
-        is_whole_ = is_whole_ && write_text(file_, buffer_.data(), used_);
-        used_ = 0;
+        const char* rest = buffer_.data();
+        for (std::size_t left = std::exchange(used_, 0); is_whole_ && left != 0;) {
+            const ::ssize_t written = ::write(file_, rest, left);
+            if (written > 0) {
+                rest += written;
+                left -= static_cast<std::size_t>(written);
+            } else if (written == 0 || errno != EINTR) {
+                is_whole_ = false;
+                error_ = written == 0 ? ENOSPC : errno;
+            }
+        }
     }
 
     std::array<char, longest_path> path_{};
@@ -119,6 +138,7 @@ private:
     std::size_t used_ = 0;
     descriptor file_ = no_descriptor;
     bool is_whole_ = false;
+    int error_ = 0; ///< Why it is not.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

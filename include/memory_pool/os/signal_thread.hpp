@@ -28,17 +28,26 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// The thread for one signal.
+/// The thread for one signal. Outside of tests, it should not end before the process if it was started: a handler of the
+/// signal may be about to wake it.
 class signal_thread : base::immovable<signal_thread>
 {
 public:
     using work = void (*)(void* argument);
 
 #if defined(_WIN32) || defined(__APPLE__)
-    bool start(int /*signal*/, work /*what*/, void* /*argument*/) noexcept { return false; }
-    void stop() noexcept {}
+    static constexpr int usual_signal = 0; ///< For reports.
+
+    static bool is_on() noexcept { return false; }
+    static bool start(int /*signal*/, work /*what*/, void* /*argument*/) noexcept { return false; }
+    static void stop() noexcept {}
+    static void forget_after_fork() noexcept {}
 #else
+    static constexpr int usual_signal = SIGUSR1; ///< For reports.
+
     ~signal_thread() { stop(); }
+
+    bool is_on() const noexcept { return signal_ != 0; }
 
     /// Effects: has `what(argument)` run for each signal of that number, after any that is running; several that arrive
     ///   meanwhile may count as one. Replaces the handler of the signal.
@@ -53,14 +62,16 @@ public:
         what_ = what;
         argument_ = argument;
         is_wanted_.store(true, std::memory_order_relaxed);
-        if (::sem_init(&arrived_, 0, 0) != 0)
+        if (!has_semaphore_ && ::sem_init(&arrived_, 0, 0) != 0)
             return false;
+        has_semaphore_ = true;
+        while (::sem_trywait(&arrived_) == 0) { // What a handler has posted after the last stop.
+        }
         const int failure = make_thread();
         if (failure == 0 && install(signal))
             return true;
         if (failure == 0)
             end_thread();
-        (void)::sem_destroy(&arrived_);
         errno = failure != 0 ? failure : EINVAL;
         return false;
     }
@@ -76,7 +87,6 @@ public:
             (void)::sigaction(signal_, &before_, nullptr);
         semaphore_of(signal_).store(nullptr, std::memory_order_relaxed);
         end_thread();
-        // Not destroyed: a handler may be about to post.
         signal_ = 0;
     }
 
@@ -154,6 +164,7 @@ private:
     void* argument_ = nullptr;
     std::atomic<bool> is_wanted_{false};
     int signal_ = 0; ///< 0: not started.
+    bool has_semaphore_ = false;
     ::sem_t arrived_{};
     ::pthread_t thread_{};
     struct ::sigaction before_{};

@@ -12,6 +12,8 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/replaced_file.hpp>
 #include <memory_pool/os/signal_thread.hpp>
@@ -52,83 +54,108 @@ public:
 
     bool add(int signal, std::string path, report_format format)
     {
-        const base::lock_guard lock(mutex_);
-        remove_locked(signal);
-        auto added = std::make_unique<one>(signal, std::move(path), format);
-        all_.push_back(nullptr); // Throws before the thread exists.
-        if (!added->thread.start(signal, &write, added.get())) {
-            all_.pop_back();
-            return false;
+        const base::lock_guard control(control_);
+        one& its = find_or_add(signal);
+        {
+            const base::lock_guard lock(mutex_);
+            its.path.swap(path);
+            its.format = format;
         }
-        all_.back() = std::move(added);
-        return true;
+        return its.thread.is_on() || its.thread.start(signal, &write, &its);
     }
 
     void remove(int signal)
     {
-        const base::lock_guard lock(mutex_);
-        remove_locked(signal);
+        const base::lock_guard control(control_);
+        for (const std::unique_ptr<one>& each : all_)
+            if (each->signal == signal)
+                each->thread.stop();
     }
 
 private:
+    /// For one signal. It stays when that is no more asked for.
     struct one
     {
-        one(int of, std::string to, report_format as) : signal(of), path(std::move(to)), format(as) {}
+        explicit one(int of) noexcept : signal(of) {}
 
         int signal;
         std::string path;
-        report_format format;
+        report_format format = report_format::json;
         os::signal_thread thread;
     };
 
+    /// A fork takes these locks before those of pools, as a thread that holds them may wait for a report, which takes
+    /// those: handlers before a fork run in reverse order of registration.
     signalled_reports()
     {
-        (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().mutex_.lock(); },
-                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().mutex_.unlock(); },
-                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
+        (void)core::report_registry::get();
+        (void)core::thread_registry::get();
+        (void)os::at_fork([]() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().lock(); },
+                          []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().unlock(); },
+                          []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS {
+                              for (const std::unique_ptr<one>& each : get().all_)
+                                  each->thread.forget_after_fork();
+                              get().unlock();
+                          });
     }
 
-    void after_fork_in_child() MEMORY_POOL_RELEASE(mutex_)
+    void lock() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        for (const std::unique_ptr<one>& each : all_)
-            each->thread.forget_after_fork();
+        control_.lock();
+        mutex_.lock();
+    }
+
+    void unlock() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
         mutex_.unlock();
+        control_.unlock();
     }
 
     static void write(void* argument) noexcept
     {
-        const one& its = *static_cast<const one*>(argument);
 #if MEMORY_POOL_EXCEPTIONS
         try {
-            (void)write_report_file(its.path.c_str(), its.format);
+            write_one(*static_cast<const one*>(argument));
         } catch (const std::exception&) { // There is no memory for a report now.
             return;
         }
 #else
-        (void)write_report_file(its.path.c_str(), its.format);
+        write_one(*static_cast<const one*>(argument));
 #endif
     }
 
-    void remove_locked(int signal) MEMORY_POOL_REQUIRES(mutex_)
+    static void write_one(const one& its)
     {
-        for (std::unique_ptr<one>& each : all_)
-            if (each->signal == signal) {
-                std::swap(each, all_.back());
-                all_.pop_back();
-                return;
-            }
+        std::string path;
+        report_format format{};
+        {
+            const base::lock_guard lock(get().mutex_);
+            path = its.path;
+            format = its.format;
+        }
+        (void)write_report_file(path.c_str(), format);
     }
 
-    base::mutex mutex_;
-    std::vector<std::unique_ptr<one>> all_ MEMORY_POOL_GUARDED_BY(mutex_);
+    one& find_or_add(int signal) MEMORY_POOL_REQUIRES(control_)
+    {
+        for (const std::unique_ptr<one>& each : all_)
+            if (each->signal == signal)
+                return *each;
+        all_.push_back(std::make_unique<one>(signal));
+        return *all_.back();
+    }
+
+    base::mutex control_; ///< Held while threads are started and stopped.
+    base::mutex mutex_;   ///< Of paths and formats.
+    std::vector<std::unique_ptr<one>> all_ MEMORY_POOL_GUARDED_BY(control_);
 };
 } // namespace detail::report
 
 /// Effects: from now on, each time the process gets that signal, a report of this moment is written to the file at
 ///   `path`, in which `%p` stands for the number of the process, and `%%` for a percent sign. The report is written
 ///   beside the file, with `.tmp` behind its name, and then takes its place, so that it is always complete. The handler
-///   of the signal only wakes a thread that writes it; it replaces the handler that there was. Where the file cannot be
-///   written, nothing happens. In the child of a fork, the signal is ignored until this is called there.
+///   of the signal only wakes a thread that writes it; it replaces the handler that there was. Called again for a signal,
+///   it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a fork, the signal is ignored until this is called there.
 /// Returns: whether it is so; if not, errno says why: the signal cannot be handled, or the system has no thread. Not on
 ///   Windows and Apple systems.
 /// Throws: std::bad_alloc.

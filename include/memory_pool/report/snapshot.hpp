@@ -77,7 +77,7 @@ inline report_snapshot snapshot()
     taken.process = detail::os::process_number();
     detail::core::report_registry& registry = detail::core::report_registry::get();
     registry.for_each([&taken](const detail::core::report_view& seen) {
-        report_entry entry{seen.kind, seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
+        report_entry entry{seen.kind.data(), seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
         if (seen.is_published)
             entry.age = std::chrono::milliseconds(seen.age_ms);
         taken.entries.push_back(std::move(entry));

@@ -79,7 +79,7 @@ inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format f
 inline core::report_view view_of(const report_entry& entry) noexcept
 {
     core::report_view view{};
-    view.kind = entry.kind.c_str();
+    entry.kind.copy(view.kind.data(), view.kind.size() - 1);
     entry.name.copy(view.name.data(), view.name.size() - 1);
     view.figures = entry.figures;
     view.is_published = entry.age.has_value();
@@ -148,7 +148,7 @@ private:
     void add(const report_entry& entry)
     {
         const auto [place, is_new] =
-            series_.try_emplace(labels(entry.kind, entry.name, entry.figures.block_size), entry.figures);
+            series_.try_emplace(labels(label(entry.kind), label(entry.name), entry.figures.block_size), entry.figures);
         if (is_new)
             return;
         report_figures& sum = place->second;
@@ -172,10 +172,8 @@ private:
                 write_head(its.name, its.type, its.help);
             has_begun = true;
             to_ << its.name << "{kind=\"";
-            write_label(std::get<0>(labels_of_one));
-            to_ << "\",name=\"";
-            write_label(std::get<1>(labels_of_one));
-            to_ << "\",block_size=\"" << std::get<2>(labels_of_one) << "\"} " << figures.*its.value << "\n";
+            to_ << std::get<0>(labels_of_one) << "\",name=\"" << std::get<1>(labels_of_one) << "\",block_size=\""
+                << std::get<2>(labels_of_one) << "\"} " << figures.*its.value << "\n";
         }
     }
 
@@ -214,16 +212,21 @@ private:
         to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
     }
 
-    void write_label(std::string_view value)
+    /// Returns: a text as it stands between quotes. Before it is compared with others: different texts may look the same.
+    static std::string label(std::string_view value)
     {
-        core::write_escaped(to_, value, [](char each) -> std::string_view {
-            switch (each) {
-            case '\\': return "\\\\";
-            case '"': return "\\\"";
-            case '\n': return "\\n";
-            default: return {};
-            }
+        std::string text;
+        core::report_output to([](const char* piece, std::size_t length,
+                                  void* whole) { static_cast<std::string*>(whole)->append(piece, length); },
+                               &text);
+        core::write_escaped(to, value, [](std::string_view each) -> std::string_view {
+            if (each == "\\")
+                return "\\\\";
+            if (each == "\"")
+                return "\\\"";
+            return each == "\n" ? std::string_view("\\n") : std::string_view();
         });
+        return text;
     }
 
     core::report_output to_;

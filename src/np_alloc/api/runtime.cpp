@@ -15,6 +15,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
@@ -54,8 +55,7 @@ public:
             (void)registry().work_in_background(true);
         if (the_options.get(np_option_pressure) != 0)
             (void)registry().watch_pressure(true);
-        report_.start(options::report_path(os::trusted_environment()),
-                      static_cast<int>(the_options.get(np_option_report_signal)));
+        start_report(options::report_path(os::trusted_environment()));
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -80,6 +80,16 @@ public:
     }
 
 private:
+    /// Effects: has the report written that NP_REPORT names, if it does.
+    void start_report(const char* path) noexcept
+    {
+        if (path == nullptr)
+            return;
+        forked_ = &report_;
+        (void)os::at_fork(nullptr, nullptr, [] { forked_->forget_after_fork(); });
+        report_.start(path, static_cast<int>(the_options.get(np_option_report_signal)));
+    }
+
     // Values of the options that ask for a report at the end.
     static constexpr std::size_t as_text = 1;
     static constexpr std::size_t as_json = 2;
@@ -168,6 +178,7 @@ private:
     os::descriptor errors_ = os::standard_error;
     os::file_identity file_of_errors_;
     requested_report report_;
+    static inline requested_report* forked_ = nullptr;
 };
 
 } // namespace

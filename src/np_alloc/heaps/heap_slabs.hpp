@@ -425,12 +425,13 @@ private:
     /// were moved to denser slabs.)
     void spare_an_empty_slab() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const std::size_t size_class = empty_.class_to_spare();
-        if (size_class == class_count)
-            return;
-        slice_record& last = record(record(with_blocks_[size_class].first()).previous_slab);
-        if (last.is_empty())
-            remove_slab(last);
+        for (std::size_t each = 0; (each = empty_.class_to_spare(each)) != class_count; ++each) {
+            slice_record& last = record(record(with_blocks_[each].first()).previous_slab);
+            if (last.is_empty()) {
+                remove_slab(last);
+                return;
+            }
+        }
     }
 
     /// Returns: whether that took time.

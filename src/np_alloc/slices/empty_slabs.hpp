@@ -16,7 +16,6 @@
 #include "../support/internals.hpp"
 #include "size_classes.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,11 +54,13 @@ public:
         was_given_[size_class] = false;
     }
 
-    /// Returns: a class that keeps more than one, so that another one can use its memory; class_count if none does.
-    std::size_t class_to_spare() const noexcept
+    /// Returns: the first class from `size_class` on that keeps more than one, so that another one can use its memory;
+    ///   class_count if none does.
+    std::size_t class_to_spare(std::size_t size_class) const noexcept
     {
-        const auto found = std::find_if(count_.begin(), count_.end(), [](std::uint32_t count) { return count > 1; });
-        return static_cast<std::size_t>(found - count_.begin());
+        while (size_class != class_count && count_[size_class] <= 1)
+            ++size_class;
+        return size_class;
     }
 
     /// Effects: keeps one of each class from now on.

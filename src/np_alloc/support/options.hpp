@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/signal_thread.hpp>
 
 #include "build_variant.hpp"
 #include "internals.hpp"
@@ -59,7 +60,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_BACKGROUND_THREAD", 0, 1, 0},
         {"NP_HUGE_PAGES", 0, 1, 1},
         {"NP_PRESSURE", 0, 1, 0},
-        {"NP_REPORT_SIGNAL", 0, 64, 10},
+        {"NP_REPORT_SIGNAL", 0, 64, std::size_t{os::signal_thread::usual_signal}},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 1, 1},

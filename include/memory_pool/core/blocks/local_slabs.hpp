@@ -24,6 +24,7 @@
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/pool_options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <utility>
@@ -45,8 +46,6 @@ protected:
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
-    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again.
-    static constexpr std::size_t most_unpublished = 256;
 
     local_slabs(std::size_t stride, std::size_t block_size, const pool_options& options,
                 const slab_store_options& store_options, std::pmr::memory_resource* upstream)
@@ -117,6 +116,10 @@ protected:
         this->uncount_deallocations(slabs_.put(blocks, count));
     }
     void put(const block_span& span) noexcept { this->uncount_deallocations(slabs_.put(span)); }
+
+    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again. A share of
+    /// the capacity, as a slab may be searched for each batch, in time linear in its blocks.
+    std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, slabs_.capacity() / 64); }
 
     /// Puts all but `most` blocks of the outgoing span back.
     MEMORY_POOL_NOINLINE void limit_outgoing(std::size_t most) noexcept

@@ -382,9 +382,10 @@ private:
     {
         if (!is_caching())
             return slabs_.take_one_late();
-        outgoing_ = incoming_.empty() ? slabs_.take_span() : take_row_out();
-        if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
-            limit_outgoing(most_unpublished);
+        const std::size_t most = entry_.is_on() ? most_unpublished() : slab::any_number;
+        outgoing_ = incoming_.empty() ? slabs_.take_span(most) : take_row_out();
+        if (MEMORY_POOL_UNLIKELY(most != slab::any_number))
+            limit_outgoing(most);
         if (outgoing_.empty())
             magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
         note_change();

@@ -31,14 +31,15 @@ public:
     /// Thread safety: one thread at a time.
     void write(const report_figures& figures, std::uint64_t when) noexcept
     {
-        const std::uint64_t version = version_.load(std::memory_order_relaxed);
-        version_.store(version + 1, std::memory_order_relaxed);
+        // Odd already, if a fork has lost the last writer.
+        const std::uint64_t odd = version_.load(std::memory_order_relaxed) | 1;
+        version_.store(odd, std::memory_order_relaxed);
         words given{};
         std::memcpy(given.data(), &figures, sizeof figures);
         for (std::size_t i = 0; i != count; ++i)
             words_[i].store(given[i], std::memory_order_release); // Not before the version.
         when_.store(when, std::memory_order_release);
-        version_.store(version + 2, std::memory_order_release);
+        version_.store(odd + 1, std::memory_order_release);
     }
 
     /// Returns: when they were written; 0: never.

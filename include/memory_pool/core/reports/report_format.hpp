@@ -74,14 +74,21 @@ inline std::size_t utf8_length(std::string_view text) noexcept
     return is_overlong || is_surrogate || (first == 0xF4 && byte(1) > 0x8F) ? 0 : length;
 }
 
-/// Effects: writes a text such that it is valid UTF-8, and that `escape(character)` is what stands for a character, or
-///   an empty text if that stands for itself.
+/// Returns: whether a character is one of ASCII that terminals obey.
+inline bool is_control(std::string_view character) noexcept
+{
+    const auto number = static_cast<unsigned char>(character[0]);
+    return number < 0x20 || number == 0x7F;
+}
+
+/// Effects: writes a text such that it is valid UTF-8, and that `escape(character)` is what stands for a character, a
+///   std::string_view, or an empty text if that stands for itself.
 template <class Escape>
 void write_escaped(report_output& to, std::string_view text, Escape&& escape)
 {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
-        const std::string_view escaped = length == 1 ? escape(text[0]) : std::string_view();
+        const std::string_view escaped = length != 0 ? escape(text.substr(0, length)) : std::string_view();
         if (length == 0)
             to << "\xEF\xBF\xBD"; // U+FFFD, which stands for an invalid character
         else
@@ -106,7 +113,7 @@ public:
     {
         const report_figures& all = its.figures;
         to_ << (count_++ == 0 ? "\n" : ",\n") << R"(  {"kind": )";
-        string(its.kind);
+        string(its.kind.data());
         to_ << R"(, "name": )";
         string(its.name.data());
         member("block_size", all.block_size);
@@ -149,10 +156,10 @@ private:
     {
         to_ << "\"";
         std::array<char, 6> code{'\\', 'u', '0', '0', '0', '0'};
-        write_escaped(to_, text, [&code](char each) {
+        write_escaped(to_, text, [&code](std::string_view each) {
             constexpr std::string_view digits = "0123456789abcdef";
-            const auto number = static_cast<unsigned char>(each);
-            if (number >= 0x20 && each != '"' && each != '\\' && number != 0x7F)
+            const auto number = static_cast<unsigned char>(each[0]);
+            if (each != "\"" && each != "\\" && !is_control(each))
                 return std::string_view();
             code[4] = digits[number / 16];
             code[5] = digits[number % 16];
@@ -188,7 +195,7 @@ public:
     {
         const report_figures& all = its.figures;
         printable(its.name.data());
-        left(its.kind, kind_width);
+        left(its.kind.data(), kind_width);
         right(all.block_size, all.block_size != 0, number_width);
         right(all.in_use, true, number_width);
         right(all.peak_in_use, all.counts != 0, number_width);
@@ -246,9 +253,9 @@ private:
     /// Writes a name, with a question mark for each character that a terminal may obey.
     void printable(std::string_view name)
     {
-        write_escaped(to_, name, [](char each) {
-            const auto number = static_cast<unsigned char>(each);
-            return number < 0x20 || number == 0x7F ? std::string_view("?") : std::string_view();
+        write_escaped(to_, name, [](std::string_view each) {
+            return is_control(each) || (each >= "\xC2\x80" && each < "\xC2\xA0") ? std::string_view("?")
+                                                                                 : std::string_view();
         });
         to_ << "  ";
         to_.fill(name.size() + 2, name_width);

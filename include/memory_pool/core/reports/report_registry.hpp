@@ -67,7 +67,8 @@ private:
     std::atomic<const char*> kind_;
     std::array<char, longest_name> name_{};
     report_source source_;
-    std::atomic<const char*> maker_; ///< nullptr: a thread that was lost in a fork.
+    std::atomic<const char*> maker_;           ///< nullptr: a thread that was lost in a fork.
+    std::atomic<std::uint64_t> more_bytes_{0}; ///< Reserved by what is built on the pool.
     std::uint64_t serial_ = 0;
     std::uint32_t pins_ = 0; ///< Threads that are reading it without the lock.
     report_record* next_ = nullptr;
@@ -77,7 +78,7 @@ private:
 /// What a reader is shown of a record.
 struct report_view
 {
-    const char* kind;
+    std::array<char, 48> kind;
     std::array<char, report_record::longest_name> name;
     report_figures figures;
     std::uint64_t age_ms;   ///< Since they were published; 0 if the pool was asked.
@@ -133,6 +134,12 @@ public:
         record.kind_.store(kind, std::memory_order_relaxed);
     }
 
+    /// Effects: notes how many bytes what is built on a pool has from upstream.
+    static void set_more_bytes(report_record& record, std::uint64_t bytes) noexcept
+    {
+        record.more_bytes_.store(bytes, std::memory_order_relaxed);
+    }
+
     /// Effects: in the child of a fork, notes that a pool is in use again that a lost thread has made.
     static void enter_again(report_record& record) noexcept
     {
@@ -140,20 +147,15 @@ public:
     }
 
     /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
-    ///   and no record is pinned meanwhile.
+    ///   and no record is pinned meanwhile. While a pool is asked, no other record is pinned: its lock may be held by a
+    ///   thread whose upstream destroys another pool.
     /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
     template <class Visit>
     void for_each(Visit&& visit)
     {
-        batch pinned{};
         std::array<report_view, batch_size> views;
-        for (std::uint64_t last = 0; const std::size_t count = pin(pinned, last);) {
-            last = pinned[count - 1]->serial_;
-            for (std::size_t i = 0; i != count; ++i)
-                views[i] = view(*pinned[i]);
-            unpin(pinned, count);
+        for (std::uint64_t last = 0; const std::size_t count = look(views, last);)
             std::for_each(views.begin(), views.begin() + count, visit);
-        }
     }
 
     /// Returns: how many pools with a name have no record, for lack of memory.
@@ -165,7 +167,6 @@ public:
 
 private:
     static constexpr std::size_t batch_size = 32;
-    using batch = std::array<report_record*, batch_size>;
     using links = base::member_links<report_record, &report_record::next_, &report_record::previous_>;
 
     report_registry() noexcept
@@ -186,38 +187,57 @@ private:
         mutex_.unlock();
     }
 
-    /// Pins the first records after that serial number. Returns: how many.
-    std::size_t pin(batch& pinned, std::uint64_t last) noexcept
+    /// Looks at the first records after the serial number `last`, and moves that on. Returns: how many.
+    std::size_t look(std::array<report_view, batch_size>& views, std::uint64_t& last) noexcept
     {
         std::size_t count = 0;
-        const base::lock_guard lock(mutex_);
-        records_.for_each([&](report_record* record) {
-            if (record->serial_ <= last || count == batch_size)
-                return;
-            ++record->pins_;
-            pinned[count++] = record;
-        });
+        report_record* record = pin_first_after(last);
+        while (record != nullptr && count != batch_size) {
+            views[count++] = view(*record);
+            last = record->serial_;
+            record = pin_next(*record, count != batch_size);
+        }
         return count;
     }
 
-    void unpin(const batch& pinned, std::size_t count) noexcept
+    report_record* pin_first_after(std::uint64_t last) noexcept
     {
         const base::lock_guard lock(mutex_);
-        std::for_each(pinned.begin(), pinned.begin() + count, [](report_record* record) { --record->pins_; });
+        report_record* first = records_.first();
+        while (first != nullptr && first->serial_ <= last)
+            first = first->next_;
+        return pinned(first);
+    }
+
+    /// Unpins a record. Returns: the next one, pinned, unless no more `are_wanted`.
+    report_record* pin_next(report_record& record, bool are_wanted) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        --record.pins_;
+        return pinned(are_wanted ? record.next_ : nullptr);
+    }
+
+    static report_record* pinned(report_record* record) noexcept
+    {
+        if (record != nullptr)
+            ++record->pins_;
+        return record;
     }
 
     static report_view view(const report_record& record) noexcept
     {
         report_view seen{};
-        seen.kind = record.kind_.load(std::memory_order_relaxed);
+        std::strncpy(seen.kind.data(), record.kind_.load(std::memory_order_relaxed), seen.kind.size() - 1);
         seen.name = record.name_;
         seen.is_of_lost_thread = record.maker_.load(std::memory_order_acquire) == nullptr;
         seen.is_published = record.source_.read == nullptr || seen.is_of_lost_thread;
         if (!seen.is_published) {
             seen.figures = record.source_.read(record.source_.pool);
+            seen.figures.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
             return seen;
         }
         const std::uint64_t when = record.published.read(seen.figures);
+        seen.figures.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
         const std::uint64_t now = os::coarse_milliseconds();
         seen.age_ms = now - std::min(now, when);
         return seen;

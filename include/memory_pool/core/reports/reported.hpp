@@ -12,6 +12,7 @@
 #include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/os/clock.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -62,6 +63,13 @@ public:
             report_registry::set_kind(*record_, kind);
     }
 
+    /// Effects: as report_registry::set_more_bytes.
+    void set_more_bytes(std::uint64_t bytes) const noexcept
+    {
+        if (record_ != nullptr)
+            report_registry::set_more_bytes(*record_, bytes);
+    }
+
     /// Effects: as report_registry::enter_again.
     void enter_again() const noexcept
     {
@@ -79,4 +87,7 @@ private:
 
     report_record* record_;
 };
+
+/// Fork handlers are registered at startup, so that those of the program may use pools with a name.
+inline const bool reports_are_prepared = (static_cast<void>(report_registry::get()), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -12,6 +12,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
 
@@ -38,6 +39,9 @@ public:
     {
         return {mutex_, slots_};
     }
+
+    /// Effects: as that of shared_store.
+    void enter_again_with(const reported& entry) noexcept { registered.entry = &entry; }
 
     /// Returns: the upstream for pools.
     std::pmr::memory_resource* for_pools() noexcept { return this; }

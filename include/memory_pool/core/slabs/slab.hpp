@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
@@ -36,6 +37,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class slab
 {
 public:
+    static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
     /// `slabs_in_chunk` is 0 for all but the first slab of a chunk of upstream memory.
     slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk = 1) noexcept
         : slab(owner, layout, block_count, slabs_in_chunk, block_count)
@@ -99,14 +102,17 @@ public:
     /// Effects: takes out a row of free blocks, if the first free one starts a full word; else, if no bit is set, of
     ///   blocks that were never used.
     /// Returns: the row, or an empty one.
-    block_span take_span(std::size_t stride) noexcept
+    block_span take_span(std::size_t stride, std::size_t most = any_number) noexcept
     {
         std::uint64_t* const end = end_of_words();
         std::uint64_t* const first = first_used_word();
         if (first == end)
-            return carve(carve_step, stride);
+            return carve(std::min<std::size_t>(carve_step, most), stride);
+        std::uint64_t* const furthest = most / base::bits_per_word < static_cast<std::size_t>(end - first)
+                                            ? first + most / base::bits_per_word
+                                            : end;
         std::uint64_t* last = first;
-        while (last != end && *last == all_free)
+        while (last != furthest && *last == all_free)
             *last++ = 0;
         search_from_ = static_cast<std::uint32_t>(last - words());
         return {block_of(first, stride), block_of(last, stride)};

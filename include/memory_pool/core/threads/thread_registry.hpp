@@ -29,6 +29,7 @@
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -200,6 +201,9 @@ private:
 
     thread_registry() noexcept
     {
+        // Its fork handlers must be registered before these: a pool enters reports with its lock held, so a fork needs
+        // the locks of pools first, and handlers before a fork run in reverse.
+        (void)report_registry::get();
         // The first handler acquires the lock, and one of the other two releases it.
         (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().before_fork(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork(); },
