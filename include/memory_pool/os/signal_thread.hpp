@@ -28,8 +28,8 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// The thread for one signal. Outside of tests, it should not end before the process if it was started: a handler of the
-/// signal may be about to wake it.
+/// The thread for one signal. Outside of tests, it should not end before the process if it was started: a handler of
+/// the signal may be about to wake it.
 class signal_thread : base::immovable<signal_thread>
 {
 public:

@@ -154,8 +154,9 @@ private:
 /// Effects: from now on, each time the process gets that signal, a report of this moment is written to the file at
 ///   `path`, in which `%p` stands for the number of the process, and `%%` for a percent sign. The report is written
 ///   beside the file, with `.tmp` behind its name, and then takes its place, so that it is always complete. The handler
-///   of the signal only wakes a thread that writes it; it replaces the handler that there was. Called again for a signal,
-///   it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a fork, the signal is ignored until this is called there.
+///   of the signal only wakes a thread that writes it; it replaces the handler that there was. Called again for a
+///   signal, it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a
+///   fork, the signal is ignored until this is called there.
 /// Returns: whether it is so; if not, errno says why: the signal cannot be handled, or the system has no thread. Not on
 ///   Windows and Apple systems.
 /// Throws: std::bad_alloc.

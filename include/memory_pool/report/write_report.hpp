@@ -212,7 +212,8 @@ private:
         to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
     }
 
-    /// Returns: a text as it stands between quotes. Before it is compared with others: different texts may look the same.
+    /// Returns: a text as it stands between quotes. It is made before texts are compared: different ones may look the
+    ///   same.
     static std::string label(std::string_view value)
     {
         std::string text;
