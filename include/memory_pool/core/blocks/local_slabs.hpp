@@ -117,8 +117,8 @@ protected:
     }
     void put(const block_span& span) noexcept { this->uncount_deallocations(slabs_.put(span)); }
 
-    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again. A share of
-    /// the capacity, as a slab may be searched for each batch, in time linear in its blocks.
+    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again: a share
+    /// of the capacity, as a slab may be searched for each batch, in time linear in its blocks.
     std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, slabs_.capacity() / 64); }
 
     /// Puts all but `most` blocks of the outgoing span back.

@@ -90,8 +90,8 @@ public:
     /// Effects: counts a step that was not taken by `enlarge`.
     void note_step() noexcept { ++steps_; }
 
-    /// Effects: takes a row of free blocks, about `most` at most, out of the first slab that has any, if they stand in a
-    ///   row there.
+    /// Effects: takes a row of free blocks, about `most` at most, out of the first slab that has any, if they stand in
+    ///   a row there.
     /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
     block_span take_span(std::size_t most = slab::any_number) noexcept
     {
