@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -87,34 +86,53 @@ void append(const char* text, std::size_t length, void* to)
     static_cast<std::string*>(to)->append(text, length);
 }
 
+/// Returns: what stands in `line` before `end`; and takes both out of it, with `begin` before them.
+std::string take(std::string& line, const std::string& begin, const std::string& end)
+{
+    const std::size_t length = line.find(end, begin.size());
+    if (line.compare(0, begin.size(), begin) != 0 || length == std::string::npos) {
+        ADD_FAILURE() << "expected " << begin << " and " << end << " in " << line.substr(0, 200);
+        return "0";
+    }
+    const std::string taken = line.substr(begin.size(), length - begin.size());
+    line.erase(0, length + end.size());
+    return taken;
+}
+
+/// Returns: the text without quotes; empty for null.
+std::string unquoted(const std::string& text)
+{
+    return text == "null" ? "" : text.substr(1, text.size() - 2);
+}
+
+printed_slab parsed_slab(std::string line)
+{
+    printed_slab slab{};
+    slab.heap = unquoted(take(line, "  {\"heap\": ", ", "));
+    slab.owner = unquoted(take(line, "\"owner\": ", ", "));
+    slab.address = std::stoull(take(line, "\"address\": \"0x", "\", "), nullptr, 16);
+    slab.bytes = std::stoul(take(line, "\"bytes\": ", ", "));
+    slab.block_bytes = std::stoul(take(line, "\"block_bytes\": ", ", "));
+    const std::size_t blocks = std::stoul(take(line, "\"blocks\": ", ", "));
+    slab.states = decoded(take(line, "\"states\": \"", "\"}"), blocks);
+    EXPECT_TRUE(line.empty() || line == ",") << line;
+    return slab;
+}
+
 printed_slabs parsed(const std::string& text)
 {
     EXPECT_EQ(text.front(), '[');
     EXPECT_EQ(text.substr(text.size() - 2), "]\n");
-    static const std::regex form(
-        R"x(\{"heap": (?:null|"(0x[0-9a-f]+)"), "owner": (?:null|"(\w+)"), "address": "0x([0-9a-f]+)", "bytes": (\d+), )x"
-        R"x("block_bytes": (\d+), "blocks": (\d+), "states": "([A-Za-z0-9+/]*=*)"\}(,?))x");
     printed_slabs all;
     std::istringstream lines(text.substr(1, text.size() - 3));
     for (std::string line; std::getline(lines, line);) {
         if (line.empty())
             continue;
-        std::smatch found;
-        line = line.substr(2);
-        if (!std::regex_match(line, found, form)) {
-            ADD_FAILURE() << "not of that form: " << line.substr(0, 200);
-            continue;
-        }
-        const std::uintptr_t address = std::stoull(found[3], nullptr, 16);
-        printed_slab slab{found[1],
-                          found[2],
-                          address,
-                          std::stoul(found[4]),
-                          std::stoul(found[5]),
-                          decoded(found[7], std::stoul(found[6]))};
+        printed_slab slab = parsed_slab(line);
         EXPECT_LE(slab.block_bytes * slab.states.size(), slab.bytes);
-        EXPECT_TRUE(all.empty() || all.rbegin()->first + all.rbegin()->second.bytes <= address) << "in their order";
-        all.emplace(address, std::move(slab));
+        EXPECT_TRUE(all.empty() || all.rbegin()->first + all.rbegin()->second.bytes <= slab.address)
+            << "in their order";
+        all.emplace(slab.address, std::move(slab));
     }
     return all;
 }
