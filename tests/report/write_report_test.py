@@ -71,7 +71,8 @@ class Report(unittest.TestCase):
 
     @staticmethod
     def states_of(slab):
-        states = [byte >> shift & 3 for byte in base64.b64decode(slab["states"], validate=True) for shift in (0, 2, 4, 6)]
+        packed = base64.b64decode(slab["states"], validate=True)
+        states = [byte >> shift & 3 for byte in packed for shift in (0, 2, 4, 6)]
         return states[:slab["blocks"]]
 
     def check_slabs(self, report):
