@@ -248,8 +248,8 @@ class InBrowser(Files):
         page.value_of("document.getElementById('map').focus()")
         page.press(*["ArrowRight"] * 21)
         status = self.text_of(page, "status")
-        for expected in ("1 of 3: slab at 0x7e0012340000, blocks of 16,384 bytes", "of a thread. 20 of 32 blocks in use, "
-                         "1 cached, 1 free, 10 never carved. Block 21 at 0x7e0012394000: cached by a thread."):
+        for expected in ("1 of 3: slab at 0x7e0012340000, blocks of 16,384 bytes", "of a thread. 20 of 32 blocks in "
+                         "use, 1 cached, 1 free, 10 never carved. Block 21 at 0x7e0012394000: cached by a thread."):
             self.assertIn(expected, status)
         page.press("ArrowDown", "ArrowLeft")
         self.assertIn("2 of 3: slab at 0x7e00123c0000, blocks of 64 bytes, heap 0x7f0000081000 made by the program. "

@@ -133,19 +133,22 @@ struct slab_copy
     /// Effects: notes that a block is cached, if it is one of this slab.
     void note_cached(const void* block) noexcept
     {
-        const auto offset = reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(begin);
+        const auto offset = number_of(block) - number_of(begin);
         if (offset < capacity * block_bytes && offset % block_bytes == 0)
             states.set_cached(offset / block_bytes);
     }
 
+    /// Not %p, which differs between systems.
+    static std::size_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
     void print(const output& to) const
     {
         if (owner != nullptr)
-            to.print(base::message(R"({"heap": "%p", "owner": "%s")", heap, owner));
+            to.print(base::message(R"({"heap": "0x%zx", "owner": "%s")", number_of(heap), owner));
         else
             to.print(R"({"heap": null, "owner": null)");
-        to.print(base::message(R"(, "address": "%p", "bytes": %zu, "block_bytes": %zu, "blocks": %zu, "states": ")",
-                               static_cast<const void*>(begin), bytes, block_bytes, std::size_t{capacity}));
+        to.print(base::message(R"(, "address": "0x%zx", "bytes": %zu, "block_bytes": %zu, "blocks": %zu, "states": ")",
+                               number_of(begin), bytes, block_bytes, std::size_t{capacity}));
         states.print(capacity, to);
         to.print("\"}");
     }

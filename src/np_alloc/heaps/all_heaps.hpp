@@ -145,8 +145,8 @@ public:
         for_each_shared_heap(visit);
     }
 
-    /// Effects: calls `visit(thread_heap&)` or `visit(shared_heap&)` for the heap that the slab at a slice is of, if there
-    ///   is one there and blocks of the program are from it, while no heap comes or goes.
+    /// Effects: calls `visit(thread_heap&)` or `visit(shared_heap&)` for the heap of the slab at a slice, if there is a
+    ///   slab and blocks of the program are from it, while no heap comes or goes.
     /// Preconditions: as for_each_heap.
     template <class Visit>
     void visit_heap_of(slice_index slice, Visit&& visit) noexcept

@@ -166,8 +166,8 @@ public:
     /// Thread safety: any thread.
     std::size_t held(std::size_t size_class) noexcept;
 
-    /// Effects: calls `visit(const void* block)` for each block in the magazine of a class, as it was at some moment, if a
-    ///   thread has the heap. Such an address is only to be compared: it may be any.
+    /// Effects: calls `visit(const void* block)` for each block in the magazine of a class, as it was at some moment if
+    ///   a thread has the heap. Such an address is only to be compared: it may be any.
     /// Preconditions, thread safety: as `held`.
     template <class Visit>
     void for_each_held(std::size_t size_class, Visit&& visit) noexcept
