@@ -66,7 +66,7 @@ public:
 
     block_state get(std::size_t number) const noexcept
     {
-        return static_cast<block_state>(bytes_[number / blocks_in_byte] >> shift_of(number) & 3U);
+        return static_cast<block_state>(unsigned{bytes_[number / blocks_in_byte]} >> shift_of(number) & 3U);
     }
 
     /// Effects: makes a block that is in use a cached one.
