@@ -5,6 +5,7 @@
 /// results are the same, and prints the cost of each.
 ///
 ///     tour [--rounds N] [PATH]
+///     tour --map FOLDER [PATH]
 ///
 /// The folder tour/ holds its parts. Start with tour/sides.hpp and tour/pmr_sides.hpp, which use the pools and
 /// resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with standard
@@ -12,6 +13,7 @@
 #include "tour/chapters.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
+#include "tour/map.hpp"
 #include "tour/pmr_sides.hpp"
 #include "tour/process.hpp"
 #include "tour/report.hpp"
@@ -33,10 +35,12 @@
 #include <vector>
 
 namespace tour { namespace {
-constexpr std::string_view usage = "usage: tour [--rounds N] [PATH]";
+constexpr std::string_view usage = "usage: tour [--rounds N | --map FOLDER] [PATH]";
 
 /// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
 constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
+/// The same where maps are drawn, as those are to be looked at.
+constexpr std::size_t largest_mapped_text = std::size_t{2} * 1024 * 1024;
 
 /// What a job was seen to do and to take, in one process.
 struct measurement
@@ -47,6 +51,7 @@ struct measurement
     node_tally at_end;  ///< Once everything is torn down.
     std::uint64_t peak_memory = 0;
     std::uint64_t heap_calls = 0;
+    bool has_report = false; ///< Was one written?
 };
 
 // --- measuring, in the child
@@ -76,9 +81,10 @@ void touch(std::string_view text)
     [[maybe_unused]] const volatile std::uint64_t kept = sum;
 }
 
-/// The time is that of building, reading and tearing down, with all that a pool does to begin and to end.
+/// The time is that of building, reading and tearing down, with all that a pool does to begin and to end. A report is
+/// written at the peak, if `report` is not nullptr.
 template <class Job>
-measurement measure(std::string_view text)
+measurement measure(std::string_view text, const std::string* report)
 {
     touch(text);
     measurement result;
@@ -93,6 +99,7 @@ measurement measure(std::string_view text)
     time.stop();
 
     result.at_peak = job->tally();
+    result.has_report = report != nullptr && write_report_file(*report);
 
     time.start();
     job->tear_down();
@@ -111,7 +118,7 @@ measurement measure(std::string_view text)
 }
 
 /// What every job does beside its nodes, so that its time can be told from that of the nodes.
-measurement measure_text_alone(std::string_view text)
+measurement measure_text_alone(std::string_view text, const std::string* /*report*/)
 {
     touch(text);
     measurement result;
@@ -128,7 +135,7 @@ measurement measure_text_alone(std::string_view text)
 
 // --- the tables: what is done, and by whom
 
-using measuring = measurement (*)(std::string_view);
+using measuring = measurement (*)(std::string_view, const std::string* report);
 
 constexpr std::size_t job_count = 5;
 
@@ -207,6 +214,7 @@ struct options
 {
     std::size_t rounds = 5;
     std::optional<std::string> path;
+    std::optional<std::string> map; ///< The folder for reports.
     bool wants_help = false;
     bool wants_faulty_side = false;
     std::string problem; ///< What is wrong with the command line.
@@ -232,6 +240,13 @@ void take_rounds(options& parsed, std::string_view text)
         parsed.problem = "--rounds takes a number from 1 to 999";
 }
 
+void take_folder(options& parsed, std::string_view folder)
+{
+    if (folder.empty())
+        parsed.problem = "--map takes a folder";
+    parsed.map = folder;
+}
+
 void take_path(options& parsed, std::string_view path)
 {
     if (parsed.path)
@@ -255,6 +270,8 @@ options parse(const std::vector<std::string_view>& arguments)
             parsed.wants_faulty_side = true;
         else if (argument == "--rounds")
             take_rounds(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
+        else if (argument == "--map")
+            take_folder(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
         else
             parsed.problem = "unknown option " + printable(argument);
     }
@@ -269,6 +286,8 @@ void print_help()
         "several, checks that the results are the same, and prints what each took.\n\n"
         "  PATH        a file or a folder to take the text from; without it the compiler's own C++ headers\n"
         "  --rounds N  measure N times and print the fastest (5)\n"
+        "  --map FOLDER\n"
+        "              measure nothing; write a report of each job with each side into the folder, for tools/heap_map\n"
         "  --faulty    add a side that makes mistakes, to see that they are found\n"
         "  --help      this text\n\n"
         "Exits with 0; with 1 if results differ or something fails; with 2 if there is no text to work on.\n",
@@ -303,7 +322,7 @@ struct measurements
 std::string add_measurement(measuring measure, std::string_view text, std::vector<measurement>& rounds)
 {
     std::string problem;
-    if (const auto result = in_child([&] { return measure(text); }, problem))
+    if (const auto result = in_child([&] { return measure(text, nullptr); }, problem))
         rounds.push_back(*result);
     return problem;
 }
@@ -327,6 +346,28 @@ std::string measure_round(const std::vector<side>& measured, bool backwards, std
         }
     }
     return add_measurement(measure_text_alone, text, results.text_alone);
+}
+
+/// Effects: does every job with every side once, each in a process of its own, and writes a report of it at its peak.
+/// Returns: what went wrong, in words; empty if nothing did.
+std::string write_reports(const std::string& folder, std::string_view text)
+{
+    unsigned number = 0;
+    for (std::size_t job = 0; job != jobs.size(); ++job) {
+        for (const side& each : sides) {
+            if (each.measure[job] == nullptr)
+                continue;
+            const std::string path = report_path(folder, ++number, jobs[job].name, each.name);
+            std::string problem;
+            const auto result = in_child([&] { return each.measure[job](text, &path); }, problem);
+            if (!result)
+                return path + ": " + problem;
+            if (!result->has_report)
+                return printable(path) + " cannot be written";
+            std::printf("%s\n", path.c_str());
+        }
+    }
+    return {};
 }
 
 /// Returns: how many measurements there are in a round.
@@ -490,14 +531,18 @@ int run(const options& chosen)
     if (read->bytes == 0)
         return fail(wrong_usage, (chosen.path ? '\'' + printable(*chosen.path) + "': " : "") + read->problem.data());
 
+    const std::string_view text(memory.data(), static_cast<std::size_t>(read->bytes));
     std::vector<side> measured(sides.begin(), sides.end());
     if (chosen.wants_faulty_side)
         measured.push_back(faulty_side);
+    if (chosen.map) {
+        problem = write_reports(*chosen.map, text.substr(0, largest_mapped_text));
+        return problem.empty() ? success : fail(failure, problem);
+    }
     print_text(chosen, *read);
     print_plan(measured, chosen.rounds);
 
     measurements results;
-    const std::string_view text(memory.data(), static_cast<std::size_t>(read->bytes));
     problem = measure_all(measured, chosen.rounds, text, results);
     if (!problem.empty())
         return fail(failure, problem);

@@ -5,6 +5,7 @@
     tour_test.py TOUR
 """
 
+import json
 import os
 import re
 import subprocess
@@ -213,6 +214,26 @@ class Tour(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertTrue(result.stdout.startswith(b"usage: tour"))
 
+    def test_reports_for_maps(self):
+        folder = self.folder / "reports"
+        folder.mkdir()
+        result = run("--map", folder, self.write("a.txt", TEXT))
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        paths = result.stdout.decode().splitlines()
+        self.assertEqual(paths, sorted(map(str, folder.iterdir())))
+        self.assertIn(str(folder / "02-word_index-object_pool.json"), paths)
+        for path in paths:
+            report = json.loads(Path(path).read_text(encoding="utf-8"))
+            self.assertEqual(report["schema"], "memory_pool.report")
+            if "object_pool" in path:
+                self.assertEqual({pool["name"] for pool in report["pools"]}, {"nodes of the job"})
+                self.assertGreater(report["pools"][0]["in_use"], 0)
+
+    def test_reports_that_cannot_be_written_are_a_failure(self):
+        result = run("--map", self.folder / "nowhere", self.write("a.txt", TEXT))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr.decode(), r"\Atour: [^\n]*nowhere/01-[^\n]* cannot be written\n\Z")
+
     # What it refuses.
 
     def test_missing_path(self):
@@ -267,6 +288,7 @@ class Tour(unittest.TestCase):
         self.assert_refuses("--nonsense\n", path, because=r"unknown option --nonsense\?")
         self.assert_refuses(path, path, because="too many arguments")
         self.assert_refuses("--rounds", because="--rounds takes")
+        self.assert_refuses("--map", because="--map takes a folder")
         for rounds in ("0", "-1", "x", "", "1000", "99999999999999999999"):
             self.assert_refuses("--rounds", rounds, path, because="--rounds takes")
 

@@ -15,6 +15,7 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include "heap.hpp"
 
@@ -68,7 +69,7 @@ public:
     }
 
 private:
-    Pool pool_;
+    Pool pool_{memory_pool::pool_options{}.with_name("nodes of the job")};
 };
 
 template <class T>
@@ -102,7 +103,7 @@ public:
     }
 
 private:
-    memory_pool::block_pool pool_{sizeof(T)};
+    memory_pool::block_pool pool_{sizeof(T), memory_pool::pool_options{}.with_name("nodes of the job")};
 };
 
 /// Spoils a node now and then, to show that the tour notices: see --faulty.

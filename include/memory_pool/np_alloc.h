@@ -400,6 +400,28 @@ typedef struct np_slab
  *  Returns, preconditions, throws, complexity: as np_heap_visit. */
 int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument);
 
+/** Effects: gives the state of each block of all heaps and threads to `write(text, length, argument)`, part by part; if
+ *    `write` is NULL, prints them on the standard error. Nothing is allocated for that, and `write` is called without a
+ *    lock: it may allocate. It is a JSON array with an object for each slab, in the order of addresses:
+ *
+ *      {"heap": "0x7f0000010000", "owner": "thread", "address": "0x7e0000020000", "bytes": 65536, "block_bytes": 64,
+ *       "blocks": 1024, "states": "/////..."}
+ *
+ *    `owner` is `thread`, or `parked` if it has ended, or `unknown` in the child of a fork; `program` for a heap from
+ *    np_heap_create; or `process` for those of np_alloc. `states` has two bits for each block, four blocks in a byte
+ *    with the first in its lowest bits, in base64: 0: never in use, 1: free, 2: cached by a thread, or in quarantine,
+ *    3: in use, or in transit to its heap. A large block in the region is a slab of one block, and its `heap` and
+ *    `owner` are null. Slabs of metadata are left out, and blocks outside of the region.
+ *
+ *    Each slab is as it was at one moment, but for cached blocks of a thread that is in a call; slabs that come or go
+ *    meanwhile may be left out.
+ *  Throws: what `write` throws, if it is a function of C++.
+ *  Complexity: linear in blocks, and for each slab in the blocks that its thread caches of that size; in the checked
+ *    build, in those in quarantine.
+ *  Thread safety: any thread; others wait that need the heap of a slab or a new heap while it is copied, which takes
+ *    microseconds. */
+void np_slabs_print(void (*write)(const char* text, size_t length, void* argument), void* argument);
+
 /** Effects: verifies that everything is consistent: each slab, run, list and count, each block that is cached or in
  *    transit, and that nothing is lost. If not, prints the first inconsistency on the standard error. A program that
  *    writes where it should not can call this to find out when. In the child of a fork, what threads had that are

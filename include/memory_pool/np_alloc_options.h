@@ -84,6 +84,9 @@ typedef enum np_option
     /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment; 10, which
      *  is SIGUSR1 on most systems. 0: none. It is read when the program starts: setting it later is too late. */
     np_option_report_signal = 12,
+    /** NP_REPORT_SLABS: whether reports as JSON, also those of write_report, have what np_slabs_print prints; 0. They
+     *  are large then: about a character for each three blocks. */
+    np_option_report_slabs = 13,
 
     /* Only in the checked build: from 64 on. */
 

@@ -5,6 +5,7 @@
 
 Both programs print a report in the format that they are told, with np_alloc or without; LIBRARY replaces malloc.
 """
+import base64
 import json
 import os
 import re
@@ -43,7 +44,7 @@ class Report(unittest.TestCase):
         self.assertIsNone(report["np_alloc"])
 
     def test_a_wrong_report_does_not_pass(self):
-        for wrong in ({"version": 2}, {"pools": [{}]}, {"left_out": -1}, {"more": 1}):
+        for wrong in ({"version": 2}, {"pools": [{}]}, {"left_out": -1}, {"more": 1}, {"slabs": [{}]}):
             with self.assertRaises(jsonschema.ValidationError):
                 jsonschema.validate({**report_of(PLAIN), **wrong}, SCHEMA, cls=jsonschema.Draft202012Validator)
 
@@ -67,6 +68,35 @@ class Report(unittest.TestCase):
         report = report_of(PLAIN, LD_PRELOAD=LIBRARY)
         self.check_np_alloc(report)
         self.assertGreater(report["np_alloc"]["bytes_in_use"], 0)
+
+    @staticmethod
+    def states_of(slab):
+        packed = base64.b64decode(slab["states"], validate=True)
+        states = [byte >> shift & 3 for byte in packed for shift in (0, 2, 4, 6)]
+        return states[:slab["blocks"]]
+
+    def check_slabs(self, report):
+        """Compares the states of blocks with the statistics, when no thread is in a call."""
+        counts = {}
+        for slab in report["slabs"]:
+            of_class = counts.setdefault(slab["block_bytes"], [0, 0, 0, 0])
+            for state in self.states_of(slab):
+                of_class[state] += 1
+        for each in report["np_alloc"]["classes"]:
+            if each["block_bytes"] in counts:
+                _, free, cached, in_use = counts[each["block_bytes"]]
+                self.assertEqual((free, cached, in_use), (each["free"], each["cached"], each["outstanding"]), each)
+        self.assertGreater(sum(in_use for _, _, _, in_use in counts.values()), 0)
+
+    def test_has_slabs_if_they_are_asked_for(self):
+        self.assertNotIn("slabs", report_of(WITH_NP_ALLOC))
+        self.assertNotIn("slabs", report_of(PLAIN, NP_REPORT_SLABS="1"))
+        self.assertGreater(len(report_of(WITH_NP_ALLOC, NP_REPORT_SLABS="1")["slabs"]), 0)
+
+    @unittest.skipIf(LIBRARY is None, "no library replaces malloc here")
+    def test_has_slabs_that_agree_with_the_statistics_on_a_signal_and_at_the_end(self):
+        for report in self.wait_for_signal(PLAIN, signal.SIGUSR1, LD_PRELOAD=LIBRARY, NP_REPORT_SLABS="1"):
+            self.check_slabs(report)
 
     def wait_for_signal(self, program, signal_number, **environment):
         """Returns the reports on a signal and at the end."""

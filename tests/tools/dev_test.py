@@ -123,6 +123,7 @@ class WithoutWriting(Dev):
     def test_what_builds_says_so_in_one_line(self):
         for command in (
             "tour",
+            "tour --map",
             "test",
             "test dev",
             "bench",

@@ -34,11 +34,14 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: as np_get_statistics_sized and np_statistics_print. By other names, as a weak reference to those would not
-///   have them linked from an archive.
+/// Effects: as np_get_statistics_sized and np_statistics_print; the last writes the member `slabs` of a report, and a
+///   comma before it, if np_option_report_slabs is set. By other names, as a weak reference to those would not have
+///   them linked from an archive.
 MEMORY_POOL_WEAK void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept;
 MEMORY_POOL_WEAK void memory_pool_np_print_statistics(
     np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument);
+MEMORY_POOL_WEAK void memory_pool_np_print_slabs(void (*write)(const char* text, std::size_t length, void* argument),
+                                                 void* argument);
 }
 #endif
 
@@ -70,6 +73,8 @@ inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format f
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
     if (memory_pool_np_print_statistics != nullptr) {
         memory_pool_np_print_statistics(format, to.write(), to.argument());
+        if (format == np_format_json && memory_pool_np_print_slabs != nullptr)
+            memory_pool_np_print_slabs(to.write(), to.argument());
         return;
     }
 #endif

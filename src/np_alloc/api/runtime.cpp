@@ -20,6 +20,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../diagnostics/requested_report.hpp"
+#include "../diagnostics/slabs.hpp"
 #include "../engine/engine.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
@@ -215,6 +216,12 @@ MEMORY_POOL_VISIBLE void memory_pool_np_print_statistics(
     np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument)
 {
     np_statistics_print(format, write, argument);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_print_slabs(void (*write)(const char* text, std::size_t length, void* argument),
+                                                    void* argument)
+{
+    memory_pool::np::print_slabs_of_report(write, argument);
 }
 }
 

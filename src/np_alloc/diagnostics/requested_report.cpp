@@ -15,6 +15,7 @@
 #include "../engine/engine.hpp"
 #include "../support/callbacks.hpp"
 #include "../support/output.hpp"
+#include "slabs.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -42,9 +43,10 @@ void add_view(const void* view, std::size_t bytes, void* report)
         static_cast<growing_report*>(report)->add(*static_cast<const core::report_view*>(view));
 }
 
-void write_statistics(core::report_output& to)
+void write_np_alloc(core::report_output& to)
 {
     np_statistics_print(np_format_json, to.write(), to.argument());
+    print_slabs_of_report(to.write(), to.argument());
 }
 } // namespace
 
@@ -83,7 +85,7 @@ void requested_report::write() noexcept
     growing_report report{core::json_report(to), {}};
     report.text.begin(os::unix_milliseconds(), os::process_number());
     registry().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });
-    report.text.end(0, report.totals, write_statistics);
+    report.text.end(0, report.totals, write_np_alloc);
     if (!file.finish())
         output(nullptr, nullptr)
             .print(base::message("np_alloc: the report of NP_REPORT=%.300s cannot be written (error %d)\n",

@@ -11,6 +11,8 @@
 /// Thread safety: figures any thread; the rest none.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include "../slices/size_classes.hpp"
 
 #include <array>
@@ -89,7 +91,24 @@ public:
         return true;
     }
 
+    /// Effects: calls `visit(const void* block)` for each, as they were at some moment. Such an address is only to be
+    ///   compared.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void for_each_from_outside(Visit&& visit) const
+    {
+        for (std::size_t i = 0; i != read_from_outside(count_); ++i)
+            visit(read_from_outside(blocks_[(read_from_outside(first_) + i) % most_blocks]));
+    }
+
 private:
+    /// A race on purpose: to every processor that this library is for, a word is read and written as a whole.
+    template <class Word>
+    MEMORY_POOL_MAY_RACE static Word read_from_outside(const volatile Word& word) noexcept
+    {
+        return word;
+    }
+
     /// Stands in the class of a block of another heap.
     static constexpr std::size_t of_another = 128;
     static_assert(class_count <= of_another);
@@ -122,6 +141,10 @@ struct no_quarantine
     static constexpr bool for_each(Visit&&) noexcept
     {
         return true;
+    }
+    template <class Visit>
+    static constexpr void for_each_from_outside(Visit&&) noexcept
+    {
     }
 };
 } // namespace memory_pool::np

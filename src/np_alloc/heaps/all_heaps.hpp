@@ -145,6 +145,23 @@ public:
         for_each_shared_heap(visit);
     }
 
+    /// Effects: calls `visit(thread_heap&)` or `visit(shared_heap&)` for the heap of the slab at a slice, if there is a
+    ///   slab and blocks of the program are from it, while no heap comes or goes.
+    /// Preconditions: as for_each_heap.
+    template <class Visit>
+    void visit_heap_of(slice_index slice, Visit&& visit) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        // A heap that ends frees its slabs before it leaves the list, so one that still has a slab is there.
+        const slice_tag tag = pages_.region().tag(slice).load(std::memory_order_relaxed);
+        if (!is_of_slab(tag) || (tag & ~class_bits) == internal_.own_tag())
+            return;
+        if (heap::of(tag).is_shared())
+            visit(shared_heap::of(tag));
+        else
+            visit(thread_heap::of(tag));
+    }
+
     /// Returns: bytes of metadata pages, without those reserved for heaps that do not exist yet.
     std::size_t metadata_page_bytes() noexcept
     {

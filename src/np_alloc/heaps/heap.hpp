@@ -10,6 +10,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 
 #include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace memory_pool::np {
 /// The heap of one thread; or of all, one at a time: see shared_heap.hpp.
@@ -53,6 +55,17 @@ public:
             taken_back += result.taken_back;
         }
         count_outstanding(size_class, -block_count{taken_back});
+    }
+
+    /// Effects: calls `visit(const slice_record&)` for the slab that a slice is part of, under the heap lock, if it is
+    ///   one of this heap.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void with_slab(slice_index slice, Visit&& visit)
+    {
+        const base::lock_guard lock(mutex_);
+        if ((region().tag(slice).load(std::memory_order_relaxed) & ~class_bits) == own_tag())
+            visit(std::as_const(record(record(slice).slab)));
     }
 
 private:

@@ -76,6 +76,7 @@ public:
     using heap::slab_bytes;
     using heap::slabs;
     using heap::slack_estimate;
+    using heap::with_slab;
 
     // Small blocks.
 

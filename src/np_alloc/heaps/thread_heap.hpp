@@ -18,6 +18,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -25,6 +26,7 @@
 #include "../hardening/heap_hardening.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../slices/slice_tag.hpp"
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "heap.hpp"
@@ -69,6 +71,10 @@ public:
         for (std::atomic<std::uint16_t>& room : rooms_)
             room.store(0, std::memory_order_relaxed);
     }
+
+    /// Returns: the heap of blocks whose slices have that tag.
+    /// Preconditions: the heap is of a thread.
+    static thread_heap& of(slice_tag tag) noexcept { return *reinterpret_cast<thread_heap*>(tag & ~class_bits); }
 
     /// Returns: the room of the magazine of a class, in blocks; 0 without a magazine.
     /// Thread safety: any thread.
@@ -160,6 +166,17 @@ public:
     /// Thread safety: any thread.
     std::size_t held(std::size_t size_class) noexcept;
 
+    /// Effects: calls `visit(const void* block)` for each block in the magazine of a class, as it was at some moment if
+    ///   a thread has the heap. Such an address is only to be compared: it may be any.
+    /// Preconditions, thread safety: as `held`.
+    template <class Visit>
+    void for_each_held(std::size_t size_class, Visit&& visit) noexcept
+    {
+        void** const first = begin(size_class);
+        for (std::size_t i = 0, count = held(size_class); i != count; ++i)
+            visit(read_from_outside(first + i));
+    }
+
     /// Returns: the top of a magazine, as it was at some moment, if a thread has the heap; nullptr if there is none, or
     ///   it is unknown.
     /// Preconditions, thread safety: as `held`.
@@ -185,6 +202,9 @@ public:
     thread_heap* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
+    /// A race like that of thread_cache::top_from_outside.
+    MEMORY_POOL_MAY_RACE static const void* read_from_outside(void* const volatile* place) noexcept { return *place; }
+
     void set_room(std::size_t size_class, block_count room) noexcept
     {
         *end(size_class) = nullptr;

@@ -162,7 +162,7 @@ TEST(np_option_set, refuses_what_cannot_be)
 
 TEST(np_option_set, refuses_numbers_of_no_option)
 {
-    for (const int number : {0, 13, 63, 68, 127, 64}) {
+    for (const int number : {0, 14, 63, 68, 127, 64}) {
         EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
         EXPECT_EQ(np_option_get(static_cast<np_option>(number)), 0U) << number;
     }
@@ -182,6 +182,7 @@ TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
     EXPECT_EQ(np_option_by_name("huge_pages"), np_option_huge_pages);
     EXPECT_EQ(np_option_by_name("pressure"), np_option_pressure);
     EXPECT_EQ(np_option_by_name("report_signal"), np_option_report_signal);
+    EXPECT_EQ(np_option_by_name("report_slabs"), np_option_report_slabs);
     for (const char* const none : {"", "none", "decay", "decay_msx", "DECAY_MS", "NP_DECAY_MS", "poison"})
         EXPECT_EQ(np_option_by_name(none), np_option_none) << none;
     EXPECT_EQ(np_option_by_name(nullptr), np_option_none);

@@ -20,7 +20,7 @@ pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_in
 """.split()
 
 FOR_POOLS = [f"memory_pool_np_{name}" for name in (
-    "add_pools", "add_reports", "get_statistics", "print_statistics", "remove_pools", "remove_reports")]
+    "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports")]
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]

@@ -132,7 +132,8 @@ public:
         to_ << R"(, "of_lost_thread": )" << (its.is_of_lost_thread ? "true}" : "false}");
     }
 
-    /// Effects: ends it. `write_np_alloc(report_output&)` writes the statistics of np_alloc as JSON, or null.
+    /// Effects: ends it. `write_np_alloc(report_output&)` writes the statistics of np_alloc as JSON, or null;
+    ///   behind them, it may write more members of the report, each with a comma before it.
     template <class WriteNpAlloc>
     void end(std::size_t left_out, const report_totals& sums, WriteNpAlloc&& write_np_alloc)
     {
