@@ -20,6 +20,7 @@
 
 #include "../diagnostics/requested_report.hpp"
 #include "../engine/engine.hpp"
+#include "../engine/profiling.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"
@@ -54,7 +55,11 @@ public:
             (void)registry().work_in_background(true);
         if (the_options.get(np_option_pressure) != 0)
             (void)registry().watch_pressure(true);
-        report_.start(options::report_path(os::trusted_environment()),
+        const char* const profile_path = options::profile_path(os::trusted_environment());
+        if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
+            (void)the_options.set(np_option_profile_bytes, profile_bytes_if_asked);
+        set_profile_bytes(the_options.get(np_option_profile_bytes));
+        report_.start(options::report_path(os::trusted_environment()), profile_path,
                       static_cast<int>(the_options.get(np_option_report_signal)));
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
@@ -83,6 +88,8 @@ private:
     // Values of the options that ask for a report at the end.
     static constexpr std::size_t as_text = 1;
     static constexpr std::size_t as_json = 2;
+
+    static constexpr std::size_t profile_bytes_if_asked = std::size_t{512} * 1024;
 
     static bool is_anything_printed_at_end() noexcept
     {
