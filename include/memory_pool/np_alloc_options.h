@@ -82,7 +82,8 @@ typedef enum np_option
      *  fork has no such thread until it sets the option. See np_pressure_fd. */
     np_option_pressure = 11,
     /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment, and the
-     *  profile that NP_PROFILE names; 10, which is SIGUSR1 on most systems. 0: none. It is read when the program starts: setting it later is too late. */
+     *  profile that NP_PROFILE names; 10, which is SIGUSR1 on most systems. 0: none. It is read when the program
+     *  starts: setting it later is too late. */
     np_option_report_signal = 12,
 
     /** NP_PROFILE_BYTES: about one block for that many bytes is a sample of the profile, with its call stack: see

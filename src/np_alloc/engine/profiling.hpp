@@ -3,8 +3,8 @@
 /// \file
 /// Which blocks are samples of the profile, and where they are from.
 ///
-///     small, of a thread:   counted on the slow path, where all calls are (thread_cache.hpp); a sample is from the heap
-///                           of samples, so that whoever frees it takes the slow path, and tells the profile
+///     small, of a thread:   counted on the slow path, where all calls are (thread_cache.hpp); a sample is from the
+///                           heap of samples, so that each free of one takes the slow path, and tells the profile
 ///     of a heap, large:     counted when they were allocated, and a sample is what it is: their frees are slow anyway
 ///
 /// Resizing a small block in place changes the size of a sample. For a large block it counts as a free and an
@@ -26,8 +26,8 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Effects: has one block for that many bytes sampled from now on, in the mean; 0: none. Other threads begin or end with
-///   it at their next slow call.
+/// Effects: has one block for that many bytes sampled from now on, in the mean; 0: none. Other threads begin or end
+///   with it at their next slow call.
 void set_profile_bytes(std::size_t bytes) noexcept;
 
 /// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: the heap that tells when it

@@ -4,7 +4,7 @@
 /// Which allocations of a thread are samples, by bytes: a Poisson process.
 ///
 ///     bytes allocated:   |----A----|-B-|------------C------------|--D--|-E-|
-///     points:                  x                    x    x                     at exponential distances, with that mean
+///     points:                  x                    x    x                     at exponential distances
 ///     samples:                 A                    C
 ///
 /// So a block of s bytes is a sample with the probability 1 - exp(-s / mean), and stands for 1 / that blocks like it.

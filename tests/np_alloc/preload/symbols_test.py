@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports only malloc, operator new and related functions, some for pools and profiles, and depends on the C
-library alone.
+"""libnp_malloc.so exports only malloc, operator new and related functions, some for pools and profiles, and depends on
+the C library alone.
 
     symbols_test.py LIBRARY
 """
