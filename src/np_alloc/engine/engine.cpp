@@ -221,6 +221,12 @@ MEMORY_POOL_NOINLINE void* allocate_uncounted(std::size_t size_class, std::size_
     return this_thread.cache.pop_slowly(size_class, block) ? block : allocate_from_heap(size_class, bytes);
 }
 
+/// Effects: allocates a block of that class, none of which is cached, while none is counted.
+MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::size_t bytes) noexcept
+{
+    return allocate_from_heap(size_class, bytes);
+}
+
 /// Effects: allocates a block while allocations are counted for the profile, or were until now.
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
@@ -236,11 +242,20 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
 }
 } // namespace
 
+/// While allocations are counted, most come here: so those that are served by the hidden magazines come first, in a
+/// function that calls no other and has nothing to save.
 MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(the_profile.mean_bytes() != 0 || this_thread.cache.is_counting()))
-        return allocate_counted(size_class, bytes);
-    return allocate_from_heap(size_class, bytes);
+    thread_state& mine = this_thread;
+    const std::size_t mean = the_profile.mean_bytes();
+    if (MEMORY_POOL_LIKELY(mean == 0 && !mine.cache.is_counting()))
+        return allocate_without_cache(size_class, bytes);
+    void* block = nullptr;
+    if (mine.cache.is_counting() && mine.sampler.may_pass(bytes, mean) && mine.cache.pop_slowly(size_class, block)) {
+        mine.sampler.pass(bytes);
+        return block;
+    }
+    return allocate_counted(size_class, bytes);
 }
 
 MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept

@@ -17,6 +17,7 @@
 #include <memory_pool/os/stdio_lock.hpp>
 
 #include "../profile/allocation_profile.hpp"
+#include "../profile/loader_gate.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
@@ -45,6 +46,7 @@ protected:
             ++nested_forks_;
             return;
         }
+        the_loader_gate.close();
         drain_before_fork();
         // A handler that forks between these would leave its child without the first lock, and that would release it.
         const os::blocked_signals blocked;
@@ -61,6 +63,7 @@ protected:
         const os::blocked_signals blocked;
         unlock_after_fork();
         os::unlock_stdio_list();
+        the_loader_gate.open();
     }
 
     /// The child of a nested fork is still in the outer forks, and holds their locks.
@@ -69,6 +72,7 @@ protected:
     {
         const os::blocked_signals blocked;
         is_forked_ = true;
+        the_loader_gate.reset();
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         pages_.finish_purges();
         background_.forget_after_fork();

@@ -72,6 +72,14 @@ public:
         return MEMORY_POOL_UNLIKELY(left_ < 0 || mean != mean_) && is_due_slowly(bytes, mean);
     }
 
+    /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
+    MEMORY_POOL_ALWAYS_INLINE bool may_pass(std::size_t bytes, std::size_t mean) const noexcept
+    {
+        return left_ >= static_cast<std::int64_t>(bytes) && mean == mean_;
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void pass(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes); }
+
     /// Returns: bytes until the next sample, if it has begun.
     std::int64_t left() const noexcept { return left_; }
 
