@@ -164,7 +164,7 @@ TEST(np_option_set, refuses_what_cannot_be)
 
 TEST(np_option_set, refuses_numbers_of_no_option)
 {
-    for (const int number : {0, 13, 63, 68, 127, 64}) {
+    for (const int number : {0, 14, 63, 68, 127, 64}) {
         EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
         EXPECT_EQ(np_option_get(static_cast<np_option>(number)), 0U) << number;
     }
@@ -173,6 +173,7 @@ TEST(np_option_set, refuses_numbers_of_no_option)
 TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
 {
     EXPECT_EQ(np_option_by_name("decay_ms"), np_option_decay_ms);
+    EXPECT_EQ(np_option_by_name("profile_bytes"), np_option_profile_bytes);
     EXPECT_EQ(np_option_by_name("thread_cache_bytes"), np_option_thread_cache_bytes);
     EXPECT_EQ(np_option_by_name("region_bytes"), np_option_region_bytes);
     EXPECT_EQ(np_option_by_name("statistics_at_end"), np_option_statistics_at_end);

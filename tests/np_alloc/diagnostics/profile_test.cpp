@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -333,6 +334,32 @@ TEST(profile, is_copied_by_a_fork)
     EXPECT_EQ(status, 0);
     EXPECT_EQ(of(site_of<sites::forked>(make)).blocks_in_use, 1);
     np_free(before);
+}
+
+TEST(profile, does_not_hold_up_the_child_of_a_fork_while_threads_are_sampled)
+{
+    const test::option_for_now profile(np_option_profile_bytes, 1);
+    std::atomic<bool> goes_on{true};
+    std::vector<std::thread> threads;
+    for (int i = 0; i != 3; ++i)
+        threads.emplace_back([&goes_on] {
+            while (goes_on)
+                np_free(np_realloc(np_alloc(100), 5000));
+        });
+    for (int times = 0; times != 50; ++times) {
+        const ::pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20); // Ends it if it waits for ever.
+            np_free(np_alloc(100));
+            ::_exit(np_profile_write(np_profile_folded, [](const char*, std::size_t, void*) {}, nullptr));
+        }
+        int status = 1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    goes_on = false;
+    for (std::thread& each : threads)
+        each.join();
 }
 
 TEST(profile, is_written_to_a_file_whose_name_chooses_the_format)

@@ -54,6 +54,20 @@ TEST(byte_sampler, follows_a_new_mean_at_once)
     EXPECT_FALSE(sampler.is_due(1000, 0));
 }
 
+TEST(byte_sampler, lets_pass_what_is_no_sample)
+{
+    np::byte_sampler sampler;
+    EXPECT_FALSE(sampler.may_pass(1, 1000)) << "it has not begun";
+    while (sampler.is_due(1, 1000) || sampler.left() < 100) {
+    }
+    const auto left = static_cast<std::size_t>(sampler.left());
+    EXPECT_FALSE(sampler.may_pass(1, 999)) << "another mean";
+    EXPECT_FALSE(sampler.may_pass(left + 1, 1000));
+    EXPECT_TRUE(sampler.may_pass(left, 1000));
+    sampler.pass(left);
+    EXPECT_TRUE(sampler.is_due(1, 1000));
+}
+
 TEST(byte_sampler, begins_elsewhere_in_each_thread)
 {
     np::byte_sampler one;
