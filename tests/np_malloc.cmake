@@ -52,6 +52,15 @@ target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
 add_executable(np_malloc_own_nothrow_new np_alloc/preload/own_nothrow_new.cpp)
 target_compile_options(np_malloc_own_nothrow_new PRIVATE -fno-builtin)
 
+# Who has allocated, in both.
+add_executable(np_malloc_profiled np_alloc/preload/profiled.cpp)
+target_compile_options(np_malloc_profiled PRIVATE -fno-builtin -g)
+target_link_libraries(np_malloc_profiled PRIVATE Threads::Threads)
+add_test(NAME np_malloc.profile
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/profile_test.py
+        $<TARGET_FILE:np_malloc_profiled> ${np_malloc} ${np_malloc_checked})
+set_tests_properties(np_malloc.profile PROPERTIES TIMEOUT 120)
+
 # Samples between guards, in both.
 add_executable(np_malloc_wrong_access np_alloc/preload/wrong_access.cpp)
 target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)

@@ -81,12 +81,19 @@ typedef enum np_option
      *  is needed again. Without such a group it does nothing, and np_statistics::pressure says so. The child of a
      *  fork has no such thread until it sets the option. See np_pressure_fd. */
     np_option_pressure = 11,
-    /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment; 10, which
-     *  is SIGUSR1 on most systems. 0: none. It is read when the program starts: setting it later is too late. */
+    /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment, and the
+     *  profile that NP_PROFILE names; 10, which is SIGUSR1 on most systems. 0: none. It is read when the program
+     *  starts: setting it later is too late. */
     np_option_report_signal = 12,
     /** NP_REPORT_SLABS: whether reports as JSON, also those of write_report, have what np_slabs_print prints; 0. They
      *  are large then: about a character for each three blocks. */
     np_option_report_slabs = 13,
+
+    /** NP_PROFILE_BYTES: about one block for that many bytes is a sample of the profile, with its call stack: see
+     *  np_profile_dump. 0: there are none; 0, but 512K if NP_PROFILE is in the environment: the path to which a profile
+     *  is written on the signal of np_option_report_signal, and when the process ends. A thread that has blocks begins
+     *  or ends with it at its next call that its cache cannot serve; the one that sets the option, at once. */
+    np_option_profile_bytes = 14,
 
     /* Only in the checked build: from 64 on. */
 

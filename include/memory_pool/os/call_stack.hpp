@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/unwind_rows.hpp>
 
 #include <array>
 #include <cstddef>
@@ -28,29 +29,40 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// The innermost frames of a thread, or none.
-class call_stack
+/// The innermost frames of a thread, at most `Most`, or none.
+template <std::size_t Most>
+class basic_call_stack
 {
 public:
-    static constexpr std::size_t most = 16;
+    static constexpr std::size_t most = Most;
 
-    constexpr call_stack() noexcept = default;
+    constexpr basic_call_stack() noexcept = default;
 
     /// Returns: the call stack of this thread.
     /// Complexity: linear in calls; the system is not called.
-    MEMORY_POOL_NOINLINE static call_stack of_this_thread() noexcept
+    MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread() noexcept
     {
-        call_stack taken;
+        basic_call_stack taken;
         taken.take(false);
+        return taken;
+    }
+
+    /// Returns: the same, much faster where the frames are of the usual kinds. `unloads`: unwind_rows::unloads().
+    MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread_by_rows(std::uintptr_t unloads) noexcept
+    {
+        basic_call_stack taken;
+        taken.count_ = unwind_rows::walk(taken.addresses_.data(), most, unloads);
+        if (taken.count_ == 0)
+            taken.take(false);
         return taken;
     }
 
     /// Returns: the call stack at which a signal has interrupted this thread, if it can be determined; else including
     ///   the handler's frames.
     /// Preconditions: called from a signal handler.
-    MEMORY_POOL_NOINLINE static call_stack of_interrupted() noexcept
+    MEMORY_POOL_NOINLINE static basic_call_stack of_interrupted() noexcept
     {
-        call_stack taken;
+        basic_call_stack taken;
         taken.take(true);
         if (taken.count_ == 0)
             taken.take(false);
@@ -66,7 +78,7 @@ private:
     /// State of the unwind callback.
     struct walk
     {
-        call_stack& taken;
+        basic_call_stack& taken;
         bool is_before_interrupted;
     };
 
@@ -98,6 +110,8 @@ private:
     std::array<const void*, most> addresses_{};
     std::size_t count_ = 0;
 };
+
+using call_stack = basic_call_stack<16>;
 
 /// The location of code. The strings live as long as its module.
 struct code_place

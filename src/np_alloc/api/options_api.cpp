@@ -12,6 +12,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
+#include "../engine/profiling.hpp"
 #include "../support/build_variant.hpp"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ const char* value_of(const char* name, const char* const* environment) noexcept
 }
 
 constexpr const char* report_variable = "NP_REPORT";
+constexpr const char* profile_variable = "NP_PROFILE";
 constexpr const char* prefix = "NP_";
 constexpr std::size_t prefix_length = 3;
 
@@ -96,7 +98,7 @@ bool is_known(const char* variable, std::size_t length) noexcept
     const auto is_this = [=](const char* name) {
         return std::strlen(name) == length && std::strncmp(name, variable, length) == 0;
     };
-    return is_this(report_variable) ||
+    return is_this(report_variable) || is_this(profile_variable) ||
            std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
 }
 
@@ -149,6 +151,11 @@ void options::read_once(const char* const* environment) noexcept
 const char* options::report_path(const char* const* environment) noexcept
 {
     return environment != nullptr ? value_of(report_variable, environment) : nullptr;
+}
+
+const char* options::profile_path(const char* const* environment) noexcept
+{
+    return environment != nullptr ? value_of(profile_variable, environment) : nullptr;
 }
 
 void options::read(std::size_t index, const char* text) noexcept
@@ -212,6 +219,8 @@ int np_option_set(np_option option, size_t value) noexcept
         np::registry().set_decay_ms(value);
     if (option == np_option_sample_bytes)
         np::registry().set_sample_bytes(value);
+    if (option == np_option_profile_bytes)
+        np::set_profile_bytes(value);
     return 0;
 }
 

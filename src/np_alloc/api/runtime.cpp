@@ -22,6 +22,7 @@
 #include "../diagnostics/requested_report.hpp"
 #include "../diagnostics/slabs.hpp"
 #include "../engine/engine.hpp"
+#include "../engine/profiling.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"
@@ -56,7 +57,11 @@ public:
             (void)registry().work_in_background(true);
         if (the_options.get(np_option_pressure) != 0)
             (void)registry().watch_pressure(true);
-        start_report(options::report_path(os::trusted_environment()));
+        const char* const profile_path = options::profile_path(os::trusted_environment());
+        if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
+            (void)the_options.set(np_option_profile_bytes, profile_bytes_if_asked);
+        set_profile_bytes(the_options.get(np_option_profile_bytes));
+        start_report(options::report_path(os::trusted_environment()), profile_path);
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -81,19 +86,21 @@ public:
     }
 
 private:
-    /// Effects: has the report written that NP_REPORT names, if it does.
-    void start_report(const char* path) noexcept
+    /// Effects: has the report and the profile written that NP_REPORT and NP_PROFILE name, if they do.
+    void start_report(const char* path, const char* profile_path) noexcept
     {
-        if (path == nullptr)
+        if (path == nullptr && profile_path == nullptr)
             return;
         forked_ = &report_;
         (void)os::at_fork(nullptr, nullptr, [] { forked_->forget_after_fork(); });
-        report_.start(path, static_cast<int>(the_options.get(np_option_report_signal)));
+        report_.start(path, profile_path, static_cast<int>(the_options.get(np_option_report_signal)));
     }
 
     // Values of the options that ask for a report at the end.
     static constexpr std::size_t as_text = 1;
     static constexpr std::size_t as_json = 2;
+
+    static constexpr std::size_t profile_bytes_if_asked = std::size_t{512} * 1024;
 
     static bool is_anything_printed_at_end() noexcept
     {

@@ -15,6 +15,7 @@
 #include "../engine/engine.hpp"
 #include "../support/callbacks.hpp"
 #include "../support/output.hpp"
+#include "profile.hpp"
 #include "slabs.hpp"
 
 #include <cerrno>
@@ -50,35 +51,51 @@ void write_np_alloc(core::report_output& to)
 }
 } // namespace
 
-void requested_report::start(const char* path, int signal) noexcept
+void requested_report::keep(path& kept, const char* wanted, const char* variable) noexcept
 {
-    if (path == nullptr || *path == '\0')
+    if (wanted == nullptr)
         return;
-    if (std::strlen(path) >= path_.size()) {
+    if (std::strlen(wanted) >= kept.size()) {
         output(nullptr, nullptr)
-            .print(base::message("np_alloc: NP_REPORT is ignored: the path has more than %zu characters\n",
-                                 path_.size() - 1));
+            .print(base::message("np_alloc: %s is ignored: the path has more than %zu characters\n", variable,
+                                 kept.size() - 1));
         return;
     }
-    std::memcpy(path_.data(), path, std::strlen(path) + 1);
+    std::memcpy(kept.data(), wanted, std::strlen(wanted) + 1);
+}
+
+void requested_report::start(const char* report_path, const char* profile_path, int signal) noexcept
+{
+    keep(report_path_, report_path, "NP_REPORT");
+    keep(profile_path_, profile_path, "NP_PROFILE");
+    if (signal == 0 || (report_path_[0] == '\0' && profile_path_[0] == '\0'))
+        return;
     const auto write_this = [](void* self) { static_cast<requested_report*>(self)->write(); };
-    if (signal != 0 && !thread_.start(signal, write_this, this))
+    if (!thread_.start(signal, write_this, this))
         output(nullptr, nullptr)
-            .print(base::message("np_alloc: NP_REPORT is only written at the end: signal %d cannot be handled (error "
-                                 "%d)\n",
-                                 signal, errno));
+            .print(base::message("np_alloc: %s is only written at the end: signal %d cannot be handled (error %d)\n",
+                                 report_path_[0] != '\0' ? "NP_REPORT" : "NP_PROFILE", signal, errno));
 }
 
 void requested_report::finish() noexcept
 {
     thread_.stop();
-    if (path_[0] != '\0')
-        write();
+    write();
 }
 
 void requested_report::write() noexcept
 {
-    os::replaced_file file(path_.data());
+    if (report_path_[0] != '\0')
+        write_report();
+    if (const int error = profile_path_[0] != '\0' ? dump_profile(profile_path_.data()) : 0)
+        output(nullptr, nullptr)
+            .print(base::message("np_alloc: the profile of NP_PROFILE=%.300s cannot be written (error %d)\n",
+                                 profile_path_.data(), error));
+}
+
+void requested_report::write_report() noexcept
+{
+    os::replaced_file file(report_path_.data());
     const core::report_output to([](const char* text, std::size_t length,
                                     void* its) { static_cast<os::replaced_file*>(its)->write(text, length); },
                                  &file);
@@ -89,6 +106,6 @@ void requested_report::write() noexcept
     if (!file.finish())
         output(nullptr, nullptr)
             .print(base::message("np_alloc: the report of NP_REPORT=%.300s cannot be written (error %d)\n",
-                                 path_.data(), errno));
+                                 report_path_.data(), errno));
 }
 } // namespace memory_pool::np

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The report that the user asks for in the environment, of a program that need not know of it.
+/// The report and the profile that the user asks for in the environment, of a program that need not know of it.
 ///
 ///     NP_REPORT=/run/server.%p.json           written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
+///     NP_PROFILE=/run/server.%p.pb.gz         the same
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -17,24 +18,30 @@
 #include <array>
 
 namespace memory_pool::np {
-/// The file that NP_REPORT names.
+/// The files that NP_REPORT and NP_PROFILE name.
 class requested_report : base::immovable<requested_report>
 {
 public:
-    /// Effects: if `path` is not nullptr, has a report written there, in which `%p` stands for the process, when the
-    ///   signal arrives, unless that is 0. What is impossible is said on stderr.
-    void start(const char* path, int signal) noexcept;
+    /// Effects: writes to the paths that are not nullptr, in which `%p` stands for the process, when the signal
+    ///   arrives, unless that is 0. What is impossible is said on stderr.
+    void start(const char* report_path, const char* profile_path, int signal) noexcept;
 
-    /// Effects: writes the report a last time.
+    /// Effects: writes both a last time.
     void finish() noexcept;
 
-    /// Effects: in the child of a fork: only writes a report at the end.
+    /// Effects: in the child of a fork: only writes at the end.
     void forget_after_fork() noexcept { thread_.forget_after_fork(); }
 
 private:
-    void write() noexcept;
+    using path = std::array<char, os::replaced_file::longest_path>; ///< Empty: none is wanted.
 
-    std::array<char, os::replaced_file::longest_path> path_{}; ///< Empty: none is wanted.
+    static void keep(path& kept, const char* wanted, const char* variable) noexcept;
+
+    void write() noexcept;
+    void write_report() noexcept;
+
+    path report_path_{};
+    path profile_path_{};
     os::signal_thread thread_;
 };
 } // namespace memory_pool::np

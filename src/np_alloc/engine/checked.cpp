@@ -20,6 +20,7 @@
 #include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
+#include "profiling.hpp"
 #include "reallocate.hpp"
 
 #include <algorithm>
@@ -80,7 +81,8 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 {
     void* block = allocate_in_class(size_class, bytes);
     thread_cache& cache = this_thread.cache;
-    if (MEMORY_POOL_LIKELY(block != nullptr && cache.has_heap()) && the_options.get(np_option_random_order) != 0)
+    const bool may_be_cached = block != nullptr && cache.has_heap() && !(cache.is_counting() && is_sample(block));
+    if (MEMORY_POOL_LIKELY(may_be_cached) && the_options.get(np_option_random_order) != 0)
         cache.shuffle_in(size_class, block, cache.heap().checks.random);
     return block;
 }
@@ -132,7 +134,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
         const quarantine::entry oldest = queue.pop();
         if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
             plain_paths::free(oldest.block);
-        else if (MEMORY_POOL_UNLIKELY(!cache.push(oldest.size_class, oldest.block)))
+        else if (MEMORY_POOL_UNLIKELY(!cache.push_slowly(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     }
 }
@@ -231,7 +233,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    if (MEMORY_POOL_LIKELY(this_thread.cache.class_in(tag) < class_count))
+    if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
     else
         free_of_another(tag, block);
@@ -395,6 +397,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
     void* const block = home.allocate(size_class, bytes);
+    count_allocation(block, bytes, &home);
     return block != nullptr ? checked::hand_out(size_class, block, bytes) : out_of_memory();
 }
 

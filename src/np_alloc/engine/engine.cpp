@@ -21,6 +21,7 @@
 #include "../support/misuse.hpp"
 #include "block_lookup.hpp"
 #include "large_alloc.hpp"
+#include "profiling.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -170,7 +171,7 @@ void free_of_another(slice_tag tag, void* block) noexcept
     } else if (MEMORY_POOL_UNLIKELY(!cache.has_heap()) && !attach_to_free()) {
         registry().free_without_heap(tag, block);
     } else if (cache.may_stay(size_class) || cache.owns(tag)) {
-        if (cache.top(size_class) == nullptr || !cache.push(size_class, block))
+        if (!cache.push_slowly(size_class, block))
             free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
@@ -187,26 +188,74 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
 }
 } // namespace
 
-MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
+namespace {
+void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
+
+/// Effects: allocates a block of that class, none of which is cached.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::size_t bytes) noexcept
 {
     thread_cache& cache = this_thread.cache;
     void* block = nullptr;
     if (cache.has_heap()) {
         run_maintenance();
         if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
-            return allocate_in_class(lent, bytes);
+            return allocate_uncounted(lent, bytes);
         cache.heap().slabs.slack().note(size_class, facts[size_class].block_bytes - bytes);
         block = take_sample_if_due(cache, size_class);
         if (MEMORY_POOL_LIKELY(block == nullptr))
             block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        return allocate_in_class(size_class, bytes); // The adopted heap may have cached blocks.
+        return allocate_uncounted(size_class, bytes); // The adopted heap may have cached blocks.
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
     if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
         block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
     return block != nullptr ? block : out_of_memory();
+}
+
+/// Effects: allocates a block that is counted already, or need not be.
+MEMORY_POOL_NOINLINE void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept
+{
+    void* block = nullptr;
+    return this_thread.cache.pop_slowly(size_class, block) ? block : allocate_from_heap(size_class, bytes);
+}
+
+/// Effects: allocates a block of that class, none of which is cached, while none is counted.
+MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::size_t bytes) noexcept
+{
+    return allocate_from_heap(size_class, bytes);
+}
+
+/// Effects: allocates a block while allocations are counted for the profile, or were until now.
+MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    const std::size_t mean = the_profile.mean_bytes();
+    if (MEMORY_POOL_UNLIKELY(cache.is_counting() != (mean != 0)) && cache.has_heap())
+        mean != 0 ? cache.start_counting() : cache.stop_counting();
+    if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
+        if (void* const sample = allocate_sample(size_class, bytes, mean))
+            return sample;
+    void* block = nullptr;
+    return MEMORY_POOL_LIKELY(cache.pop_slowly(size_class, block)) ? block : allocate_uncounted(size_class, bytes);
+}
+} // namespace
+
+/// While allocations are counted, most come here: so those that are served by the hidden magazines come first, in a
+/// function that calls no other and has nothing to save.
+MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
+{
+    thread_state& mine = this_thread;
+    const std::size_t mean = the_profile.mean_bytes();
+    if (MEMORY_POOL_LIKELY(mean == 0 && !mine.cache.is_counting()))
+        return allocate_without_cache(size_class, bytes);
+    void* block = nullptr;
+    if (mine.cache.is_counting() && mine.sampler.may_pass(bytes, mean) && mine.cache.pop_slowly(size_class, block)) {
+        mine.sampler.pass(bytes);
+        return block;
+    }
+    return allocate_counted(size_class, bytes);
 }
 
 MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
@@ -227,6 +276,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
         return;
     }
     const errno_as_it_was kept;
+    the_profile.forget(block);
     if (tag != large_block) {
         if (!pages().give_direct(block))
             report_wrong_outside(block);
@@ -246,7 +296,7 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
             return;
     }
     const std::size_t size_class = tag & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!cache.owns(tag)) || cache.top(size_class) == nullptr || !cache.push(size_class, block))
+    if (MEMORY_POOL_UNLIKELY(!cache.owns(tag)) || !cache.push_slowly(size_class, block))
         free_elsewhere(block);
 }
 
@@ -281,6 +331,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
             free_while_watching(tag, block);
             return;
         }
+        if (cache.owns(tag) && cache.push_slowly(size_class, block)) // Allocations are counted.
+            return;
     }
     free_elsewhere(block);
 }

@@ -19,6 +19,7 @@
 #include "../support/internals.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
+#include "profiling.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -59,9 +60,12 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         MEMORY_POOL_DELAY_POINT();
         if (home != nullptr)
             home->adopt_large(taken.first);
-        return {pages().region().address(taken.first), taken.is_zeroed};
+        void* const block = pages().region().address(taken.first);
+        count_allocation(block, bytes, home);
+        return {block, taken.is_zeroed};
     }
     void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
+    count_allocation(direct, bytes);
     return {direct != nullptr ? direct : out_of_memory(), true};
 }
 

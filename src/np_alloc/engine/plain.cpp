@@ -15,6 +15,7 @@
 #include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
+#include "profiling.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -113,6 +114,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
     void* const block = home.allocate(size_class, bytes);
+    count_allocation(block, bytes, &home);
     return block != nullptr ? block : out_of_memory();
 }
 

@@ -26,6 +26,7 @@
 #include "../support/misuse.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
+#include "profiling.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,6 +46,7 @@ void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Alloca
     if (roomy == nullptr)
         return allocate(bytes);
     Blocks::leave_room(roomy, bytes);
+    the_profile.resize(roomy, bytes);
     return roomy;
 }
 
@@ -55,13 +57,14 @@ template <class Blocks>
 void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes,
                       std::size_t alignment) noexcept
 {
-    void* const moved = allocate_for<Blocks>(from, bytes, [home, alignment](std::size_t wanted) {
-        return home != nullptr ? allocate_like_in(*home, wanted, alignment) : allocate_aligned(alignment, wanted);
+    const bool stays = home != nullptr && home != &registry().profiled();
+    void* const moved = allocate_for<Blocks>(from, bytes, [=](std::size_t wanted) {
+        return stays ? allocate_like_in(*home, wanted, alignment) : allocate_aligned(alignment, wanted);
     });
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, from.begin, std::min(bytes, from.held));
-    if (home != nullptr && shared_heap_of(moved, tag_of(moved)) == home)
+    if (stays && shared_heap_of(moved, tag_of(moved)) == home)
         home->moved(from.begin, moved, bytes);
     free_block(from.begin);
     return moved;
@@ -85,15 +88,23 @@ void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) no
         return block;
     };
     const bool may_stay = reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
-    if (may_stay && Blocks::resize_in_place(*from, bytes))
+    if (may_stay && Blocks::resize_in_place(*from, bytes)) {
+        if (Blocks::is_large(*from))
+            count_reallocation(block, block, bytes, home);
         return stay();
-    if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr)
+    }
+    if (Blocks::is_large(*from))
+        the_profile.forget(block); // Before its addresses are free, and another thread may have a sample there.
+    if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr) {
+        count_allocation(moved, bytes);
         return moved;
+    }
     if (void* const moved = move_by_copying<Blocks>(*from, home, bytes, alignment))
         return moved;
     if (!may_stay || bytes > from->held)
         return nullptr;
     Blocks::shrink_in_place(*from, bytes); // There may be no memory for a smaller one.
+    the_profile.resize(block, bytes);
     return stay();
 }
 
@@ -112,7 +123,10 @@ bool expand_block(void* block, std::size_t bytes) noexcept
         errno = ENOMEM;
         return false;
     }
-    if (shared_heap* const home = Blocks::home_of(*where))
+    shared_heap* const home = Blocks::home_of(*where);
+    if (Blocks::is_large(*where))
+        count_reallocation(block, block, bytes, home);
+    if (home != nullptr)
         home->moved(block, block, bytes);
     return true;
 }

@@ -78,6 +78,10 @@ public:
     /// Returns: the heap of threads that have ended, or have none.
     shared_heap& fallback() noexcept { return fallback_; }
 
+    /// Returns: the heap of samples: as no thread has it, each free of one of its blocks takes the slow path, and tells
+    ///   the profile.
+    shared_heap& profiled() noexcept { return profiled_; }
+
     /// Those of all threads.
     std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
 
@@ -97,7 +101,7 @@ public:
     bool is_made(const shared_heap& heap) const noexcept
     {
         const void* const made = &heap;
-        return made != &fallback_ && made != &zero_size_ && !is_traced(heap);
+        return made != &fallback_ && made != &profiled_ && made != &zero_size_ && !is_traced(heap);
     }
 
     /// Returns: a new heap, or nullptr if there is no memory.
@@ -187,6 +191,7 @@ protected:
     void for_each_shared_heap(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         visit(fallback_);
+        visit(profiled_);
         for (shared_heap& each : traced_)
             visit(each);
         if constexpr (is_checked)
@@ -205,6 +210,7 @@ protected:
     page_heap pages_;
     heap_list heaps_ MEMORY_POOL_GUARDED_BY(mutex_){pages_};
     shared_heap fallback_{pages_};
+    shared_heap profiled_{pages_};
     std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
                                                        traced_heap(pages_)};
     shared_heap internal_{pages_};

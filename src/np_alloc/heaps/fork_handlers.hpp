@@ -16,6 +16,8 @@
 #include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/stdio_lock.hpp>
 
+#include "../profile/allocation_profile.hpp"
+#include "../profile/loader_gate.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
@@ -44,6 +46,7 @@ protected:
             ++nested_forks_;
             return;
         }
+        the_loader_gate.close();
         drain_before_fork();
         // A handler that forks between these would leave its child without the first lock, and that would release it.
         const os::blocked_signals blocked;
@@ -60,6 +63,7 @@ protected:
         const os::blocked_signals blocked;
         unlock_after_fork();
         os::unlock_stdio_list();
+        the_loader_gate.open();
     }
 
     /// The child of a nested fork is still in the outer forks, and holds their locks.
@@ -68,6 +72,7 @@ protected:
     {
         const os::blocked_signals blocked;
         is_forked_ = true;
+        the_loader_gate.reset();
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         pages_.finish_purges();
         background_.forget_after_fork();
@@ -126,6 +131,7 @@ private:
         for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
+        the_profile.lock_for_fork();
         pages_.lock_for_fork();
         this_thread_forks = true;
     }
@@ -134,6 +140,7 @@ private:
     {
         this_thread_forks = false;
         pages_.unlock_after_fork();
+        the_profile.unlock_after_fork();
         for (traced_heap& each : traced_)
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });

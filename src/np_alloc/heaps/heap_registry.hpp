@@ -27,6 +27,8 @@
 #include <memory_pool/os/thread_end.hpp>
 
 #include "../hardening/access_report.hpp"
+#include "../profile/allocation_profile.hpp"
+#include "../profile/byte_sampler.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
@@ -55,6 +57,8 @@ struct thread_state
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
     std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
     std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
+    bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
+    byte_sampler sampler;                ///< Of the profile.
 };
 
 class heap_registry;
@@ -77,6 +81,8 @@ public:
         if (!adopt(thread) && !make_heap(thread))
             return false;
         MEMORY_POOL_DELAY_POINT();
+        if (the_profile.mean_bytes() != 0)
+            thread.cache.start_counting();
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))
             return true;

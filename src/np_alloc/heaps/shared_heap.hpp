@@ -19,6 +19,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 
 #include "../page_heap/page_heap.hpp"
+#include "../profile/allocation_profile.hpp"
 #include "../slices/slice_record.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
@@ -129,14 +130,22 @@ public:
     {
         if (sites_ != nullptr)
             sites_->move(from, to);
+        if (has_samples())
+            the_profile.move(from, to);
     }
 
-    /// Effects: notes that a block became another one, or has another size.
+    /// Effects: notes that a block became another one, which was allocated and so is in the profile as such, or has
+    ///   another size.
     void moved(const void* from, const void* to, std::size_t bytes) noexcept
     {
         if (sites_ != nullptr)
             sites_->move(from, to, bytes);
+        if (from == to && has_samples())
+            the_profile.resize(to, bytes);
     }
+
+    /// Effects: has the profile told when blocks of this heap are freed: one of them is about to be a sample there.
+    void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
     // All of it.
 
@@ -149,6 +158,8 @@ public:
     /// Effects: frees everything. The heap stays usable.
     void free_all() noexcept
     {
+        if (has_samples())
+            the_profile.forget_all_of(this);
         const base::lock_guard lock(mutex_);
         ++changes_;
         heap::give_back_slabs();
@@ -253,7 +264,11 @@ private:
     {
         if (sites_ != nullptr)
             sites_->forget(block);
+        if (has_samples())
+            the_profile.forget(block);
     }
+
+    bool has_samples() const noexcept { return has_samples_.load(std::memory_order_relaxed); }
 
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept
     {
@@ -263,6 +278,7 @@ private:
     }
 
     call_sites* const sites_;
+    std::atomic<bool> has_samples_{false};
     std::atomic<const shared_heap*> alive_{this};
     base::intrusive_list<large_links> large_ MEMORY_POOL_GUARDED_BY(mutex_);
     // To see whether it is idle.

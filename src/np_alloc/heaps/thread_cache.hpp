@@ -20,6 +20,9 @@
 /// While free memory decays, every free must take the slow path, even if its magazine has room. So no slice tag
 /// compares equal to this thread's heap on the fast path then: see decay_watch.hpp.
 ///
+/// While allocations are counted for a profile, every call must take the slow path. So all tops are nullptr on the fast
+/// path then, and the slow paths have those that the heap keeps while it is parked; and frees are sent there as above.
+///
 /// A thread that has no heap yet has tops that are all nullptr, which is empty, and no_heap; so no branch asks whether
 /// it has one. A magazine that was never needed is not there either, and its top is nullptr: there is no block of that
 /// class to be freed to it. All of that also holds if everything is 0: so thread-local storage is while the loader
@@ -60,12 +63,13 @@ public:
     /// Returns: whether one is cached for certain. If not, get has to be called.
     MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept
     {
-        void** const top = tops_[size_class];
-        if (MEMORY_POOL_UNLIKELY(reinterpret_cast<std::uintptr_t>(top) % magazine_step == 0))
-            return false;
-        block = top[-1];
-        tops_[size_class] = top - 1;
-        return true;
+        return pop_below(tops_[size_class], block);
+    }
+
+    /// Effects: as pop, on slow paths.
+    MEMORY_POOL_ALWAYS_INLINE bool pop_slowly(std::size_t size_class, void*& block) noexcept
+    {
+        return pop_below(top_of(size_class), block);
     }
 
     /// Effects: caches a block of that class.
@@ -74,12 +78,14 @@ public:
     /// Preconditions: the block is of this thread's heap.
     MEMORY_POOL_ALWAYS_INLINE bool push(std::size_t size_class, void* block) noexcept
     {
-        void** const top = tops_[size_class];
-        if (MEMORY_POOL_UNLIKELY(*top == thread_heap::full_mark() || top[-1] == block))
-            return false;
-        *top = block;
-        ++tops_[size_class];
-        return true;
+        return push_at(tops_[size_class], block);
+    }
+
+    /// Effects: as push, on slow paths, for a block that may be of another heap, and if there is a magazine.
+    MEMORY_POOL_ALWAYS_INLINE bool push_slowly(std::size_t size_class, void* block) noexcept
+    {
+        void**& top = top_of(size_class);
+        return top != nullptr && push_at(top, block);
     }
 
     /// Returns: the class of a block whose slice has that tag, if it is of this thread's heap; else something larger.
@@ -107,10 +113,9 @@ public:
     void leave() noexcept
     {
         heap().slabs.send_all();
-        for (std::size_t size_class = 0; size_class != class_count; ++size_class) {
-            heap().tops[size_class] = tops_[size_class];
-            tops_[size_class] = nullptr;
-        }
+        if (!is_counting_)
+            hide_tops();
+        is_counting_ = false;
         heap_ = own_heap_ = no_heap;
         first_to_stay_ = first_as_large_as_a_line;
         passed_ = 0;
@@ -124,18 +129,39 @@ public:
     void start_watch(std::uint64_t now) noexcept
     {
         watch_.start(now, heap().slabs.outstanding_bytes());
-        heap_ = no_heap;
-        first_to_stay_ = class_count;
+        choose_path_of_frees();
     }
 
     void stop_watch(std::uint64_t now, std::size_t dirty) noexcept
     {
         watch_.stop(now, dirty);
-        heap_ = own_heap_;
-        first_to_stay_ = first_that_may_stay();
+        choose_path_of_frees();
     }
 
     decay_watch& watch() noexcept { return watch_; }
+
+    // While allocations are counted, every call takes the slow path.
+
+    bool is_counting() const noexcept { return is_counting_; }
+
+    /// Effects: sends every call to the slow path until stop_counting().
+    /// Preconditions: has_heap().
+    void start_counting() noexcept
+    {
+        if (std::exchange(is_counting_, true))
+            return;
+        hide_tops();
+        choose_path_of_frees();
+    }
+
+    /// Preconditions: has_heap().
+    void stop_counting() noexcept
+    {
+        if (!std::exchange(is_counting_, false))
+            return;
+        std::copy(heap().tops.begin(), heap().tops.end(), tops_.begin());
+        choose_path_of_frees();
+    }
 
     /// Effects: takes a block of that class, and if none is cached, brings some from the heap before.
     /// Returns: it, or nullptr if there is no memory.
@@ -144,7 +170,7 @@ public:
     {
         if (held(size_class) == 0)
             refill(size_class);
-        return held(size_class) != 0 ? *--tops_[size_class] : nullptr;
+        return held(size_class) != 0 ? *--top_of(size_class) : nullptr;
     }
 
     /// Effects: caches a block of that class. If there is no room, makes the magazine larger, or puts the older half of
@@ -161,7 +187,7 @@ public:
             make_magazine(size_class);
         else if (top(size_class) == heap().end(size_class) && !grow(size_class, found))
             flush(size_class, block_count{(held(size_class) + 1) / 2}, found);
-        *tops_[size_class]++ = block;
+        *top_of(size_class)++ = block;
     }
 
     /// Effects: called before a remote free: a batch is a block of this heap, so one like it may be freed here, by
@@ -177,8 +203,8 @@ public:
     void note_passed() noexcept
     {
         passed_ = std::min(passed_ + 1, many_passed);
-        if (passed_ == many_passed && !watch_.is_on())
-            first_to_stay_ = 0;
+        if (passed_ == many_passed)
+            choose_path_of_frees();
     }
 
     /// Returns: whether blocks of that class may stay with this thread, of whatever heap they are; the thread may need
@@ -235,7 +261,10 @@ public:
     }
 
     /// Returns: where the next block of that class goes; nullptr if there is no magazine for it.
-    void** top(std::size_t size_class) const noexcept { return tops_[size_class]; }
+    void** top(std::size_t size_class) const noexcept
+    {
+        return MEMORY_POOL_UNLIKELY(is_counting_) ? heap().tops[size_class] : tops_[size_class];
+    }
 
     /// Returns: the top of a magazine, or what it was at some moment, if the thread is in a call.
     ///
@@ -246,14 +275,56 @@ public:
     /// Thread safety: any thread, as long as the one whose thread cache this is does not end.
     MEMORY_POOL_MAY_RACE void** top_from_outside(std::size_t size_class) const noexcept
     {
+        if (*static_cast<const volatile bool*>(&is_counting_))
+            return *static_cast<void** const volatile*>(&heap().tops[size_class]);
         return *static_cast<void** const volatile*>(&tops_[size_class]);
     }
 
 private:
+    MEMORY_POOL_ALWAYS_INLINE static bool pop_below(void**& top, void*& block) noexcept
+    {
+        void** const before = top;
+        if (MEMORY_POOL_UNLIKELY(reinterpret_cast<std::uintptr_t>(before) % magazine_step == 0))
+            return false;
+        block = before[-1];
+        top = before - 1;
+        return true;
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE static bool push_at(void**& top, void* block) noexcept
+    {
+        void** const before = top;
+        if (MEMORY_POOL_UNLIKELY(*before == thread_heap::full_mark() || before[-1] == block))
+            return false;
+        *before = block;
+        ++top;
+        return true;
+    }
+
+    /// Returns: the top that slow paths use.
+    void**& top_of(std::size_t size_class) noexcept
+    {
+        return MEMORY_POOL_UNLIKELY(is_counting_) ? heap().tops[size_class] : tops_[size_class];
+    }
+
+    /// Hands the tops over to the heap, so that all magazines are empty to the fast path.
+    void hide_tops() noexcept
+    {
+        std::copy(tops_.begin(), tops_.end(), heap().tops.begin());
+        tops_.fill(nullptr);
+    }
+
+    void choose_path_of_frees() noexcept
+    {
+        const bool is_slow = watch_.is_on() || is_counting_;
+        heap_ = is_slow ? no_heap : own_heap_;
+        first_to_stay_ = is_slow ? static_cast<std::uint32_t>(class_count) : first_that_may_stay();
+    }
+
     void make_magazine(std::size_t size_class) noexcept
     {
         (void)heap().grow(size_class);
-        tops_[size_class] = heap().begin(size_class);
+        top_of(size_class) = heap().begin(size_class);
     }
 
     /// Grows a magazine that was empty or full. If the share is used up, another magazine may shrink for it.
@@ -293,7 +364,7 @@ private:
         void** const begin = heap().begin(size_class);
         const std::uint32_t taken = heap().slabs.take(size_class, begin, (heap().room(size_class) + 1) / 2);
         heap().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
-        tops_[size_class] = begin + taken;
+        top_of(size_class) = begin + taken;
     }
 
     /// Puts the blocks in quarantine back into the heap.
@@ -318,7 +389,7 @@ private:
         const std::size_t left = held(size_class) - count;
         heap().slabs.put(size_class, begin, count);
         std::memmove(begin, begin + count, left * sizeof(void*));
-        tops_[size_class] = begin + left;
+        top_of(size_class) = begin + left;
     }
 
     static constexpr std::uint32_t first_as_large_as_a_line = sizes::of(cache_line_size);
@@ -332,6 +403,7 @@ private:
     std::uint32_t first_to_stay_ = first_as_large_as_a_line; ///< class_count: every free takes the slow path.
     std::uint32_t passed_ = 0; ///< Small blocks of other heaps sent home, up to many_passed.
     slice_tag own_heap_ = no_heap;
+    bool is_counting_ = false; ///< Whether the heap has the tops.
     decay_watch watch_;
 };
 

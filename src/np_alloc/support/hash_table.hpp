@@ -81,17 +81,18 @@ public:
     ///   taken.
     void remove(Entry* removed) noexcept
     {
-        auto gap = static_cast<std::size_t>(removed - entries_);
-        for (std::size_t next = after(gap); entries_[next].is_there(); next = after(next)) {
-            // It may move to the gap if that is not before its own place, going around the end.
-            const std::size_t from_own_place = (next - own_place_of(entries_[next])) & (places_ - 1);
-            if (from_own_place >= ((next - gap) & (places_ - 1)))
-                entries_[std::exchange(gap, next)] = entries_[next];
-        }
-        entries_[gap] = Entry{};
-        --count_;
-        if (count_ * 8 < places_ && places_ > least_places)
-            (void)move_to(places_ / 2); // Without memory for that, the table stays as it is.
+        take_out(static_cast<std::size_t>(removed - entries_));
+        shrink_if_sparse();
+    }
+
+    /// Effects: removes each entry for which `is_removed(const Entry&)`.
+    template <class IsRemoved>
+    void remove_if(IsRemoved&& is_removed)
+    {
+        for (std::size_t place = 0; place != places_; ++place)
+            while (entries_[place].is_there() && is_removed(static_cast<const Entry&>(entries_[place])))
+                take_out(place); // Another one may be there now.
+        shrink_if_sparse();
     }
 
     /// Effects: calls `visit(const Entry&)` for each, until that returns false.
@@ -126,6 +127,24 @@ private:
         while (entries_[place].is_there() && !entries_[place].is(wanted))
             place = after(place);
         return place;
+    }
+
+    void take_out(std::size_t gap) noexcept
+    {
+        for (std::size_t next = after(gap); entries_[next].is_there(); next = after(next)) {
+            // It may move to the gap if that is not before its own place, going around the end.
+            const std::size_t from_own_place = (next - own_place_of(entries_[next])) & (places_ - 1);
+            if (from_own_place >= ((next - gap) & (places_ - 1)))
+                entries_[std::exchange(gap, next)] = entries_[next];
+        }
+        entries_[gap] = Entry{};
+        --count_;
+    }
+
+    void shrink_if_sparse() noexcept
+    {
+        if (count_ * 8 < places_ && places_ > least_places)
+            (void)move_to(places_ / 2); // Without memory for that, the table stays as it is.
     }
 
     /// Effects: has that many places from now on, a power of two that leaves gaps.

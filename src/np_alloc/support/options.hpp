@@ -39,7 +39,7 @@ struct option_facts
 };
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
-inline constexpr std::size_t options_of_all = 13;
+inline constexpr std::size_t options_of_all = 14;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
@@ -62,6 +62,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_PRESSURE", 0, 1, 0},
         {"NP_REPORT_SIGNAL", 0, 64, std::size_t{os::signal_thread::usual_signal}},
         {"NP_REPORT_SLABS", 0, 1, 0},
+        {"NP_PROFILE_BYTES", 0, mega * mega, 0},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 1, 1},
@@ -129,6 +130,9 @@ public:
     /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there.
     static const char* report_path(const char* const* environment) noexcept;
 
+    /// Returns: the same of NP_PROFILE.
+    static const char* profile_path(const char* const* environment) noexcept;
+
 private:
     static constexpr std::size_t first_of_checks = np_option_quarantine_bytes;
 
@@ -144,7 +148,7 @@ private:
         return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
     }
 
-    static_assert(np_option_report_slabs == options_of_all && np_option_guard_pages == first_of_checks + 3);
+    static_assert(np_option_profile_bytes == options_of_all && np_option_guard_pages == first_of_checks + 3);
 
     void read(std::size_t index, const char* text) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;

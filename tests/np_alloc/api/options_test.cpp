@@ -45,6 +45,7 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_sample_bytes), 0U);
     EXPECT_EQ(linked.get(np_option_background_thread), 0U);
     EXPECT_EQ(linked.get(np_option_huge_pages), 1U);
+    EXPECT_EQ(linked.get(np_option_profile_bytes), 0U);
     EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
 }
 
@@ -52,7 +53,8 @@ TEST(options, are_read_from_the_environment)
 {
     const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_THREAD_CACHE_BYTES=300", "NP_REGION_BYTES=16777216",
                           "NP_STATISTICS_AT_END=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
-                          "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "HOME=/"});
+                          "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "NP_PROFILE_BYTES=512K", "HOME=/"});
+    EXPECT_EQ(all.options.get(np_option_profile_bytes), 524'288U);
     EXPECT_EQ(all.options.get(np_option_decay_ms), 0U);
     EXPECT_EQ(all.options.get(np_option_thread_cache_bytes), 300U);
     EXPECT_EQ(all.options.get(np_option_region_bytes), 16'777'216U);
@@ -162,7 +164,7 @@ TEST(np_option_set, refuses_what_cannot_be)
 
 TEST(np_option_set, refuses_numbers_of_no_option)
 {
-    for (const int number : {0, 14, 63, 68, 127, 64}) {
+    for (const int number : {0, 15, 63, 68, 127, 64}) {
         EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
         EXPECT_EQ(np_option_get(static_cast<np_option>(number)), 0U) << number;
     }
@@ -171,6 +173,7 @@ TEST(np_option_set, refuses_numbers_of_no_option)
 TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
 {
     EXPECT_EQ(np_option_by_name("decay_ms"), np_option_decay_ms);
+    EXPECT_EQ(np_option_by_name("profile_bytes"), np_option_profile_bytes);
     EXPECT_EQ(np_option_by_name("thread_cache_bytes"), np_option_thread_cache_bytes);
     EXPECT_EQ(np_option_by_name("region_bytes"), np_option_region_bytes);
     EXPECT_EQ(np_option_by_name("statistics_at_end"), np_option_statistics_at_end);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports only malloc, operator new and related functions, and two for pools, and depends on the C
-library alone.
+"""libnp_malloc.so exports only malloc, operator new and related functions, some for pools and profiles, and depends on
+the C library alone.
 
     symbols_test.py LIBRARY
 """
@@ -21,6 +21,7 @@ pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_in
 
 FOR_POOLS = [f"memory_pool_np_{name}" for name in (
     "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports")]
+FOR_PROFILES = ["np_profile_dump", "np_profile_write"]
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]
@@ -38,7 +39,7 @@ class Symbols(unittest.TestCase):
     def test_exports_are_these_and_no_others(self):
         exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
         names = [line.split(maxsplit=2)[2] for line in exported]
-        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS))
+        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS + FOR_PROFILES))
 
     def test_needs_the_c_library_and_nothing_of_cxx(self):
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", LIBRARY))

@@ -150,4 +150,15 @@ TEST_F(hash_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
     }
     EXPECT_FALSE(table.is_valid());
 }
+
+TEST_F(hash_table, removes_all_entries_that_are_asked_for_and_keeps_the_others)
+{
+    for (std::uint64_t key = 1; key != 1000; ++key)
+        add(key, static_cast<int>(key));
+    table.remove_if([](const entry& each) { return each.value % 7 != 0; });
+    EXPECT_EQ(table.count(), 142U);
+    for (std::uint64_t key = 1; key != 1000; ++key)
+        EXPECT_EQ(table.find({key, 0}) != nullptr, key % 7 == 0) << key;
+    EXPECT_TRUE(table.is_valid());
+}
 } // namespace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What a profile says of one call stack.
+///
+///     main -> parse -> malloc      allocated: 1,000 blocks, 64,000 bytes      in use: 20 blocks, 1,280 bytes
+///
+/// Thread safety: none.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// The blocks of a call stack, estimated from samples.
+struct profile_values
+{
+    std::uint64_t allocated_blocks = 0;
+    std::uint64_t allocated_bytes = 0;
+    std::uint64_t blocks_in_use = 0;
+    std::uint64_t bytes_in_use = 0;
+};
+
+/// A call stack, and its blocks.
+struct profile_sample
+{
+    static constexpr std::size_t most_frames = 64;
+
+    const void* const* begin; ///< The innermost frame.
+    const void* const* end;   ///< At most most_frames further.
+    profile_values values;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "../support/internals.hpp"
+#include "profile.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/profiles/pprof_profile.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/profiles/text_profile.hpp>
+#include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/replaced_file.hpp>
+
+#include "../profile/allocation_profile.hpp"
+#include "../support/misuse.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+
+/// The library that takes the place of malloc defines it to 1.
+#ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
+#define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
+#endif
+
+namespace memory_pool::np {
+namespace {
+/// Functions of np_alloc, and those that they call: the profile is of who calls them.
+constexpr std::string_view own_functions =
+    "memory_pool::np::.*|operator "
+    "new.*|malloc|calloc|realloc|reallocarray|memalign|posix_memalign|aligned_alloc|valloc|"
+    "pvalloc|np_(heap_)?(aligned_|posix_mem)?(alloc|zalloc|calloc|realloc|reallocarray|align|strdup|strndup)|"
+    "np_alloc_at|np_expand";
+
+/// Returns: where the module begins that a code address is in.
+const void* module_of(const void* address) noexcept
+{
+    const os::code_place where = os::find_code(address);
+    return where.module != nullptr ? static_cast<const char*>(address) - where.offset : nullptr;
+}
+
+/// Returns: the stack without its innermost frames that are np_alloc's, as far as they can be told: where np_alloc is a
+///   module of its own. All of it, if it has no others.
+core::profile_sample without_own_frames(core::profile_sample sample) noexcept
+{
+    static const char anchor = 0;
+    const void* const own = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 ? module_of(&anchor) : nullptr;
+    const void* const* first = sample.begin;
+    while (own != nullptr && first != sample.end && module_of(*first) == own)
+        ++first;
+    sample.begin = first != sample.end ? first : sample.begin;
+    return sample;
+}
+
+template <class Format>
+void write_as(const taken_profile& profile, const core::report_output& to)
+{
+    Format format(to);
+    format.begin(os::unix_milliseconds(), the_profile.mean_bytes(), own_functions);
+    for (const core::profile_sample& each : profile)
+        format.sample(without_own_frames(each));
+    format.end();
+}
+
+bool has_ending(std::string_view path, std::string_view ending) noexcept
+{
+    return path.size() > ending.size() && path.substr(path.size() - ending.size()) == ending;
+}
+
+np_profile_format format_of(std::string_view path) noexcept
+{
+    if (has_ending(path, ".folded"))
+        return np_profile_folded;
+    return has_ending(path, ".txt") ? np_profile_text : np_profile_pprof;
+}
+} // namespace
+
+int dump_profile(const char* path) noexcept
+{
+    const errno_as_it_was kept;
+    errno = 0;
+    os::replaced_file file(path);
+    if (const int error = errno)
+        return error;
+    const auto write = [](const char* text, std::size_t length, void* its) {
+        static_cast<os::replaced_file*>(its)->write(text, length);
+    };
+    if (const int error = np_profile_write(format_of(path), write, &file))
+        return error;
+    if (file.finish())
+        return 0;
+    return errno != 0 ? errno : ENAMETOOLONG; // It says why nothing was written, but for a path that was not opened.
+}
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+namespace core = memory_pool::detail::core;
+
+extern "C" {
+MEMORY_POOL_VISIBLE int np_profile_write(np_profile_format format,
+                                         void (*write)(const char* text, size_t length, void* argument), void* argument)
+{
+    if (write == nullptr || format < np_profile_pprof || format > np_profile_text)
+        return EINVAL;
+    np::taken_profile profile;
+    if (!np::the_profile.take(profile))
+        return ENOMEM;
+    const core::report_output to(write, argument);
+    switch (format) {
+    case np_profile_pprof: np::write_as<core::pprof_profile>(profile, to); break;
+    case np_profile_folded: np::write_as<core::folded_profile>(profile, to); break;
+    case np_profile_text: np::write_as<core::text_profile>(profile, to); break;
+    }
+    return 0;
+}
+
+MEMORY_POOL_VISIBLE int np_profile_dump(const char* path) noexcept
+{
+    return path != nullptr ? np::dump_profile(path) : EINVAL;
+}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Samples of the profile: see profiling.hpp.
+///
+/// Thread safety: any thread.
+#include "../support/internals.hpp"
+#include "profiling.hpp"
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/unwind_rows.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../profile/allocation_profile.hpp"
+#include "../profile/loader_gate.hpp"
+#include "../support/misuse.hpp"
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+MEMORY_POOL_CONSTINIT allocation_profile the_profile;
+MEMORY_POOL_CONSTINIT loader_gate the_loader_gate;
+
+namespace {
+/// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
+class sampling_scope : base::immovable<sampling_scope>
+{
+public:
+    sampling_scope() noexcept { this_thread.is_sampling = true; }
+    ~sampling_scope() { this_thread.is_sampling = false; }
+};
+
+using call_stack = os::basic_call_stack<core::profile_sample::most_frames>;
+
+MEMORY_POOL_ALWAYS_INLINE call_stack take_call_stack() noexcept
+{
+    if (!the_loader_gate.enter())
+        return call_stack::of_this_thread();
+    const std::uintptr_t unloads = os::unwind_rows::unloads();
+    the_loader_gate.leave();
+    return call_stack::of_this_thread_by_rows(unloads);
+}
+} // namespace
+
+void set_profile_bytes(std::size_t bytes) noexcept
+{
+    the_profile.set_mean_bytes(bytes);
+    thread_cache& cache = this_thread.cache;
+    if (cache.has_heap())
+        bytes != 0 ? cache.start_counting() : cache.stop_counting();
+}
+
+MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, std::size_t mean,
+                                         shared_heap* home) noexcept
+{
+    if (this_thread.is_sampling)
+        return;
+    const errno_as_it_was kept;
+    const sampling_scope scope;
+    const call_stack calls = take_call_stack();
+    if (home != nullptr)
+        home->note_samples();
+    MEMORY_POOL_DELAY_POINT();
+    the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end()}, home);
+}
+
+void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept
+{
+    if (this_thread.is_sampling || !registry().start())
+        return nullptr;
+    shared_heap& home = registry().profiled();
+    void* const block = home.allocate(size_class, bytes);
+    if (block != nullptr)
+        add_to_profile(block, bytes, mean, &home);
+    return block;
+}
+} // namespace memory_pool::np

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which blocks are samples of the profile, and where they are from.
+///
+///     small, of a thread:   counted on the slow path, where all calls are (thread_cache.hpp); a sample is from the
+///                           heap of samples, so that each free of one takes the slow path, and tells the profile
+///     of a heap, large:     counted when they were allocated, and a sample is what it is: their frees are slow anyway
+///
+/// Resizing a small block in place changes the size of a sample. For a large block it counts as a free and an
+/// allocation, as if it had moved.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../profile/allocation_profile.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/internals.hpp"
+#include "block_lookup.hpp"
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace memory_pool::np {
+/// Effects: has one block for that many bytes sampled from now on, in the mean; 0: none. Other threads begin or end
+///   with it at their next slow call.
+void set_profile_bytes(std::size_t bytes) noexcept;
+
+/// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: the heap that tells when it
+///   is freed; nullptr for one of no heap.
+void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shared_heap* home) noexcept;
+
+/// Returns: a sample of a block of that class; nullptr if there is no memory for it.
+void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept;
+
+/// Returns: whether an allocation of that many bytes by this thread is a sample.
+MEMORY_POOL_ALWAYS_INLINE bool is_sample(std::size_t bytes, std::size_t mean) noexcept
+{
+    return this_thread.sampler.is_due(std::max<std::size_t>(bytes, 1), mean);
+}
+
+/// Effects: counts a block that is allocated beside the magazines, if there is one.
+inline void count_allocation(const void* block, std::size_t bytes, shared_heap* home = nullptr) noexcept
+{
+    const std::size_t mean = the_profile.mean_bytes();
+    if (MEMORY_POOL_UNLIKELY(mean != 0) && block != nullptr && is_sample(bytes, mean))
+        add_to_profile(block, bytes, mean, home);
+}
+
+/// Effects: counts a large block as freed and allocated again.
+inline void count_reallocation(const void* from, const void* to, std::size_t bytes, shared_heap* home) noexcept
+{
+    the_profile.forget(from);
+    count_allocation(to, bytes, home);
+}
+
+/// Returns: whether a small block is from the heap of samples, and must not get into a magazine.
+inline bool is_sample(const void* block) noexcept
+{
+    return (tag_of(block) & ~class_bits) == registry().profiled().own_tag();
+}
+} // namespace memory_pool::np

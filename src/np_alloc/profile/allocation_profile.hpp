@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Who has allocated, and what of it is in use: samples by call stack.
+///
+///     sample:   address -> bytes, weight, home, call stack          while it is in use
+///                                                |
+///     stack:                                     frames, blocks and bytes allocated
+///
+/// Who allocates decides what is a sample (byte_sampler.hpp), and who frees tells of samples; nothing here knows how
+/// blocks are made. What is in use is summed up on request.
+///
+/// Recording is best effort: on OOM a sample is dropped, and counted as such.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
+
+#include "../support/fork_mutex.hpp"
+#include "../support/hash_table.hpp"
+#include "../support/internals.hpp"
+#include "../support/metadata_pages.hpp"
+#include "byte_sampler.hpp"
+#include "stack_table.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace memory_pool::np {
+/// What a profile said at one moment, the stacks with most bytes in use first.
+class taken_profile : base::immovable<taken_profile>
+{
+public:
+    taken_profile() noexcept = default;
+    ~taken_profile() { give_metadata_pages(samples_, room_ * sizeof(core::profile_sample)); }
+
+    const core::profile_sample* begin() const noexcept { return samples_; }
+    const core::profile_sample* end() const noexcept { return samples_ + count_; }
+
+    /// Returns: samples that there was no memory for.
+    std::uint64_t dropped() const noexcept { return dropped_; }
+
+private:
+    friend class allocation_profile;
+
+    core::profile_sample* samples_ = nullptr;
+    std::size_t room_ = 0;
+    std::size_t count_ = 0;
+    std::uint64_t dropped_ = 0;
+};
+
+/// The samples of a process.
+class allocation_profile : base::immovable<allocation_profile>
+{
+public:
+    /// Effects: one sample stands for that many bytes from now on, in the mean; 0: there are none.
+    void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
+    std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
+
+    /// Effects: adds a sample of a block for which `bytes` were asked, at least 1. `home`: see forget_all_of.
+    void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls,
+             const void* home) noexcept
+    {
+        const double weight = weight_of_sample(bytes, mean);
+        const base::lock_guard lock(mutex_);
+        stack_entry* const by = stacks_.find_or_add(calls);
+        if (by != nullptr) {
+            by->allocated_blocks += weight;
+            by->allocated_bytes += weight * static_cast<double>(bytes);
+        }
+        if (sample* const known = find(block)) // It was freed in a way that was not told.
+            remove(known);
+        if (by == nullptr || !samples_.has_room()) {
+            ++dropped_;
+            return;
+        }
+        (void)samples_.add({reinterpret_cast<std::uintptr_t>(block), bytes, weight, by, home});
+        note_count();
+    }
+
+    /// Effects: forgets a block that is about to be free, if it is a sample.
+    void forget(const void* block) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
+            return;
+        const base::lock_guard lock(mutex_);
+        if (sample* const known = find(block))
+            remove(known);
+    }
+
+    /// Effects: forgets all samples that were added with that home.
+    /// Complexity: linear in samples.
+    void forget_all_of(const void* home) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        samples_.remove_if([home](const sample& each) { return each.home == home; });
+        note_count();
+    }
+
+    /// Effects: notes that a block is at another address now, if it is a sample.
+    void move(const void* from, const void* to) noexcept
+    {
+        change(from, [to](sample& moved) { moved.address = reinterpret_cast<std::uintptr_t>(to); });
+    }
+
+    /// Effects: notes that a block, which may be a sample, has another size.
+    void resize(const void* block, std::size_t bytes) noexcept
+    {
+        change(block, [bytes](sample& resized) { resized.bytes = bytes; });
+    }
+
+    /// Effects: takes the profile of this moment.
+    /// Returns: whether there is memory for it.
+    bool take(taken_profile& taken) noexcept
+    {
+        {
+            const base::lock_guard lock(mutex_);
+            sum_up();
+            taken.room_ = stacks_.count();
+            taken.dropped_ = dropped_;
+            taken.samples_ = static_cast<core::profile_sample*>(
+                taken.room_ != 0 ? take_metadata_pages(taken.room_ * sizeof(core::profile_sample)) : nullptr);
+            if (taken.samples_ == nullptr)
+                return taken.room_ == 0;
+            stacks_.for_each([&taken](const stack_entry& each) {
+                taken.samples_[taken.count_++] = {each.begin(), each.end(), values_of(each)};
+            });
+        }
+        std::sort(taken.samples_, taken.samples_ + taken.count_, is_before);
+        return true;
+    }
+
+    /// Returns: samples in use.
+    std::size_t samples_in_use() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+    // Around a fork.
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
+
+private:
+    struct sample
+    {
+        std::uintptr_t address;
+        std::size_t bytes;
+        double weight;
+        stack_entry* by;
+        const void* home;
+
+        bool is_there() const noexcept { return address != 0; }
+        std::uint64_t hash() const noexcept { return mixed(address); }
+        bool is(const sample& other) const noexcept { return address == other.address; }
+    };
+
+    static std::uint64_t rounded(double number) noexcept { return static_cast<std::uint64_t>(number + 0.5); }
+
+    static core::profile_values values_of(const stack_entry& its) noexcept
+    {
+        return {rounded(its.allocated_blocks), rounded(its.allocated_bytes), rounded(its.blocks_in_use),
+                rounded(its.bytes_in_use)};
+    }
+
+    static bool is_before(const core::profile_sample& one, const core::profile_sample& other) noexcept
+    {
+        if (one.values.bytes_in_use != other.values.bytes_in_use)
+            return one.values.bytes_in_use > other.values.bytes_in_use;
+        return one.values.allocated_bytes > other.values.allocated_bytes;
+    }
+
+    sample* find(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return samples_.find({reinterpret_cast<std::uintptr_t>(block), 0, 0, nullptr, nullptr});
+    }
+
+    void remove(sample* removed) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        samples_.remove(removed);
+        note_count();
+    }
+
+    template <class Change>
+    void change(const void* block, Change&& change_it) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
+            return;
+        const base::lock_guard lock(mutex_);
+        sample* const known = find(block);
+        if (known == nullptr)
+            return;
+        sample changed = *known;
+        change_it(changed);
+        samples_.remove(known);
+        (void)samples_.add(changed); // There is room: one has just gone.
+    }
+
+    void note_count() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        count_.store(samples_.count(), std::memory_order_relaxed);
+    }
+
+    void sum_up() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        stacks_.for_each([](stack_entry& each) { each.blocks_in_use = each.bytes_in_use = 0; });
+        (void)samples_.for_each([](const sample& each) {
+            each.by->blocks_in_use += each.weight;
+            each.by->bytes_in_use += each.weight * static_cast<double>(each.bytes);
+            return true;
+        });
+    }
+
+    std::atomic<std::size_t> mean_bytes_{0};
+    std::atomic<std::size_t> count_{0}; ///< Of samples_.
+    fork_mutex mutex_;
+    stack_table stacks_ MEMORY_POOL_GUARDED_BY(mutex_);
+    hash_table<sample> samples_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::uint64_t dropped_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+};
+
+/// That of the process.
+MEMORY_POOL_HIDDEN extern allocation_profile the_profile;
+} // namespace memory_pool::np

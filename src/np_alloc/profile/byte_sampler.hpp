@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which allocations of a thread are samples, by bytes: a Poisson process.
+///
+///     bytes allocated:   |----A----|-B-|------------C------------|--D--|-E-|
+///     points:                  x                    x    x                     at exponential distances
+///     samples:                 A                    C
+///
+/// So a block of s bytes is a sample with the probability 1 - exp(-s / mean), and stands for 1 / that blocks like it.
+/// Zeros are a sampler that has not begun.
+///
+/// Thread safety: one per thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// Returns: the natural logarithm of a normal number above 0, up to 1e-12; without the mathematical library of C, which
+///   a program in C may not be linked with.
+inline double natural_logarithm(double number) noexcept
+{
+    constexpr double of_2 = 0.693147180559945309417;
+    constexpr double root_of_2 = 1.41421356237309504880;
+    int exponent = 0;
+    for (; number > root_of_2; number /= 2)
+        ++exponent;
+    for (; number < root_of_2 / 2; number *= 2)
+        --exponent;
+    const double ratio = (number - 1) / (number + 1); // log(number) = 2 * artanh(ratio)
+    double sum = 0;
+    for (int power = 17; power > 0; power -= 2)
+        sum = sum * ratio * ratio + 1.0 / power;
+    return 2 * ratio * sum + exponent * of_2;
+}
+
+/// Returns: 1 - exp(-number), for a number that is not negative.
+inline double one_minus_exp_of_minus(double number) noexcept
+{
+    constexpr double all_but_1 = 64;
+    if (number > all_but_1)
+        return 1;
+    int halvings = 0;
+    for (; number > 1.0 / 64; number /= 2)
+        ++halvings;
+    double sum = 0; // number - number^2 / 2! + number^3 / 3! - ...
+    for (int factor = 7; factor > 0; --factor)
+        sum = number / factor * (1 - sum);
+    for (; halvings != 0; --halvings)
+        sum *= 2 - sum;
+    return sum;
+}
+
+/// Returns: how many blocks a sample of that many bytes stands for.
+inline double weight_of_sample(std::size_t bytes, std::size_t mean) noexcept
+{
+    return 1 / one_minus_exp_of_minus(static_cast<double>(bytes) / static_cast<double>(mean));
+}
+
+/// Counts the bytes that a thread allocates.
+class byte_sampler
+{
+public:
+    /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
+    MEMORY_POOL_ALWAYS_INLINE bool is_due(std::size_t bytes, std::size_t mean) noexcept
+    {
+        left_ -= static_cast<std::int64_t>(bytes);
+        return MEMORY_POOL_UNLIKELY(left_ < 0 || mean != mean_) && is_due_slowly(bytes, mean);
+    }
+
+    /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
+    MEMORY_POOL_ALWAYS_INLINE bool may_pass(std::size_t bytes, std::size_t mean) const noexcept
+    {
+        return left_ >= static_cast<std::int64_t>(bytes) && mean == mean_;
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void pass(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes); }
+
+    /// Returns: bytes until the next sample, if it has begun.
+    std::int64_t left() const noexcept { return left_; }
+
+private:
+    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean) noexcept
+    {
+        if (mean != mean_) {
+            mean_ = mean;
+            left_ = mean != 0 ? distance() - static_cast<std::int64_t>(bytes) : 0;
+        }
+        if (mean == 0 || left_ >= 0)
+            return false;
+        left_ = distance();
+        return true;
+    }
+
+    /// Returns: a random number of the exponential distribution. In a program whose threads begin in the same order,
+    ///   they are the same in each run.
+    std::int64_t distance() noexcept
+    {
+        static std::atomic<std::uint64_t> samplers{0};
+        if (state_ == 0)
+            state_ = 0x9E37'79B9'7F4A'7C15U * (2 * samplers.fetch_add(1, std::memory_order_relaxed) + 1);
+        state_ ^= state_ << 13U; // xorshift64*: Marsaglia, Vigna
+        state_ ^= state_ >> 7U;
+        state_ ^= state_ << 17U;
+        const std::uint64_t bits = (state_ * 0x2545'F491'4F6C'DD1DU) >> 11U;
+        constexpr double two_to_53 = 9007199254740992.0;
+        const double uniform = (static_cast<double>(bits) + 1) / two_to_53; // above 0, at most 1
+        return static_cast<std::int64_t>(-natural_logarithm(uniform) * static_cast<double>(mean_));
+    }
+
+    std::int64_t left_ = 0;
+    std::size_t mean_ = 0;
+    std::uint64_t state_ = 0;
+};
+} // namespace memory_pool::np

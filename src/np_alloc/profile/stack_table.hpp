@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The call stacks of a profile, each once, with what was allocated there.
+///
+///     hash -> entry -> | hash | blocks, bytes | frames | address, address, ... |      in pages of the table
+///
+/// An entry stays where it is as long as the process runs.
+///
+/// Thread safety: none, the owner has a lock; but what an entry does not count may be read by any thread.
+#pragma once
+
+#include <memory_pool/base/immovable.hpp>
+
+#include "../support/hash_table.hpp"
+#include "../support/internals.hpp"
+#include "../support/metadata_pages.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace memory_pool::np {
+/// A call stack, innermost frame first, and estimates of what was allocated there.
+struct stack_entry
+{
+    std::uint64_t hash;
+    double allocated_blocks;
+    double allocated_bytes;
+    double blocks_in_use; ///< Summed up when a profile is taken.
+    double bytes_in_use;
+    std::size_t frames;
+
+    const void* const* begin() const noexcept { return reinterpret_cast<const void* const*>(this + 1); }
+    const void* const* end() const noexcept { return begin() + frames; }
+    const void** begin() noexcept { return reinterpret_cast<const void**>(this + 1); }
+};
+
+/// The frames of a call stack that may be in a table.
+struct stack_frames
+{
+    const void* const* begin;
+    const void* const* end;
+
+    std::size_t count() const noexcept { return static_cast<std::size_t>(end - begin); }
+
+    std::uint64_t hash() const noexcept
+    {
+        std::uint64_t sum = count() + 1;
+        for (const void* const* each = begin; each != end; ++each)
+            sum = mixed(sum ^ reinterpret_cast<std::uintptr_t>(*each));
+        return sum;
+    }
+};
+
+/// Entries by their frames.
+class stack_table : base::immovable<stack_table>
+{
+public:
+    /// Returns: the entry of that stack, a new one if there was none; nullptr on OOM.
+    stack_entry* find_or_add(const stack_frames& frames) noexcept
+    {
+        const std::uint64_t hash = frames.hash();
+        if (const place* const known = places_.find({nullptr, &frames, hash}))
+            return known->entry;
+        stack_entry* const added = places_.has_room() ? take_entry(frames) : nullptr;
+        if (added != nullptr) {
+            added->hash = hash;
+            (void)places_.add({added, nullptr, hash});
+        }
+        return added;
+    }
+
+    std::size_t count() const noexcept { return places_.count(); }
+
+    /// Effects: calls `visit(stack_entry&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        (void)places_.for_each([&](const place& each) { return visit(*each.entry), true; });
+    }
+
+private:
+    /// An entry, or frames that one is looked for by.
+    struct place
+    {
+        stack_entry* entry;
+        const stack_frames* wanted;
+        std::uint64_t hash_of_frames;
+
+        bool is_there() const noexcept { return entry != nullptr; }
+        std::uint64_t hash() const noexcept { return hash_of_frames; }
+        bool is(const place& other) const noexcept
+        {
+            if (other.wanted == nullptr)
+                return entry == other.entry;
+            return hash_of_frames == other.hash_of_frames &&
+                   std::equal(entry->begin(), entry->begin() + entry->frames, other.wanted->begin, other.wanted->end);
+        }
+    };
+
+    static constexpr std::size_t chunk_bytes = std::size_t{64} * 1024;
+
+    /// Returns: a new entry of those frames; nullptr on OOM.
+    stack_entry* take_entry(const stack_frames& frames) noexcept
+    {
+        const std::size_t bytes = sizeof(stack_entry) + frames.count() * sizeof(void*);
+        if (bytes > left_) {
+            auto* const chunk = static_cast<std::byte*>(take_metadata_pages(chunk_bytes));
+            if (chunk == nullptr)
+                return nullptr;
+            next_ = chunk;
+            left_ = chunk_bytes;
+        }
+        auto* const taken = ::new (next_) stack_entry{};
+        taken->frames = frames.count();
+        std::copy(frames.begin, frames.end, taken->begin());
+        next_ += bytes;
+        left_ -= bytes;
+        return taken;
+    }
+
+    hash_table<place> places_;
+    std::byte* next_ = nullptr; ///< In the last chunk.
+    std::size_t left_ = 0;
+};
+} // namespace memory_pool::np

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""Profiles of a program that knows nothing of np_alloc.   profile_test.py PROGRAM LIBRARY...
+
+pprof, if it is installed (go install github.com/google/pprof@latest), must name its functions.
+"""
+import gzip
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM, *LIBRARIES = sys.argv[1:]
+# Debian's package golang has it there, and `go install` puts it into the home directory.
+PPROF = shutil.which("pprof") or shutil.which("pprof", path=str(Path.home() / "go" / "bin"))
+UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+def run(library, *arguments, **variables):
+    result = subprocess.run([PROGRAM, *map(str, arguments)], env={**os.environ, "LD_PRELOAD": library, **variables},
+                            stderr=subprocess.PIPE, timeout=100, check=True)
+    return result.stderr.decode()
+
+
+def pprof(*arguments):
+    return subprocess.run([PPROF, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
+                          check=True, env={**os.environ, "PPROF_BINARY_PATH": "/"}).stdout.decode()
+
+
+def bytes_of(function, listing):
+    """Returns the cumulative bytes of a function in what `pprof -top` prints."""
+    line = re.search(r"^.*?(-?[\d.]+)([kMG]?B|)\s+-?[\d.]+%\s+" + function + r"\b", listing, re.MULTILINE)
+    return 0 if line is None or line[1] == "0" else float(line[1]) * UNITS[line[2] or "B"]
+
+
+class Profile(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_is_written_when_the_process_ends(self):
+        for library in LIBRARIES:
+            self.assertEqual(run(library, NP_PROFILE=str(self.folder / "at_end.%p")), "")
+            (path,) = self.folder.glob("at_end.*")
+            self.assertRegex(path.name, r"^at_end\.[0-9]+$")
+            self.assertIn(b"inuse_space", gzip.decompress(path.read_bytes()))
+            path.unlink()
+
+    def test_is_written_on_a_signal(self):
+        path = self.folder / "on_signal.txt"
+        for library in LIBRARIES:
+            with subprocess.Popen([PROGRAM, "wait"], stdout=subprocess.PIPE,
+                                  env={**os.environ, "LD_PRELOAD": library, "NP_PROFILE": str(path)}) as process:
+                process.stdout.readline()
+                self.assertFalse(path.exists())
+                process.send_signal(signal.SIGUSR1)
+                for _ in range(1000):
+                    if path.exists():
+                        break
+                    time.sleep(0.01)
+                process.kill()
+            self.assertIn("bytes in use", path.read_text())
+            path.unlink()
+
+    def test_is_said_not_to_be_written(self):
+        for library in LIBRARIES:
+            self.assertIn("the profile of NP_PROFILE=/no/such cannot be written",
+                          run(library, NP_PROFILE="/no/such"))
+            self.assertIn("NP_PROFILE is ignored: the path has more than", run(library, NP_PROFILE="x" * 2000))
+
+    def test_is_not_there_unless_asked_for(self):
+        for library in LIBRARIES:
+            path = self.folder / "off.txt"
+            run(library, path, self.folder / "second.txt")
+            self.assertEqual(len(path.read_text().splitlines()), 1, "the heading")
+
+    def test_folds_stacks(self):
+        path = self.folder / "out.folded"
+        for library in LIBRARIES:
+            run(library, NP_PROFILE=str(path), NP_PROFILE_BYTES="256")
+            total = 0
+            for line in path.read_text().splitlines():
+                stack, in_use = line.rsplit(" ", 1)
+                total += int(in_use)
+                self.assertNotIn(Path(library).name, stack.split(";")[-1], "frames of the library are left out")
+                self.assertTrue(all(stack.split(";")))
+            self.assertAlmostEqual(total / (3_200_000 + 10_000_000 + 4_000_000), 1, delta=0.05, msg=library)
+
+    @unittest.skipUnless(PPROF, "there is no pprof: go install github.com/google/pprof@latest")
+    def test_pprof_names_functions_within_five_percent(self):
+        for library in LIBRARIES:
+            path = self.folder / "pprof.pb.gz"
+            run(library, NP_PROFILE=str(path), NP_PROFILE_BYTES="256")
+            in_use = pprof("-top", "-nodefraction=0", PROGRAM, path)
+            self.assertAlmostEqual(bytes_of("read_names", in_use) / 3_200_000, 1, delta=0.05, msg=in_use)
+            self.assertAlmostEqual(bytes_of("make_pages", in_use) / 10_000_000, 1, delta=0.05, msg=in_use)
+            self.assertEqual(bytes_of("parse_lines", in_use), 0)
+            self.assertNotIn("malloc", in_use.split("flat%")[1], "who calls np_alloc is wanted")
+            allocated = pprof("-top", "-nodefraction=0", "-sample_index=alloc_space", PROGRAM, path)
+            self.assertAlmostEqual(bytes_of("parse_lines", allocated) / 12_000_000, 1, delta=0.05, msg=allocated)
+            self.assertRegex(pprof("-peek", "^make_pages$", PROGRAM, path), r"\bmain\n")
+
+    @unittest.skipUnless(PPROF, "there is no pprof: go install github.com/google/pprof@latest")
+    def test_pprof_shows_the_difference_of_two(self):
+        for library in LIBRARIES:
+            before, after = self.folder / "before", self.folder / "after"
+            run(library, before, after, NP_PROFILE_BYTES="256")
+            grown = pprof("-top", "-nodefraction=0", "-base", before, PROGRAM, after)
+            self.assertEqual(bytes_of("make_pages", grown), 0, grown)
+            total = re.search(r"of (-?[\d.]+)([kMG]?B) total", grown)
+            self.assertAlmostEqual(float(total[1]) * UNITS[total[2]] / 4_000_000, 1, delta=0.05, msg=grown)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/profile/allocation_profile.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+namespace np = memory_pool::np;
+namespace core = memory_pool::detail::core;
+
+namespace {
+const void* at(std::uintptr_t address)
+{
+    return reinterpret_cast<const void*>(address);
+}
+
+struct allocation_profile : testing::Test
+{
+    // As that of the process, it is never destroyed: its pages stay.
+    np::allocation_profile& profile = *new np::allocation_profile;
+    std::array<const void*, 2> parse{at(1), at(9)};
+    std::array<const void*, 2> print{at(2), at(9)};
+
+    static np::stack_frames calls(const std::array<const void*, 2>& stack)
+    {
+        return {stack.data(), stack.data() + stack.size()};
+    }
+
+    /// A block that is surely a sample.
+    void add(std::uintptr_t block, std::size_t bytes, const std::array<const void*, 2>& stack,
+             const void* home = nullptr)
+    {
+        profile.add(at(block), bytes, 1, calls(stack), home);
+    }
+
+    struct line
+    {
+        std::vector<const void*> calls;
+        std::vector<std::uint64_t> values;
+
+        bool operator==(const line& other) const { return calls == other.calls && values == other.values; }
+    };
+
+    std::vector<line> lines()
+    {
+        np::taken_profile taken;
+        EXPECT_TRUE(profile.take(taken));
+        std::vector<line> found;
+        for (const core::profile_sample& each : taken)
+            found.push_back({std::vector<const void*>(each.begin, each.end),
+                             {each.values.allocated_blocks, each.values.allocated_bytes, each.values.blocks_in_use,
+                              each.values.bytes_in_use}});
+        return found;
+    }
+};
+
+TEST_F(allocation_profile, is_empty_in_the_beginning)
+{
+    EXPECT_TRUE(lines().empty());
+    profile.forget(at(64));
+    profile.move(at(64), at(128));
+    EXPECT_TRUE(lines().empty());
+}
+
+TEST_F(allocation_profile, sums_up_by_call_stack_most_bytes_in_use_first)
+{
+    add(64, 100, parse);
+    add(128, 1000, print);
+    add(192, 50, parse);
+    EXPECT_EQ(lines(), (std::vector<line>{{{at(2), at(9)}, {1, 1000, 1, 1000}}, {{at(1), at(9)}, {2, 150, 2, 150}}}));
+}
+
+TEST_F(allocation_profile, keeps_what_was_allocated_when_a_block_is_forgotten)
+{
+    add(64, 100, parse);
+    profile.forget(at(64));
+    profile.forget(at(64));
+    EXPECT_EQ(lines(), (std::vector<line>{{{at(1), at(9)}, {1, 100, 0, 0}}}));
+    EXPECT_EQ(profile.samples_in_use(), 0U);
+}
+
+TEST_F(allocation_profile, counts_a_sample_by_its_weight)
+{
+    profile.add(at(64), 100, 1000, calls(parse), nullptr); // 1 / (1 - exp(-0.1)) = 10.508
+    EXPECT_EQ(lines(), (std::vector<line>{{{at(1), at(9)}, {11, 1051, 11, 1051}}}));
+}
+
+TEST_F(allocation_profile, follows_a_block_that_moves_or_is_resized)
+{
+    add(64, 100, parse);
+    profile.move(at(64), at(128));
+    profile.resize(at(128), 70);
+    profile.resize(at(64), 10);
+    EXPECT_EQ(lines()[0].values, (std::vector<std::uint64_t>{1, 100, 1, 70}));
+    profile.forget(at(64));
+    EXPECT_EQ(profile.samples_in_use(), 1U);
+    profile.forget(at(128));
+    EXPECT_EQ(profile.samples_in_use(), 0U);
+}
+
+TEST_F(allocation_profile, takes_a_block_at_an_address_that_it_knows_for_a_new_one)
+{
+    add(64, 100, parse);
+    add(64, 20, print);
+    EXPECT_EQ(profile.samples_in_use(), 1U);
+    EXPECT_EQ(lines()[0], (line{{at(2), at(9)}, {1, 20, 1, 20}}));
+}
+
+TEST_F(allocation_profile, forgets_all_of_a_home)
+{
+    for (std::uintptr_t block = 1; block != 2001; ++block)
+        add(block * 64, 50, parse, block % 2 == 0 ? &parse : nullptr);
+    profile.forget_all_of(&parse);
+    EXPECT_EQ(profile.samples_in_use(), 1000U);
+    EXPECT_EQ(lines()[0].values[3], 50'000U);
+}
+
+TEST_F(allocation_profile, tells_stacks_apart_that_begin_alike)
+{
+    for (std::uintptr_t depth = 1; depth <= core::profile_sample::most_frames; ++depth) {
+        std::vector<const void*> deep(depth, at(5));
+        profile.add(at(depth * 64), 1, 1, {deep.data(), deep.data() + depth}, nullptr);
+    }
+    EXPECT_EQ(lines().size(), core::profile_sample::most_frames);
+}
+
+TEST_F(allocation_profile, has_room_for_many_stacks)
+{
+    for (std::uintptr_t i = 1; i <= 10'000; ++i) {
+        const std::array<const void*, 2> stack{at(i), at(9)};
+        add(i * 64, 100 + i, stack);
+    }
+    const std::vector<line> all = lines();
+    ASSERT_EQ(all.size(), 10'000U);
+    for (std::uintptr_t i = 0; i != 10'000; ++i)
+        ASSERT_EQ(all[i], (line{{at(10'000 - i), at(9)}, {1, 10'100 - i, 1, 10'100 - i}}));
+}
+} // namespace

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Reads a profile of pprof, strictly: what is wrong with it is an exception.
+///
+/// Thread safety: one per thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace test {
+/// Bytes that are read from the front.
+class byte_reader
+{
+public:
+    explicit byte_reader(std::string_view bytes) : bytes_(bytes) {}
+
+    bool is_at_end() const { return bytes_.empty(); }
+
+    std::string_view take(std::size_t count)
+    {
+        if (count > bytes_.size())
+            throw std::runtime_error("the end is missing");
+        const std::string_view taken = bytes_.substr(0, count);
+        bytes_.remove_prefix(count);
+        return taken;
+    }
+
+    std::uint32_t little_endian(std::size_t count)
+    {
+        std::uint32_t number = 0;
+        unsigned shift = 0;
+        for (const char each : take(count)) {
+            number |= std::uint32_t{static_cast<unsigned char>(each)} << shift;
+            shift += 8;
+        }
+        return number;
+    }
+
+    std::uint64_t varint()
+    {
+        std::uint64_t number = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            const auto byte = static_cast<unsigned char>(take(1)[0]);
+            number |= std::uint64_t{byte & 0x7FU} << shift;
+            if (byte < 0x80)
+                return number;
+        }
+        throw std::runtime_error("a varint has more than 64 bits");
+    }
+
+private:
+    std::string_view bytes_;
+};
+
+/// Returns: the CRC-32, bit by bit.
+inline std::uint32_t slow_crc32(std::string_view bytes)
+{
+    std::uint32_t sum = 0xFFFF'FFFFU;
+    for (const char each : bytes) {
+        sum ^= static_cast<unsigned char>(each);
+        for (int bit = 0; bit != 8; ++bit)
+            sum = (sum & 1U) != 0 ? sum >> 1U ^ 0xEDB8'8320U : sum >> 1U;
+    }
+    return sum ^ 0xFFFF'FFFFU;
+}
+
+/// Returns: what is in a gzip file of stored blocks.
+inline std::string gunzip(std::string_view file)
+{
+    byte_reader reader(file);
+    if (reader.take(4) != std::string_view("\x1F\x8B\x08\0", 4))
+        throw std::runtime_error("not gzip, or with optional fields");
+    (void)reader.take(6);
+    std::string content;
+    for (bool is_last = false; !is_last;) {
+        const std::uint32_t head = reader.little_endian(1);
+        const std::uint32_t length = reader.little_endian(2);
+        if (head > 1 || (reader.little_endian(2) ^ length) != 0xFFFF)
+            throw std::runtime_error("not a stored block");
+        content += reader.take(length);
+        is_last = head == 1;
+    }
+    if (reader.little_endian(4) != slow_crc32(content) || reader.little_endian(4) != content.size())
+        throw std::runtime_error("the checksum or the length is wrong");
+    if (!reader.is_at_end())
+        throw std::runtime_error("bytes behind the end");
+    return content;
+}
+
+/// A profile that was read.
+class pprof_reader
+{
+public:
+    struct mapping
+    {
+        std::uint64_t begin;
+        std::uint64_t end;
+        std::uint64_t file_offset;
+        std::string file;
+    };
+    struct location
+    {
+        std::uint64_t mapping;
+        std::uint64_t address;
+    };
+    struct sample
+    {
+        std::vector<std::uint64_t> addresses;
+        std::vector<std::uint64_t> values;
+    };
+
+    explicit pprof_reader(const std::string& file)
+    {
+        const std::string content = gunzip(file);
+        for (const auto& [number, each] : fields_of(content)) {
+            if (number == 6)
+                strings_.emplace_back(each.bytes);
+            else
+                all_[number].push_back(each);
+        }
+        if (strings_.empty() || !strings_[0].empty())
+            throw std::runtime_error("the first string is not empty");
+        read_tables();
+        read_samples();
+    }
+
+    std::vector<std::string> sample_types;
+    std::map<std::uint64_t, mapping> mappings;
+    std::map<std::uint64_t, location> locations;
+    std::vector<sample> samples;
+
+    std::uint64_t number(std::uint32_t which) const
+    {
+        return all_.count(which) != 0 ? all_.at(which).back().number : 0;
+    }
+    const std::string& text(std::uint64_t index) const { return strings_.at(index); }
+
+private:
+    struct field
+    {
+        std::uint64_t number;
+        std::string_view bytes;
+    };
+    using fields = std::vector<std::pair<std::uint32_t, field>>;
+
+    static fields fields_of(std::string_view bytes)
+    {
+        byte_reader reader(bytes);
+        fields found;
+        while (!reader.is_at_end()) {
+            const std::uint64_t tag = reader.varint();
+            field its{};
+            if ((tag & 7U) == 0)
+                its.number = reader.varint();
+            else if ((tag & 7U) == 2)
+                its.bytes = reader.take(reader.varint());
+            else
+                throw std::runtime_error("a field of another type");
+            found.emplace_back(static_cast<std::uint32_t>(tag >> 3U), its);
+        }
+        return found;
+    }
+
+    static std::map<std::uint32_t, std::uint64_t> numbers_of(std::string_view bytes)
+    {
+        std::map<std::uint32_t, std::uint64_t> numbers;
+        for (const auto& [number, its] : fields_of(bytes))
+            if (!its.bytes.empty() || !numbers.emplace(number, its.number).second)
+                throw std::runtime_error("a field that is not one number");
+        return numbers;
+    }
+
+    static std::vector<std::uint64_t> packed(std::string_view bytes)
+    {
+        std::vector<std::uint64_t> numbers;
+        for (byte_reader reader(bytes); !reader.is_at_end();)
+            numbers.push_back(reader.varint());
+        return numbers;
+    }
+
+    template <class Value>
+    static void add(std::map<std::uint64_t, Value>& to, std::uint64_t number, const Value& added)
+    {
+        if (number == 0 || !to.emplace(number, added).second)
+            throw std::runtime_error("a number that is 0, or there twice");
+    }
+
+    void read_tables()
+    {
+        for (const field& each : all_[1]) {
+            auto its = numbers_of(each.bytes);
+            sample_types.push_back(text(its[1]) + "/" + text(its[2]));
+        }
+        for (const field& each : all_[3]) {
+            auto its = numbers_of(each.bytes);
+            add(mappings, its[1], mapping{its[2], its[3], its[4], text(its[5])});
+        }
+        for (const field& each : all_[4]) {
+            auto its = numbers_of(each.bytes);
+            add(locations, its[1], location{its[2], its[3]});
+            if (its[2] != 0 && (its[3] < mappings.at(its[2]).begin || its[3] >= mappings.at(its[2]).end))
+                throw std::runtime_error("a location outside of its mapping");
+        }
+    }
+
+    void read_samples()
+    {
+        for (const field& each : all_[2]) {
+            sample its;
+            for (const auto& [number, part] : fields_of(each.bytes)) {
+                if (number == 2)
+                    its.values = packed(part.bytes);
+                else if (number != 1)
+                    throw std::runtime_error("a field that samples do not have");
+                else
+                    for (const std::uint64_t place : packed(part.bytes))
+                        its.addresses.push_back(locations.at(place).address);
+            }
+            if (its.values.size() != sample_types.size())
+                throw std::runtime_error("not a value of each type");
+            samples.push_back(its);
+        }
+    }
+
+    std::vector<std::string> strings_;
+    std::map<std::uint32_t, std::vector<field>> all_;
+};
+} // namespace test
