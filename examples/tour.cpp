@@ -361,7 +361,7 @@ std::string write_reports(const std::string& folder, std::string_view text)
             std::string problem;
             const auto result = in_child([&] { return each.measure[job](text, &path); }, problem);
             if (!result)
-                return path + ": " + problem;
+                return std::string(path).append(": ").append(problem);
             if (!result->has_report)
                 return printable(path) + " cannot be written";
             std::printf("%s\n", path.c_str());

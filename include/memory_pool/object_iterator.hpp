@@ -136,7 +136,7 @@ private:
 /// What an object pool has as a range: nothing, if threads share it, as the others create and destroy objects
 /// meanwhile. A base of basic_object_pool.
 template <class Pool>
-class object_range
+class object_range // NOLINT(bugprone-crtp-constructor-accessibility): it has nothing that could be misused
 {
 };
 

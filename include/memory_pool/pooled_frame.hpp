@@ -210,7 +210,7 @@ public:
             return;
         const std::size_t offset = offset_of_resource(bytes);
         const std::size_t total = offset + sizeof(resource_pointer);
-        const resource_pointer resource =
+        std::pmr::memory_resource* const resource =
             *std::launder(static_cast<resource_pointer*>(detail::base::address_past(frame, offset)));
         if (resource != nullptr)
             resource->deallocate(frame, total, Alignment);

@@ -66,7 +66,6 @@ public:
     explicit replaced_file(const char* pattern) noexcept
     {
         constexpr std::array<char, 5> ending{".tmp"};
-        error_ = ENAMETOOLONG;
         if (!expand_path(pattern, path_.data(), path_.size() - ending.size()))
             return;
         temporary_ = path_;
@@ -138,7 +137,7 @@ private:
     std::size_t used_ = 0;
     descriptor file_ = no_descriptor;
     bool is_whole_ = false;
-    int error_ = 0; ///< Why it is not.
+    int error_ = ENAMETOOLONG; ///< Why it is not.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

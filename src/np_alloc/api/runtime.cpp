@@ -91,8 +91,8 @@ private:
     {
         if (path == nullptr && profile_path == nullptr)
             return;
-        forked_ = &report_;
-        (void)os::at_fork(nullptr, nullptr, [] { forked_->forget_after_fork(); });
+        report_after_fork = &report_;
+        (void)os::at_fork(nullptr, nullptr, [] { report_after_fork->forget_after_fork(); });
         report_.start(path, profile_path, static_cast<int>(the_options.get(np_option_report_signal)));
     }
 
@@ -186,7 +186,7 @@ private:
     os::descriptor errors_ = os::standard_error;
     os::file_identity file_of_errors_;
     requested_report report_;
-    static inline requested_report* forked_ = nullptr;
+    static inline requested_report* report_after_fork = nullptr;
 };
 
 } // namespace

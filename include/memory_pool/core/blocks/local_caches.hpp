@@ -65,9 +65,13 @@ public:
         // The oldest block has the highest address, as the magazine was filled so.
         if (magazine_.empty() || base::is_before(*magazine_.blocks(), first))
             return bits;
-        for (std::size_t i = magazine_.size(); i-- != 0 && base::is_before(magazine_.blocks()[i], end);)
-            if (!base::is_before(magazine_.blocks()[i], first))
-                bits |= base::bit_in_word(index(magazine_.blocks()[i]));
+        for (std::size_t left = magazine_.size(); left != 0; --left) {
+            const void* const block = magazine_.blocks()[left - 1];
+            if (!base::is_before(block, end))
+                break;
+            if (!base::is_before(block, first))
+                bits |= base::bit_in_word(index(block));
+        }
         return bits;
     }
 
@@ -163,7 +167,10 @@ protected:
     bool note_freed() noexcept
     {
         note_change();
-        return watched_ != 0 && --watched_ == 0;
+        if (watched_ == 0)
+            return false;
+        --watched_;
+        return watched_ == 0;
     }
 
     /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.

@@ -251,7 +251,7 @@ private:
 
     void observe_all_freed() noexcept
     {
-        base::observe_all_freed<Policy>(identity().name, [this](auto&& freed) { for_each_in_use(freed); });
+        base::observe_all_freed<Policy>(identity().name, [this](auto&& freed) { this->for_each_in_use(freed); });
     }
 
     void forget_blocks(bool keeps_slabs) noexcept

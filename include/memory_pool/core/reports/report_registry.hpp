@@ -154,8 +154,12 @@ public:
     void for_each(Visit&& visit)
     {
         std::array<report_view, batch_size> views;
-        for (std::uint64_t last = 0; const std::size_t count = look(views, last);)
+        std::uint64_t last = 0;
+        std::size_t count = 0;
+        do {
+            count = look(views, last);
             std::for_each(views.begin(), views.begin() + count, visit);
+        } while (count != 0);
     }
 
     /// Returns: how many pools with a name have no record, for lack of memory.

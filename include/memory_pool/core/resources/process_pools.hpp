@@ -47,7 +47,7 @@ public:
         if (MEMORY_POOL_UNLIKELY(needed > largest_block))
             return allocate_large(bytes, alignment);
         const std::size_t number = block_sizes::of(needed);
-        Pool* const pool = ready_[number].load(std::memory_order_acquire);
+        Pool* const pool = ready[number].load(std::memory_order_acquire);
         return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number);
     }
 
@@ -61,7 +61,7 @@ public:
             deallocate_large(block, bytes, alignment);
             return;
         }
-        Pool* const pool = ready_[block_sizes::of(needed)].load(std::memory_order_acquire);
+        Pool* const pool = ready[block_sizes::of(needed)].load(std::memory_order_acquire);
         if (MEMORY_POOL_LIKELY(pool != nullptr))
             pool->deallocate(block);
         else
@@ -120,7 +120,7 @@ private:
         {
             const pool_lock held = mine.gate.lock();
             pool = &mine.pools.make(number);
-            ready_[number].store(pool, std::memory_order_release);
+            ready[number].store(pool, std::memory_order_release);
         }
         return pool->allocate();
     }
@@ -152,6 +152,6 @@ private:
         get().pools.report_misuse(error_kind::foreign_pointer, block, {bytes, alignment});
     }
 
-    static inline std::array<std::atomic<Pool*>, block_sizes::of(largest_block) + 1> ready_{};
+    static inline std::array<std::atomic<Pool*>, block_sizes::of(largest_block) + 1> ready{};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
