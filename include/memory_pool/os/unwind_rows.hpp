@@ -43,6 +43,7 @@ struct dwarf_eh_bases
     void* dbase;
     void* func;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): of libgcc
 __attribute__((weak)) const void* _Unwind_Find_FDE(void* address, dwarf_eh_bases* bases);
 }
 #endif

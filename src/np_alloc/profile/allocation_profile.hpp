@@ -158,7 +158,11 @@ private:
         bool is(const sample& other) const noexcept { return address == other.address; }
     };
 
-    static std::uint64_t rounded(double number) noexcept { return static_cast<std::uint64_t>(number + 0.5); }
+    static std::uint64_t rounded(double number) noexcept
+    {
+        // NOLINTNEXTLINE(bugprone-incorrect-roundings): it is not negative; std::llround would need another library
+        return static_cast<std::uint64_t>(number + 0.5);
+    }
 
     static core::profile_values values_of(const stack_entry& its) noexcept
     {
