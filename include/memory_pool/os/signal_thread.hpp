@@ -7,7 +7,7 @@
 ///
 /// The handler does nothing else, so the function may allocate and lock. The thread itself blocks all signals.
 ///
-/// (POSIX: sigaction, sem_post, pthread_create. Windows, and Apple, which has no unnamed semaphores: not supported.)
+/// (POSIX: sigaction, signal, sem_post, pthread_create. Windows, and Apple, which has no unnamed semaphores: not supported.)
 ///
 /// Thread safety: one thread at a time, but for the handler.
 #pragma once
@@ -82,9 +82,7 @@ public:
     {
         if (signal_ == 0)
             return;
-        struct ::sigaction now{};
-        if (::sigaction(signal_, nullptr, &now) == 0 && now.sa_handler == &handle)
-            (void)::sigaction(signal_, &before_, nullptr);
+        restore_handler();
         semaphore_of(signal_).store(nullptr, std::memory_order_relaxed);
         end_thread();
         signal_ = 0;
@@ -118,16 +116,22 @@ private:
     bool install(int signal) noexcept
     {
         semaphore_of(signal).store(&arrived_, std::memory_order_release);
-        struct ::sigaction action{};
-        action.sa_handler = &handle;
-        action.sa_flags = SA_RESTART;
-        (void)sigemptyset(&action.sa_mask); // A macro on some systems.
-        if (::sigaction(signal, &action, &before_) != 0) {
+        // Not by sigaction, whose sa_handler is a macro that -Wdisabled-macro-expansion is about, in programs too.
+        if (::sigaction(signal, nullptr, &before_) != 0 || ::signal(signal, &handle) == SIG_ERR) {
             semaphore_of(signal).store(nullptr, std::memory_order_relaxed);
             return false;
         }
         signal_ = signal;
         return true;
+    }
+
+    void restore_handler() noexcept
+    {
+        struct ::sigaction now{};
+        if (::sigaction(signal_, nullptr, &now) != 0)
+            return;
+        const bool is_mine = ::signal(signal_, &handle) == &handle;
+        (void)::sigaction(signal_, is_mine ? &before_ : &now, nullptr);
     }
 
     int make_thread() noexcept
