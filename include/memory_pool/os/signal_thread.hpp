@@ -7,7 +7,8 @@
 ///
 /// The handler does nothing else, so the function may allocate and lock. The thread itself blocks all signals.
 ///
-/// (POSIX: sigaction, signal, sem_post, pthread_create. Windows, and Apple, which has no unnamed semaphores: not supported.)
+/// (POSIX: sigaction, signal, sem_post, pthread_create. Not supported: Windows, and Apple, which has no unnamed
+/// semaphores.)
 ///
 /// Thread safety: one thread at a time, but for the handler.
 #pragma once
