@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <iterator>
 #include <vector>
 
@@ -21,8 +22,9 @@ const void* at(std::uintptr_t address)
 
 struct allocation_profile : testing::Test
 {
-    // As that of the process, it is never destroyed: its pages stay.
-    np::allocation_profile& profile = *new np::allocation_profile;
+    // Its pages stay, as it is never destroyed in a program.
+    const std::unique_ptr<np::allocation_profile> owner = std::make_unique<np::allocation_profile>();
+    np::allocation_profile& profile = *owner;
     std::array<const void*, 2> parse{at(1), at(9)};
     std::array<const void*, 2> print{at(2), at(9)};
 
