@@ -7,8 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <iterator>
+#include <memory>
 #include <vector>
 
 namespace np = memory_pool::np;
