@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type that are referred to by handles, which find out when their object is gone. The public headers
+/// Objects of one type that are referred to by handles, which become stale with their object. The public headers
 /// are handle_pool.hpp, for one thread, and concurrent_handle_pool.hpp, for several.
 ///
 ///     handle { index, generation }  ->  table of places: | generation | object |  ->  block: | T | index |
@@ -90,7 +90,7 @@ public:
     /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
     ~basic_handle_pool()
     {
-        // Not said of the class, as an object may have handles of its own kind: so far, its type is incomplete.
+        // Not asserted in the class: an object may contain handles of its own type, which is incomplete there.
         using complete = detail::core::complete_object<T>;
         static_assert(std::is_destructible_v<complete>,
                       "the pool must be able to destroy its objects: make the destructor public");
@@ -162,10 +162,10 @@ public:
     ///   `destroy` and `create` of the same pool may be called, then its block is free. While `clear` runs, the
     ///   destructor runs later in it. Where threads share the pool and the object is being visited, its last visitor
     ///   destroys it. A checking policy reports an overflow; the object is destroyed anyway.
-    /// Returns: whether the object was alive. Not so for a stale handle and the null handle, which are ignored.
+    /// Returns: whether the object was alive; false for a stale handle and the null handle, which are ignored.
     /// Preconditions: a handle that is not null is from this pool.
     /// Complexity: O(1), and the destructor.
-    /// Thread safety: that of the blocks. Of several threads that destroy the same object, one is told true.
+    /// Thread safety: that of the blocks. Of several threads that destroy the same object, one gets true.
     MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(is_clearing_))
@@ -293,7 +293,7 @@ public:
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks_.is_bounded(); }
 
-    /// Returns: objects alive; with those that are destroyed and still visited.
+    /// Returns: objects alive, including those that are destroyed but still being visited.
     /// Complexity: as `Blocks::in_use`.
     std::size_t in_use() const noexcept { return blocks_.in_use(); }
 
@@ -369,8 +369,8 @@ private:
         return *std::launder(static_cast<std::uint32_t*>(detail::base::address_past(block, index_offset())));
     }
 
-    /// Makes the table of places grow, while no other thread does.
-    /// Returns: whether it did, or did not need to; not if it has all places that there can be.
+    /// Grows the table of places, while no other thread does.
+    /// Returns: whether it grew, or did not need to; false if the table is at its maximum size.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
     {

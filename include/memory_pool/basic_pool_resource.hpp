@@ -295,7 +295,7 @@ private:
         return {};
     }
 
-    /// Large blocks, and what the pools themselves lie in.
+    /// Large blocks, and the memory of the pools themselves.
     report_figures figures_of_rest() const noexcept
     {
         report_figures figures;

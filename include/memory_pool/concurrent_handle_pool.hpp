@@ -8,10 +8,10 @@
 ///     visit(handle, function)  ->  was it alive?   function(T&) ran, and the object was not destroyed before its end
 ///     destroy(handle)          ->  was it alive?   its handles are stale; the last visitor runs the destructor
 ///
-/// The pool itself does not lock the object: if functions of several threads may run for one, and change it, they need
-/// a lock in it, or atomic members.
+/// The pool itself does not lock the object: if several threads may visit it at the same time, and one modifies it,
+/// it needs a lock or atomic members.
 ///
-/// A process may fork as said of concurrent_object_pool. An object that another thread was visiting in the parent is
+/// Fork: as for concurrent_object_pool. An object that another thread was visiting in the parent is
 /// not destroyed in the child, until `clear`.
 ///
 /// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves.

@@ -66,7 +66,7 @@ using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using concurrent_object_pool = basic_object_pool<T, basic_concurrent_block_pool<Policy>>;
 
-// Objects of one type, and handles that find out when their object is gone.
+// Objects of one type, and handles that become stale when their object is destroyed.
 
 template <class T>
 struct pool_handle;
@@ -113,10 +113,10 @@ class basic_resource_frame;
 template <class Frame>
 class nothrow_frame;
 
-/// A base of promises: frames from pools of the process.
+/// A base of promises: frames from process-wide pools.
 using pooled_frame = basic_pooled_frame<>;
 
-/// A base of promises: frames from the memory resource that the coroutine is given, or else from pools of the process.
+/// A base of promises: frames from the memory resource passed to the coroutine, or else from process-wide pools.
 using resource_frame = basic_resource_frame<>;
 
 // Resources for std::pmr.

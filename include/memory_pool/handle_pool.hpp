@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type that are referred to by handles of 8 bytes, for one thread. A handle finds out when its object
-/// is gone, also if another object has its place or its memory.
+/// Objects of one type that are referred to by handles of 8 bytes, for one thread. A handle becomes stale when its
+/// object is destroyed, and stays so if another object reuses its place or its memory.
 ///
 ///     create(arguments...)  ->  handle          get(handle)  ->  T*, or nullptr if the object is gone
 ///     destroy(handle)       ->  was it alive?   for (T& object : pool)

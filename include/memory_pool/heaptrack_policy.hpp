@@ -23,13 +23,13 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Tells heaptrack.
 struct heaptrack_observer
 {
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void allocated(const char* /*pool_name*/, const void* block, std::size_t bytes) noexcept
     {
         heaptrack_report_alloc(const_cast<void*>(block), bytes); // A macro, with an `if`.
     }
 
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void freed(const char* /*pool_name*/, const void* block) noexcept
     {
         heaptrack_report_free(const_cast<void*>(block));

@@ -23,13 +23,13 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Tells massif.
 struct massif_observer
 {
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void allocated(const char* /*pool_name*/, const void* block, std::size_t bytes) noexcept
     {
         VALGRIND_MALLOCLIKE_BLOCK(block, bytes, 0, 0);
     }
 
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void freed(const char* /*pool_name*/, const void* block) noexcept { VALGRIND_FREELIKE_BLOCK(block, 0); }
 };
 

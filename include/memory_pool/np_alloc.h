@@ -401,9 +401,9 @@ typedef struct np_slab
  *  Returns, preconditions, throws, complexity: as np_heap_visit. */
 int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argument), void* argument);
 
-/** Effects: gives the state of each block of all heaps and threads to `write(text, length, argument)`, part by part; if
- *    `write` is NULL, prints them on the standard error. Nothing is allocated for that, and `write` is called without a
- *    lock: it may allocate. It is a JSON array with an object for each slab, in the order of addresses:
+/** Effects: passes the state of each block of all heaps and threads to `write(text, length, argument)`, in parts; if
+ *    `write` is NULL, prints it on the standard error. Allocates nothing, and calls `write` without holding a lock, so
+ *    `write` may allocate. It is a JSON array with an object for each slab, in the order of addresses:
  *
  *      {"heap": "0x7f0000010000", "owner": "thread", "address": "0x7e0000020000", "bytes": 65536, "block_bytes": 64,
  *       "blocks": 1024, "states": "/////..."}
@@ -414,13 +414,13 @@ int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argumen
  *    3: in use, or in transit to its heap. A large block in the region is a slab of one block, and its `heap` and
  *    `owner` are null. Slabs of metadata are left out, and blocks outside of the region.
  *
- *    Each slab is as it was at one moment, but for cached blocks of a thread that is in a call; slabs that come or go
- *    meanwhile may be left out.
+ *    Each slab is as it was at one moment, except for cached blocks of a thread that is in a call; slabs allocated or
+ *    freed meanwhile may be left out.
  *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: linear in blocks, and for each slab in the blocks that its thread caches of that size; in the checked
  *    build, in those in quarantine.
- *  Thread safety: any thread; others wait that need the heap of a slab or a new heap while it is copied, which takes
- *    microseconds. */
+ *  Thread safety: any thread; threads that need the heap of a slab, or a new heap, wait while that slab is copied,
+ *    which takes microseconds. */
 void np_slabs_print(void (*write)(const char* text, size_t length, void* argument), void* argument);
 
 /** Effects: verifies that everything is consistent: each slab, run, list and count, each block that is cached or in

@@ -83,10 +83,10 @@ typedef enum np_option
     np_option_pressure = 11,
     /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment, and the
      *  profile that NP_PROFILE names; 10, which is SIGUSR1 on most systems. 0: none. It is read when the program
-     *  starts: setting it later is too late. */
+     *  starts: setting it later has no effect. */
     np_option_report_signal = 12,
-    /** NP_REPORT_SLABS: whether reports as JSON, also those of write_report, have what np_slabs_print prints; 0. They
-     *  are large then: about a character for each three blocks. */
+    /** NP_REPORT_SLABS: whether reports as JSON, also those of write_report, contain the output of np_slabs_print; 0.
+     *  They are large then: about a character for each three blocks. */
     np_option_report_slabs = 13,
 
     /** NP_PROFILE_BYTES: about one block for that many bytes is a sample of the profile, with its call stack: see

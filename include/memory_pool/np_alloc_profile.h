@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * Who has allocated what is in use: a profile of np_alloc by call stack. See np_alloc.h.
+ * A sampling heap profiler: the memory that np_alloc has in use, by call stack. See np_alloc.h.
  *
  * Thread safety: any thread.
  */
@@ -31,19 +31,19 @@ typedef enum np_profile_format
     np_profile_text
 } np_profile_format;
 
-/** Effects: gives the profile of this moment to `write(text, length, argument)`, part by part: for each call stack, the
+/** Effects: passes the current profile to `write(text, length, argument)`, in parts: for each call stack, the
  *    blocks and bytes that were allocated there, and what of them is in use, estimated from the samples that
  *    np_option_profile_bytes asks for, since it was first not 0. No lock is held while `write` runs.
  *  Returns: 0; EINVAL if there is no such format, or `write` is NULL; ENOMEM if there is no memory.
- *  Throws: what `write` throws, if it is a function of C++; the memory for the profile is lost then.
+ *  Throws: what `write` throws, if it is a function of C++; the memory for the profile is leaked then.
  *  Complexity: linear in samples in use, and n log n in call stacks. */
 int np_profile_write(np_profile_format format, void (*write)(const char* text, size_t length, void* argument),
                      void* argument);
 
-/** Effects: writes the profile of this moment to a file, in which `%p` stands for the number of the process, and `%%`
- *    for `%`: first to one beside it, which then takes its place. A path that ends in ".folded" or ".txt" chooses that
+/** Effects: writes the current profile to the file at `path`, in which `%p` stands for the process ID, and `%%`
+ *    for `%`: first to one beside it, which then replaces it. A path that ends in ".folded" or ".txt" chooses that
  *    format; any other one is for pprof.
- *  Returns: 0, or the error number of what was impossible.
+ *  Returns: 0, or an error number.
  *  Complexity: as np_profile_write. */
 int np_profile_dump(const char* path) MEMORY_POOL_NP_NOEXCEPT;
 

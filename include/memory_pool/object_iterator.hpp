@@ -31,18 +31,18 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// It stays valid while objects are created and destroyed in any way, its own included, and the pool grows: an object
 /// that is destroyed before the iterator comes to it is never visited; one that is created meanwhile may or may not be;
 /// every other is visited once. `trim`, `clear` and `release` invalidate all iterators of the pool. Any number of them
-/// may live at once; they need no end, and none is registered anywhere.
+/// may live at once; they are not registered anywhere.
 ///
-/// `create` costs the same as ever while iterators live. `destroy` and the bulk form put the blocks straight into their
-/// slabs for a while: for the next 64 blocks after an iterator was begun, or has noticed a change. Then they go to the
-/// magazine again, and the next iterator that moves empties it: a few nanoseconds for each block in it.
+/// The cost of `create` does not change while iterators live. `destroy` and the bulk form return blocks straight to
+/// their slabs for a while: the next 64 blocks after `begin`, or after an iterator noticed a change. Then they go to
+/// the magazine again, and the next iterator that moves empties it: a few nanoseconds for each block in it.
 ///
-/// All policies iterate alike. `checking_policy` reports an object that is erased twice, as `destroy` does.
+/// Iteration is the same with each policy. `checking_policy` reports an object that is erased twice, as `destroy` does.
 template <class Value, class Store>
 class object_iterator
 {
 public:
-    /// As algorithms ask for it.
+    /// As algorithms require.
     using iterator_category = std::forward_iterator_tag;
     /// The type of the objects.
     using value_type = std::remove_cv_t<Value>;
@@ -214,7 +214,7 @@ private:
 
 /// Effects: destroys each object of `pool` for which `predicate(object)` is true.
 /// Returns: how many.
-/// Throws: what `predicate` throws. The objects before that one are dealt with then.
+/// Throws: what `predicate` throws. The objects before that one have been processed then.
 /// Complexity: linear in blocks that were ever in use, 64 at a time, and in objects.
 /// Thread safety: that of the pool.
 template <class Object, class Policy, class Predicate>

@@ -11,7 +11,7 @@
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
 /// Pools of reference-counted objects look for a third constant, `outliving`; without it, objects may outlive the pool.
-/// A type `observer` is told of each block: see observing_policy.
+/// A type `observer` is notified of each block: see observing_policy.
 ///
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once
@@ -46,7 +46,7 @@ struct checking_policy : counting_policy
     static constexpr bool checks = true; ///< Yes.
 };
 
-/// Tells `Observer` of each block of a pool, such as a profiler that sees nothing but the memory that pools take from
+/// Notifies `Observer` of each block of a pool: for profilers, which otherwise see only the memory that pools take from
 /// upstream: see tracy_policy.hpp, heaptrack_policy.hpp and massif_policy.hpp. `Observer` has two static functions,
 /// which any thread that uses the pool calls, and which must not use it:
 ///
@@ -55,7 +55,7 @@ struct checking_policy : counting_policy
 template <class Observer, class Policy = default_policy>
 struct observing_policy : Policy
 {
-    using observer = Observer; ///< Is told.
+    using observer = Observer; ///< Is notified.
 };
 
 /// Reports objects that outlive their pool as leaks.

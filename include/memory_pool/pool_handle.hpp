@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A handle of an object in a handle_pool or a concurrent_handle_pool: 8 bytes that stay safe to use when the object is
-/// gone.
+/// A handle of an object in a handle_pool or a concurrent_handle_pool: 8 bytes that stay safe to use after the object
+/// is destroyed.
 ///
 ///     { index of the object's place, generation: which object of that place }
 ///
@@ -49,7 +49,7 @@ struct std::hash<memory_pool::pool_handle<T>>
     /// Returns: the hash.
     std::size_t operator()(memory_pool::pool_handle<T> handle) const noexcept
     {
-        // Multiplied, as tables with a power of two of buckets look at the lower bits only.
+        // Multiplied, as hash tables with a power of two of buckets use only the lower bits.
         constexpr std::size_t odd = 0x9e37'79b9'7f4a'7c15;
         const std::size_t product = handle.bits() * odd;
         return product ^ product >> 32;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bases of coroutine promises, whose frames come from pools by size of the process, or from any memory resource.
+/// Bases of coroutine promises, whose frames come from process-wide pools by size, or from any memory resource.
 ///
 ///     struct promise_type : memory_pool::pooled_frame { ... };
 ///
@@ -75,7 +75,7 @@ std::pmr::memory_resource* resource_of(const Source& source)
 }
 } // namespace detail::core
 
-/// A base of promises whose frames come from pools by size of the process, one set for each `Policy`. Frames of more
+/// A base of promises whose frames come from process-wide pools by size, one set for each `Policy`. Frames of more
 /// than 32 KiB, alignment included, come from new and delete, under a lock.
 ///
 /// Frames are aligned to `Alignment`. A compiler does not say what alignment a frame needs, so a promise or a local
@@ -163,7 +163,7 @@ protected:
 ///     task load(std::allocator_arg_t, std::pmr::memory_resource*, int key);
 ///     task client::load(std::allocator_arg_t, std::pmr::polymorphic_allocator<>, int key);        also a lambda
 ///
-/// Each frame takes the room of a pointer more. Its alignment is that of basic_pooled_frame.
+/// Each frame is larger by a pointer. Its alignment is that of basic_pooled_frame.
 template <std::size_t Alignment>
 class basic_resource_frame
 {
@@ -225,7 +225,7 @@ protected:
 private:
     using resource_pointer = std::pmr::memory_resource*;
 
-    /// Where the resource is noted, in bytes from the frame.
+    /// Where the resource is stored, in bytes from the frame.
     static constexpr std::size_t offset_of_resource(std::size_t bytes) noexcept
     {
         return detail::base::round_up(bytes, alignof(resource_pointer));

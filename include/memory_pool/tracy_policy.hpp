@@ -22,14 +22,14 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Tells Tracy.
 struct tracy_observer
 {
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void allocated([[maybe_unused]] const char* pool_name, [[maybe_unused]] const void* block,
                           [[maybe_unused]] std::size_t bytes) noexcept
     {
         TracyAllocN(block, bytes, pool_name);
     }
 
-    /// Effects: as observing_policy wants it.
+    /// Effects: as observing_policy requires.
     static void freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] const void* block) noexcept
     {
         TracyFreeN(block, pool_name);

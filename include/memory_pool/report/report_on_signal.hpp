@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// For one signal. It stays when that is no more asked for.
+    /// For one signal. Kept when reports on that signal are turned off.
     struct one
     {
         explicit one(int of) noexcept : signal(of) {}
@@ -152,20 +152,20 @@ private:
 } // namespace detail::report
 
 /// Effects: from now on, each time the process gets that signal, a report of this moment is written to the file at
-///   `path`, in which `%p` stands for the number of the process, and `%%` for a percent sign. The report is written
+///   `path`, in which `%p` stands for the process ID, and `%%` for a percent sign. The report is written
 ///   beside the file, with `.tmp` behind its name, and then takes its place, so that it is always complete. The handler
-///   of the signal only wakes a thread that writes it; it replaces the handler that there was. Called again for a
+///   of the signal only wakes a thread that writes it; it replaces the previous handler. Called again for a
 ///   signal, it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a
 ///   fork, the signal is ignored until this is called there.
-/// Returns: whether it is so; if not, errno says why: the signal cannot be handled, or the system has no thread. Not on
-///   Windows and Apple systems.
+/// Returns: whether it succeeded; if not, errno says why: the signal cannot be handled, or no thread can be created.
+///   False on Windows and Apple systems.
 /// Throws: std::bad_alloc.
 inline bool report_on_signal(int signal, std::string path, report_format format = report_format::json)
 {
     return detail::report::signalled_reports::get().add(signal, std::move(path), format);
 }
 
-/// Effects: ends that, after a report that is being written, and restores the handler of the signal.
+/// Effects: stops reports on that signal, after a report in progress, and restores the previous handler.
 inline void stop_report_on_signal(int signal)
 {
     detail::report::signalled_reports::get().remove(signal);

@@ -5,7 +5,7 @@
 ///
 ///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() from now on, until it ends
 ///
-/// Those that threads share are asked, with their lock. Those of one thread publish their figures when they take a
+/// Those that threads share are read under their lock. Those of one thread publish their figures when they take a
 /// batch of blocks from a slab or put one back, grow, or are trimmed or cleared: report_entry::age says when that was.
 ///
 /// Thread safety: any thread, while others allocate and pools come and go; and in the child of a fork. Not from the
@@ -41,8 +41,8 @@ struct report_entry
     /// How long ago its owner has published these figures; nullopt: they are of this moment.
     std::optional<std::chrono::milliseconds> age;
 
-    /// Whether a thread has made it that does not exist in this process, which was forked. Until it is used here, these
-    /// are the figures that were published last; 0, if none were.
+    /// Whether this process is the child of a fork, and the thread that made it does not exist here. Until it is used
+    /// here, these are the figures published last; 0 if none were.
     bool is_of_lost_thread = false;
 };
 
@@ -50,7 +50,7 @@ struct report_entry
 struct report_snapshot
 {
     std::chrono::system_clock::time_point time; ///< When it was taken.
-    long process = 0;                           ///< 0 where the system has no numbers of processes.
+    long process = 0;                           ///< The process ID; 0 where the system has none.
     std::vector<report_entry> entries;          ///< In the order in which they were made.
 
     /// How many pools with a name are missing, as there was no memory to list them.

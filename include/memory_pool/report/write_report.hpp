@@ -217,7 +217,7 @@ private:
         to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
     }
 
-    /// Returns: a text as it stands between quotes. It is made before texts are compared: different ones may look the
+    /// Returns: a text, escaped for use between quotes. Texts are compared after that: different ones may become the
     ///   same.
     static std::string label(std::string_view value)
     {
@@ -248,7 +248,7 @@ inline void write_report(core::report_output to, report_format format, const rep
 }
 } // namespace detail::report
 
-/// Effects: writes a report of what `taken` says, and of np_alloc as it is now.
+/// Effects: writes a report of the snapshot `taken`, and of the current statistics of np_alloc.
 /// Throws: what the stream throws; std::bad_alloc.
 inline void write_report(std::ostream& to, report_format format, const report_snapshot& taken)
 {

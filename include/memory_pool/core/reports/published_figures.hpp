@@ -31,7 +31,7 @@ public:
     /// Thread safety: one thread at a time.
     void write(const report_figures& figures, std::uint64_t when) noexcept
     {
-        // Odd already, if a fork has lost the last writer.
+        // Odd already, if the last writer was lost in a fork.
         const std::uint64_t odd = version_.load(std::memory_order_relaxed) | 1;
         version_.store(odd, std::memory_order_relaxed);
         words given{};
@@ -43,8 +43,8 @@ public:
     }
 
     /// Returns: when they were written; 0: never.
-    /// Effects: reads the figures. Those of two moments may be mixed if the writer does not let it read in a thousand
-    ///   attempts, or was lost in a fork.
+    /// Effects: reads the figures. They may be inconsistent if the writer interferes with a thousand attempts in a row,
+    ///   or was lost in a fork.
     /// Thread safety: any thread.
     std::uint64_t read(report_figures& figures) const noexcept
     {

@@ -74,7 +74,7 @@ inline std::size_t utf8_length(std::string_view text) noexcept
     return is_overlong || is_surrogate || (first == 0xF4 && byte(1) > 0x8F) ? 0 : length;
 }
 
-/// Returns: whether a character is one of ASCII that terminals obey.
+/// Returns: whether a character is an ASCII control character.
 inline bool is_control(std::string_view character) noexcept
 {
     const auto number = static_cast<unsigned char>(character[0]);
@@ -251,7 +251,7 @@ private:
         right(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())), width);
     }
 
-    /// Writes a name, with a question mark for each character that a terminal may obey.
+    /// Writes a name, with a question mark for each control character.
     void printable(std::string_view name)
     {
         write_escaped(to_, name, [](std::string_view each) {

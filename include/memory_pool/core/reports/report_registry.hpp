@@ -5,13 +5,13 @@
 ///
 ///     pool  ->  record: kind, name, published figures  <-  list of the registry
 ///       ^                    |
-///       +---- source --------+       shared pools are asked, with their lock; others publish on their slow paths
+///       +---- source --------+       shared pools are read under their lock; others publish on their slow paths
 ///
-/// Records are allocated one by one, so that the list is sound in the child of a fork, where pools on the stacks of
-/// lost threads are gone without having left. There, pools made by other threads are not asked until they are used
-/// again; their records show what was published last.
+/// Records are allocated one by one, so that the list is intact in the child of a fork, where pools on the stacks of
+/// lost threads are gone without having been removed. There, pools made by other threads are not read until they are
+/// used again; their records show what was published last.
 ///
-/// The lock is never held while a pool is asked: the record is pinned meanwhile, and the pool's destructor waits.
+/// The lock is never held while a pool is read: the record is pinned meanwhile, and the pool's destructor waits.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -37,8 +37,8 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// How a pool is asked for its figures. (Not a virtual function: the pool may be asked as soon as it is entered, and
-/// until it has left, when its class may not be the final one.)
+/// How the figures of a pool are read. (Not a virtual function: the pool may be read during its construction and
+/// destruction, when its dynamic type may not be the final one.)
 struct report_source
 {
     report_figures (*read)(const void* pool) noexcept = nullptr; ///< nullptr: the owner publishes.
@@ -81,8 +81,8 @@ struct report_view
     std::array<char, 48> kind;
     std::array<char, report_record::longest_name> name;
     report_figures figures;
-    std::uint64_t age_ms;   ///< Since they were published; 0 if the pool was asked.
-    bool is_published;      ///< By the owner; else the pool was asked.
+    std::uint64_t age_ms;   ///< Since they were published; 0 if the pool was read.
+    bool is_published;      ///< By the owner; else the pool was read.
     bool is_of_lost_thread; ///< Made by a thread that was lost in a fork, and not used since.
 };
 

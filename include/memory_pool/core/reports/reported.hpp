@@ -17,7 +17,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The names of those to which the program gives none.
+/// The names of pools to which the program gives none.
 inline constexpr const char* default_name = "unnamed";
 inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
 
@@ -25,7 +25,7 @@ inline constexpr const char* default_name_of_pool_resource = "of a pool resource
 class reported : base::immovable<reported>
 {
 public:
-    /// Effects: enters a pool whose figures any thread may ask for, if it has a name.
+    /// Effects: enters a pool whose figures any thread may read, if it has a name.
     reported(const char* kind, const char* name, report_source source) noexcept
         : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
     {
@@ -36,7 +36,7 @@ public:
 
     ~reported() { leave(); }
 
-    /// Effects: removes the entry, before the pool ends that may be asked.
+    /// Effects: removes the entry, before a pool that may be read is destroyed.
     void leave() noexcept
     {
         if (record_ != nullptr)
