@@ -29,7 +29,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: copies a path to `to`, of `bytes` bytes, with the number of the process for each `%p`, and `%` for `%%`.
+/// Effects: copies a path to `to`, of `bytes` bytes, with the process ID for each `%p`, and `%` for `%%`.
 /// Returns: whether it fits.
 inline bool expand_path(const char* pattern, char* to, std::size_t bytes) noexcept
 {
