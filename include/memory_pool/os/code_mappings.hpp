@@ -14,7 +14,6 @@
 #include <memory_pool/os/descriptor.hpp>
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,6 +34,15 @@ struct code_mapping
     std::string_view file;     ///< Empty if the code is in none.
 };
 
+/// Returns: the value of a digit; 16 if it is none. (Not by std::from_chars: libstdc++'s has a table for the whole
+///   process, which keeps a library that uses it from being unloaded.)
+constexpr unsigned hex_digit(char digit) noexcept
+{
+    if (digit >= '0' && digit <= '9')
+        return static_cast<unsigned>(digit - '0');
+    return digit >= 'a' && digit <= 'f' ? static_cast<unsigned>(digit - 'a') + 10 : 16;
+}
+
 /// Effects: reads a line of /proc/self/maps.
 /// Returns: whether it is one of code.
 inline bool parse_code_mapping(std::string_view line, code_mapping& mapping) noexcept
@@ -44,8 +52,10 @@ inline bool parse_code_mapping(std::string_view line, code_mapping& mapping) noe
     bool is_valid = true;
     const auto number = [&](char behind) {
         std::uint64_t value = 0;
-        const auto [rest, error] = std::from_chars(at, end, value, 16);
-        is_valid = is_valid && error == std::errc() && rest != end && *rest == behind;
+        const char* rest = at;
+        for (; rest != end && hex_digit(*rest) < 16 && value >> 60 == 0; ++rest)
+            value = value * 16 + hex_digit(*rest);
+        is_valid = is_valid && rest != at && rest != end && *rest == behind;
         at = is_valid ? rest + 1 : end;
         return value;
     };
@@ -88,7 +98,7 @@ void for_each_code_mapping(Visit&& visit)
         std::string_view rest(text.data(), used);
         for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
             code_mapping mapping{};
-            if (parse_code_mapping(rest.substr(0, end), mapping))
+            if (parse_code_mapping({rest.data(), end}, mapping))
                 visit(static_cast<const code_mapping&>(mapping));
             rest.remove_prefix(end + 1);
         }

@@ -67,7 +67,10 @@ void write_as(const taken_profile& profile, const core::report_output& to)
 
 bool has_ending(std::string_view path, std::string_view ending) noexcept
 {
-    return path.size() > ending.size() && path.substr(path.size() - ending.size()) == ending;
+    if (path.size() <= ending.size())
+        return false;
+    path.remove_prefix(path.size() - ending.size());
+    return path == ending;
 }
 
 np_profile_format format_of(std::string_view path) noexcept

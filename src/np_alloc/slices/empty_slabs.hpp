@@ -37,10 +37,10 @@ public:
     /// Returns: how many there are of a class.
     std::uint32_t count(std::size_t size_class) const noexcept { return count_[size_class]; }
 
-    /// Returns: whether the heap keeps one more of that class.
+    /// Returns: whether the heap keeps one more of that class, although others have free blocks.
     bool has_room(std::size_t size_class) const noexcept
     {
-        return counted(size_class) != 0 && count_[size_class] < kept_[size_class];
+        return counted(size_class) != 0 && kept_[size_class] > 1 && count_[size_class] < kept_[size_class];
     }
 
     /// Effects: notes that one was given back because there was no room.

@@ -15,13 +15,32 @@
 #include <memory_pool/report/report_figures.hpp>
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// A number as text. (Not by std::to_chars: libstdc++'s has a table for the whole process, which keeps a library that
+/// uses it from being unloaded.)
+class decimal
+{
+public:
+    explicit decimal(std::uint64_t number) noexcept
+    {
+        do {
+            digits_[--first_] = static_cast<char>('0' + number % 10);
+            number /= 10;
+        } while (number != 0);
+    }
+
+    std::string_view text() const noexcept { return {digits_.data() + first_, digits_.size() - first_}; }
+
+private:
+    std::array<char, 20> digits_{};
+    std::size_t first_ = 20;
+};
+
 /// Where a report goes, piece by piece.
 class report_output
 {
@@ -36,12 +55,7 @@ public:
         return *this;
     }
 
-    report_output& operator<<(std::uint64_t number)
-    {
-        std::array<char, 20> digits;
-        const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-        return *this << std::string_view(digits.data(), static_cast<std::size_t>(result.ptr - digits.data()));
-    }
+    report_output& operator<<(std::uint64_t number) { return *this << decimal(number).text(); }
 
     /// Effects: writes spaces, to fill up a column of `width` after `used` characters.
     void fill(std::size_t used, std::size_t width)
@@ -88,11 +102,12 @@ void write_escaped(report_output& to, std::string_view text, Escape&& escape)
 {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
-        const std::string_view escaped = length != 0 ? escape(text.substr(0, length)) : std::string_view();
+        const std::string_view character(text.data(), length);
+        const std::string_view escaped = length != 0 ? escape(character) : std::string_view();
         if (length == 0)
             to << "\xEF\xBF\xBD"; // U+FFFD, which stands for an invalid character
         else
-            to << (escaped.empty() ? text.substr(0, length) : escaped);
+            to << (escaped.empty() ? character : escaped);
         text.remove_prefix(length == 0 ? 1 : length);
     }
 }
@@ -244,11 +259,7 @@ private:
 
     void right(std::uint64_t number, bool is_known, std::size_t width)
     {
-        std::array<char, 20> digits{'-'};
-        char* end = digits.data() + 1;
-        if (is_known)
-            end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-        right(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())), width);
+        right(is_known ? decimal(number).text() : std::string_view("-"), width);
     }
 
     /// Writes a name, with a question mark for each control character.
