@@ -35,6 +35,7 @@ HIDDEN = ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
 
 # Names outside of the inline namespaces: unique in a process, or replaceable. See errors.hpp.
 OUTSIDE = {
+    "": {"std"},  # The specialisation of std::hash.
     "memory_pool": {
         "error_kind", "error_report", "error_handler", "set_error_handler", "get_error_handler",
         "pool_exhausted", "size_overflow", "limit_exceeded", "out_of_memory",
