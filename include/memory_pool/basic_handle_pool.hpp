@@ -339,7 +339,7 @@ protected:
     using place = typename Places::place;
 
     /// Returns: the object in the block.
-    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+    static T* object_in(void* block) noexcept { return detail::core::laundered<T>(block); }
 
     /// Destroys an object whose handles are stale, and frees its place and block.
     MEMORY_POOL_ALWAYS_INLINE void destroy_now(place& ended, std::uint32_t index, void* block) noexcept

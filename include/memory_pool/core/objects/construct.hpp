@@ -73,4 +73,15 @@ MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noex
     }
     blocks.deallocate(block);
 }
+
+/// Returns: the object in a block; nullptr, if `T` is incomplete, for which the standard library would add an error to
+///   that of complete_object.
+template <class T>
+T* laundered(void* block) noexcept
+{
+    if constexpr (std::is_same_v<complete_object<T>, T>)
+        return std::launder(static_cast<T*>(block));
+    else
+        return nullptr;
+}
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
