@@ -98,6 +98,7 @@ void for_each_code_mapping(Visit&& visit)
         std::string_view rest(text.data(), used);
         for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
             code_mapping mapping{};
+            // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): substr would need libstdc++, to throw
             if (parse_code_mapping({rest.data(), end}, mapping))
                 visit(static_cast<const code_mapping&>(mapping));
             rest.remove_prefix(end + 1);

@@ -102,6 +102,7 @@ void write_escaped(report_output& to, std::string_view text, Escape&& escape)
 {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
+        // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): substr would need libstdc++, to throw
         const std::string_view character(text.data(), length);
         const std::string_view escaped = length != 0 ? escape(character) : std::string_view();
         if (length == 0)
