@@ -23,8 +23,8 @@ SKIPPED = 77
 # Listed by the name of the variable or member.
 LISTED = {
     "app::orders", "in_rows", "in_spans", "jobs", "full", "empty", "engine.bolts", "engine.nuts", "counted", "checked",
-    "checked_jobs", "shared_orders", "sharing", "local_sharing", "kept", "target", "source", "shared_sizes", "sizes",
-    "arenas", "shared_arenas", "tasks", "kept_tasks",
+    "checked_jobs", "shared_orders", "handles", "shared_handles", "sharing", "local_sharing", "kept", "target",
+    "source", "shared_sizes", "sizes", "arenas", "shared_arenas", "tasks", "kept_tasks",
 }
 GLOBALS = {"app::orders", "in_rows", "in_spans", "jobs", "full", "empty"}
 # Printed with more around it, or no name in `main`.

@@ -197,6 +197,14 @@ int main()
     pools::concurrent_object_pool<app::order> shared_orders(pools::pool_options{}.with_name("shared"));
     (void)shared_orders.create();
 
+    // Handles, with a table of more than one chunk.
+    pools::handle_pool<app::order> handles(pools::pool_options{}.with_name("handles"));
+    for (int i = 0; i != 100; ++i)
+        (void)handles.create();
+    pools::concurrent_handle_pool<app::order, pools::counting_policy> shared_handles;
+    (void)shared_handles.destroy(shared_handles.create());
+    (void)shared_handles.create();
+
     // Objects that return by themselves.
     pools::shared_pool<app::order> sharing(pools::pool_options{}.with_name("sharing"));
     const auto first = sharing.make();
@@ -277,6 +285,8 @@ int main()
     expect("checked", "object_pool<app::order, checking_policy>", checked);
     expect("checked_jobs", "basic_concurrent_block_pool<checking_policy>", checked_jobs);
     expect("shared_orders", "concurrent_object_pool<app::order>", shared_orders);
+    expect("handles", "handle_pool<app::order>", handles);
+    expect("shared_handles", "concurrent_handle_pool<app::order, counting_policy>", shared_handles);
     expect("sharing", "shared_pool<app::order>", sharing);
     expect("local_sharing", "unsynchronized_shared_pool<app::order>", local_sharing);
     expect("kept", "recycling_shared_pool<app::order>", kept);

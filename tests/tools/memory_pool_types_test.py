@@ -24,6 +24,9 @@ PUBLIC_NAMES = {
     "memory_pool::{0}::basic_object_pool<std::pair<int, (anonymous namespace)::item>, " + COUNTED + " >":
         "object_pool<std::pair<int, (anonymous namespace)::item>, counting_policy>",
     "memory_pool::{0}::basic_object_pool<app::order, " + SHARED + ">": "concurrent_object_pool<app::order>",
+    "memory_pool::{0}::handle_pool<app::order, " + POLICY + ">": "handle_pool<app::order>",
+    "memory_pool::{0}::concurrent_handle_pool<app::order, memory_pool::{0}::counting_policy>":
+        "concurrent_handle_pool<app::order, counting_policy>",
     "memory_pool::{0}::intrusive_pool<app::order, " + POLICY + ">": "intrusive_pool<app::order>",
     "memory_pool::{0}::basic_shared_pool<app::order, " + SHARED + " >": "shared_pool<app::order>",
     "memory_pool::{0}::basic_recycling_shared_pool<app::order, " + LOCAL + " >":

@@ -114,6 +114,8 @@ def pool_resource_name(name):
 NAMES = {
     "basic_block_pool": block_pool_name,
     "basic_object_pool": named_for_sharing("concurrent_", ""),
+    "handle_pool": with_policy,
+    "concurrent_handle_pool": with_policy,
     "intrusive_pool": with_policy,
     "recycling_pool": with_policy,
     "basic_shared_pool": named_for_sharing("", "unsynchronized_"),
@@ -325,6 +327,18 @@ def describe_object_pool(pool):
     return figures_of_blocks(pool.member("blocks_")).line(public_name(pool.type_name()))
 
 
+def bytes_of_places(table):
+    """As place_table::bytes: each chunk has twice as many places as the one before."""
+    size_of_place = table.at(table.address(), table.argument(0)).size()
+    return 64 * ((1 << table.member("chunk_count_").integer()) - 1) * size_of_place
+
+
+def describe_handle_pool(pool):
+    figures = figures_of_blocks(pool.member("blocks_"))
+    figures.bytes += bytes_of_places(pool.member("places_").member("table_"))
+    return figures.line(public_name(pool.type_name()))
+
+
 def describe_store_pool(pool):
     name = public_name(pool.type_name())
     store = owned(pool.member("store_"))
@@ -505,6 +519,8 @@ def describe_pooled(item):
 DESCRIPTIONS = {
     "basic_block_pool": describe_block_pool,
     "basic_object_pool": describe_object_pool,
+    "handle_pool": describe_handle_pool,
+    "concurrent_handle_pool": describe_handle_pool,
     "intrusive_pool": describe_store_pool,
     "recycling_pool": describe_store_pool,
     "basic_shared_pool": describe_store_pool,
@@ -532,8 +548,9 @@ DESCRIPTIONS = {
     "pooled": describe_pooled,
 }
 
-POOLS = re.compile("^" + ABI + "(basic_block_pool|basic_object_pool|intrusive_pool|recycling_pool|"
-                   "basic_shared_pool|basic_recycling_shared_pool|basic_arena_resource|basic_pool_resource)<.*>$")
+POOLS = re.compile("^" + ABI + "(basic_block_pool|basic_object_pool|handle_pool|concurrent_handle_pool|"
+                   "intrusive_pool|recycling_pool|basic_shared_pool|basic_recycling_shared_pool|basic_arena_resource|"
+                   "basic_pool_resource)<.*>$")
 
 
 def pattern(name):
@@ -570,7 +587,7 @@ def key_of(pool):
         return pool.member("arenas_").address()
     if name == "basic_block_pool":
         return pool.member("store_").address()
-    if name == "basic_object_pool":
+    if name in ("basic_object_pool", "handle_pool", "concurrent_handle_pool"):
         return key_of(pool.member("blocks_"))
     store = owned(pool.member("store_"))
     return pool.address() if store is None else key_of(store.member("blocks"))
