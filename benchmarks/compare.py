@@ -59,7 +59,7 @@ OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counti
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame")
-# ... but for these, which ours may take so many times as long as, where there are at least so many blocks:
+# ... except these, which it need only be level with: (the most times as long, the least number of blocks of a row).
 LEVEL = {"plf_colony": (1.15, 1000)}
 # The cost of a row without any pool, as a lower bound: shown, but no competitor.
 NO_POOL = ("bare_array", "one_frame")

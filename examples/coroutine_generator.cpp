@@ -14,7 +14,7 @@
 #include <utility>
 
 namespace {
-/// Values of type `T`, made when they are asked for. std::generator of C++23 has more to it.
+/// Values of type `T`, computed on demand. std::generator of C++23 offers more.
 template <class T>
 class generator
 {

@@ -39,7 +39,7 @@ constexpr std::string_view usage = "usage: tour [--rounds N | --map FOLDER] [PAT
 
 /// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
 constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
-/// The same where maps are drawn, as those are to be looked at.
+/// The same for maps, in which single blocks should be visible.
 constexpr std::size_t largest_mapped_text = std::size_t{2} * 1024 * 1024;
 
 /// What a job was seen to do and to take, in one process.

@@ -52,7 +52,7 @@ target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
 add_executable(np_malloc_own_nothrow_new np_alloc/preload/own_nothrow_new.cpp)
 target_compile_options(np_malloc_own_nothrow_new PRIVATE -fno-builtin)
 
-# Who has allocated, in both.
+# The heap profiler, in both.
 add_executable(np_malloc_profiled np_alloc/preload/profiled.cpp)
 target_compile_options(np_malloc_profiled PRIVATE -fno-builtin -g)
 target_link_libraries(np_malloc_profiled PRIVATE Threads::Threads)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Policies that tell other tools of the blocks of a pool: Tracy by a stub of its macros, heaptrack and massif by their
-# own headers, where those are installed.
+# Policies that notify other tools of the blocks of a pool. That of Tracy is tested with a stub of its macros, those of
+# heaptrack and massif with their own headers, where these are installed.
 find_path(MEMORY_POOL_HEAPTRACK_INCLUDE heaptrack_api.h)
 set(observers tracy)
 if(MEMORY_POOL_HEAPTRACK_INCLUDE)

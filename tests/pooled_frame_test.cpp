@@ -462,7 +462,7 @@ struct failure : std::runtime_error
     failure() : std::runtime_error("made to fail") {}
 };
 
-/// Runs at once, and throws where it is told to.
+/// Runs at once, and throws on request.
 struct failing_routine
 {
     struct promise_type : mp::pooled_frame

@@ -48,7 +48,7 @@ struct limit_options
     /// held.
     std::function<void(limit_resource&)> on_soft_limit;
 
-    /// The resource's name in limit_exceeded. Not copied: it must outlive the resource.
+    /// The resource's name in reports and in limit_exceeded. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 
     /// Returns: these options with that `limit`.

@@ -414,7 +414,7 @@ int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argumen
  *    3: in use, or in transit to its heap. A large block in the region is a slab of one block, and its `heap` and
  *    `owner` are null. Slabs of metadata are left out, and blocks outside of the region.
  *
- *    Each slab is as it was at one moment, except for cached blocks of a thread that is in a call; slabs allocated or
+ *    Each slab is shown as of one moment, except for cached blocks of a thread that is in a call; slabs allocated or
  *    freed meanwhile may be left out.
  *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: linear in blocks, and for each slab in the blocks that its thread caches of that size; in the checked

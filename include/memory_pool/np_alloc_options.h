@@ -82,8 +82,8 @@ typedef enum np_option
      *  fork has no such thread until it sets the option. See np_pressure_fd. */
     np_option_pressure = 11,
     /** NP_REPORT_SIGNAL: the signal on which the report is written that NP_REPORT names in the environment, and the
-     *  profile that NP_PROFILE names; 10, which is SIGUSR1 on most systems. 0: none. It is read when the program
-     *  starts: setting it later has no effect. */
+     *  profile that NP_PROFILE names; SIGUSR1, or 0 where that is not supported. 0: none. It is read when the
+     *  program starts: setting it later has no effect. */
     np_option_report_signal = 12,
     /** NP_REPORT_SLABS: whether reports as JSON, also those of write_report, contain the output of np_slabs_print; 0.
      *  They are large then: about a character for each three blocks. */

@@ -190,7 +190,7 @@ public:
         }
         detail::core::destroy_object(object);
         next.store_->deallocate(*next.blocks_.home, next.blocks_.lowest());
-        ++next.changes_; // It knows of this one; if there are others, it still differs.
+        ++next.changes_; // For this change; if there were others, it still differs.
         return ++next;
     }
 

@@ -5,8 +5,8 @@
 ///
 ///     memory_pool::object_pool<particle, memory_pool::tracy_policy> particles(pool_options{}.with_name("particles"));
 ///
-/// Needs Tracy's headers, and TRACY_ENABLE; without that, its macros are empty. Tracy tells pools apart by the address
-/// of the name: give each one a string literal, or a string that lives as long as the program.
+/// Needs Tracy's headers, and TRACY_ENABLE; without that, its macros are empty. Tracy identifies a pool by the address
+/// of its name: give each one a string literal, or a string that lives as long as the program.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,7 +19,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Tells Tracy.
+/// Notifies Tracy.
 struct tracy_observer
 {
     /// Effects: as observing_policy requires.

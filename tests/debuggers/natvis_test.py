@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The natvis file is valid XML, and the types of the program pools.cpp have each member that it names: gdb is asked,
-as no debugger here reads such files.   natvis_test.py PROGRAM
+"""The natvis file is valid XML, and the types of the program pools.cpp have each member that it names, checked with
+gdb, as no debugger here reads such files.   natvis_test.py PROGRAM
 
 Exits 77 if there is no gdb.
 """

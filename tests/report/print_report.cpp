@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Prints a report of a few pools, in the format that it is told: text, json or prometheus; told to wait, waits for the
+// Prints a report of a few pools, in the format of its argument: text, json or prometheus; with `wait`, waits for the
 // end of its input. For write_report_test.py.
 #include <memory_pool/report/write_report.hpp>
 

@@ -285,7 +285,7 @@ TEST(snapshot, may_be_taken_while_others_allocate_and_pools_come_and_go)
     EXPECT_EQ(names(), std::vector<std::string>{"shared"});
 }
 
-/// Destroys a pool with a name, and makes another, each time that it is asked for memory.
+/// Destroys a pool with a name, and makes another, at each allocation.
 class renaming_upstream final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override

@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """Reports can be read by others.   write_report_test.py SCHEMA PROGRAM PROGRAM_WITH_NP_ALLOC [LIBRARY]
 
-Both programs print a report in the format that they are told, with np_alloc or without; LIBRARY replaces malloc.
+Both programs print a report in the format of their argument, with np_alloc or without; LIBRARY replaces malloc.
 """
 import base64
 import json

@@ -40,7 +40,7 @@ struct checked_policy<Policy, true>
     static constexpr bool observes = has_observer<Policy>;
 };
 
-/// Effects: tells the observer of a policy, if it has one, that a block was allocated.
+/// Effects: notifies the observer of a policy, if it has one, that a block was allocated.
 template <class Policy>
 MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* pool_name,
                                                  [[maybe_unused]] const void* block,
@@ -50,7 +50,7 @@ MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* po
         Policy::observer::allocated(pool_name, block, bytes);
 }
 
-/// Effects: tells it that a block was freed.
+/// Effects: notifies it that a block was freed.
 template <class Policy>
 MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_name,
                                              [[maybe_unused]] const void* block) noexcept
@@ -59,7 +59,7 @@ MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_n
         Policy::observer::freed(pool_name, block);
 }
 
-/// Effects: tells it that each block in use was freed. `for_each_in_use(visit)` calls `visit(block)` for each.
+/// Effects: notifies it of each block in use as freed. `for_each_in_use(visit)` calls `visit(block)` for each.
 template <class Policy, class ForEachInUse>
 void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
 {

@@ -83,7 +83,7 @@ struct file_identity
     }
 };
 
-/// Returns: the identity of an open file; none if the descriptor is not open, or the system cannot tell. errno is
+/// Returns: the identity of an open file; none if the descriptor is not open, or the system fails. errno is
 ///   preserved.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {

@@ -302,7 +302,7 @@ private:
         return (file.is_valid() || open_in_directory(file, name)) && content.read(file.number());
     }
 
-    path asked_{}; ///< The directory that was asked for; empty: that of the process.
+    path asked_{}; ///< The requested directory; empty: that of the process.
     path directory_{};
     open_file events_;
     open_file waits_;

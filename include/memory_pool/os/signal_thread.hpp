@@ -77,8 +77,8 @@ public:
         return false;
     }
 
-    /// Effects: restores the handler that there was, unless the program has replaced it since, and ends the thread,
-    ///   after what it runs.
+    /// Effects: restores the previous handler, unless the program has replaced it since, and ends the thread, after a
+    ///   call in progress.
     void stop() noexcept
     {
         if (signal_ == 0)

@@ -8,7 +8,7 @@
 ///                            frame pointer of the caller = unchanged, or in memory at an offset from that
 ///
 /// Where a row is of another kind (functions that align the stack, signal frames, code without .eh_frame), the walk
-/// fails, and the unwinder has to be asked.
+/// fails, and the caller needs the unwinder.
 ///
 /// (x86-64, glibc, libgcc: _Unwind_Find_FDE, dl_iterate_phdr. Elsewhere, the walk always fails.) Nothing is allocated.
 ///
@@ -339,7 +339,7 @@ class unwind_rows
 {
 public:
     /// Returns: how often a library was unloaded: another one may be at its addresses, with other rows. Takes a lock of
-    ///   the loader, which the child of a fork may find locked for ever if another thread is here meanwhile.
+    ///   the loader, which stays locked in the child of a fork if another thread is here at that moment.
     static std::uintptr_t unloads() noexcept
     {
         std::uintptr_t count = 0;

@@ -41,7 +41,7 @@ inline bool write_report_file(const char* path, report_format format)
     return file.finish();
 }
 
-/// The reports that signals ask for.
+/// The reports requested by signals.
 class signalled_reports : base::immovable<signalled_reports>
 {
 public:

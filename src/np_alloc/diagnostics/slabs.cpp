@@ -5,7 +5,7 @@
 /// and printed without a lock.
 ///
 ///     slices:    | slab of heap A | large block           | free | slab of heap B | ...
-///                  lock A, copy     tags tell its length           lock B, copy
+///                  lock A, copy     length from its tags           lock B, copy
 ///
 /// Nothing is allocated, so the walk changes nothing of what it shows.
 ///

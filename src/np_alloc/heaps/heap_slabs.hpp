@@ -379,7 +379,7 @@ private:
         list(slab);
         if (!slab.is_empty())
             return;
-        // A small one is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
+        // A small one is kept if it is the only one with blocks, so that a program at the edge does not thrash.
         const bool is_only_one = slab.previous_slab == slab.slab && facts[slab.size_class].slices == 1;
         const bool is_kept = is_only_one || empty_.has_room(slab.size_class);
         empty_.enter(slab.size_class);

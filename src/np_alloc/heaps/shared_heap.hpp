@@ -144,7 +144,8 @@ public:
             the_profile.resize(to, bytes);
     }
 
-    /// Effects: has the profile told when blocks of this heap are freed: one of them is about to be a sample there.
+    /// Effects: from now on, frees of blocks of this heap are reported to the profile: one of them is about to be a
+    ///   sample.
     void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
     // All of it.

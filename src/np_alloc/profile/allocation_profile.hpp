@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Who has allocated, and what of it is in use: samples by call stack.
+/// Samples of allocations by call stack, and what of them is in use.
 ///
 ///     sample:   address -> bytes, weight, home, call stack          while it is in use
 ///                                                |
 ///     stack:                                     frames, blocks and bytes allocated
 ///
-/// Who allocates decides what is a sample (byte_sampler.hpp), and who frees tells of samples; nothing here knows how
-/// blocks are made. What is in use is summed up on request.
+/// Callers select the samples (byte_sampler.hpp), and report their frees; nothing here depends on how blocks are made.
+/// What is in use is summed up on request.
 ///
 /// Recording is best effort: on OOM a sample is dropped, and counted as such.
 ///
@@ -64,7 +64,7 @@ public:
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
-    /// Effects: adds a sample of a block for which `bytes` were asked, at least 1. `home`: see forget_all_of.
+    /// Effects: adds a sample of a block of `bytes` bytes as requested, at least 1. `home`: see forget_all_of.
     void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls,
              const void* home) noexcept
     {
@@ -75,7 +75,7 @@ public:
             by->allocated_blocks += weight;
             by->allocated_bytes += weight * static_cast<double>(bytes);
         }
-        if (sample* const known = find(block)) // It was freed in a way that was not told.
+        if (sample* const known = find(block)) // Its free was not reported.
             remove(known);
         if (by == nullptr || !samples_.has_room()) {
             ++dropped_;

@@ -6,7 +6,7 @@
 ///     outstanding blocks of a class:   0 .. 10,000 .. 0 .. 10,000 .. 0 ..     again and again
 ///     empty slabs that are kept:       1              2              4        until the heap is maintained
 ///
-/// A slab that goes through the page heap may come back to another thread, whose processor then fetches each of its
+/// A slab that goes through the page heap may go to another thread, whose processor then fetches each of its
 /// lines from the cache of the first: with two threads that allocate and free 10,000 blocks again and again, twice the
 /// time. A heap whose blocks are freed once keeps one empty slab of a class.
 ///

@@ -41,7 +41,7 @@ TEST(published_figures, are_of_one_moment)
             for (std::uint64_t number = 1; !is_read.load(); ++number) {
                 figures.block_size = figures.in_use = figures.failures = number;
                 published.write(figures, number);
-                std::this_thread::yield(); // A pool publishes now and then, too.
+                std::this_thread::yield(); // A pool publishes only occasionally, too.
             }
             return;
         }

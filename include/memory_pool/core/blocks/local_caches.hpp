@@ -13,11 +13,11 @@
 ///     not watched      as shown
 ///     watched          deallocate  -->  slab, and `changes` is incremented; allocate as ever
 ///
-/// While watched, the magazine takes no block back, and there is no row: the one has a limit and the other a beginning
-/// that are looked at anyway, so neither allocate nor deallocate has an instruction for it. Which blocks are cached can
-/// then be told at a glance: a span, and a magazine that was filled from one slab, in order. A watch ends by itself
-/// after some blocks have been given back, as iterators do not say goodbye; the next iterator that moves sees that
-/// `changes` is another number, and begins a new one.
+/// While watched, the magazine takes no block back, and there is no row: the limit of the one and the beginning of the
+/// other are checked anyway, so neither allocate nor deallocate has an instruction for it. Two compares then show which
+/// blocks are cached: a span, and a magazine that was filled from one slab, in order. A watch ends after some blocks
+/// have been freed, as iterators are not registered; the next iterator that moves finds `changes` different, and begins
+/// a new watch.
 ///
 /// Thread safety: none.
 #pragma once
@@ -178,7 +178,7 @@ protected:
 
     slab_magazine magazine_;
     block_span outgoing_; ///< Handed out next, when the magazine is empty.
-    block_row incoming_;  ///< Grows while blocks come back in the order of their addresses.
+    block_row incoming_;  ///< Grows while blocks are freed in the order of their addresses.
     std::size_t stride_;  ///< Bytes from one block to the next.
 
     bool is_suspended_ = false; ///< All blocks are kept out of the caches, for a while.

@@ -91,7 +91,7 @@ protected:
         put(std::exchange(outgoing_, {}));
     }
 
-    /// The part of flush() whose time the blocks given back before have paid for.
+    /// The part of flush() whose cost is amortised over the blocks freed before.
     void flush_returned() noexcept
     {
         put(magazine_.blocks(), magazine_.size());

@@ -8,8 +8,8 @@
 ///     visit:    generation is that of the handle: visitors + 1, in one exchange; then the object cannot be destroyed
 ///     destroy:  generation is that of the handle: generation + 1. The handles are stale from here on
 ///
-///     Who makes the generation even without visitors, or is the last visitor and finds it even, destroys the object
-///     and gives back the place. All others leave it alone.
+///     The thread that makes the generation even without visitors, or the last visitor that finds it even, destroys
+///     the object and frees the place. All others leave it alone.
 ///
 /// The word is all that threads share when they visit an object. Free places are on several stacks, selected by the
 /// address of the object's block, as threads take blocks from different pages, and so do not meet there, as a rule.

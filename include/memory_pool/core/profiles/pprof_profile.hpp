@@ -70,7 +70,7 @@ private:
         std::uint64_t end;
     };
 
-    /// For 65,536 mappings: Linux has fewer, unless told otherwise.
+    /// For 65,536 mappings: Linux allows fewer by default.
     static constexpr std::size_t reserved_bytes = sizeof(place) << 16U;
     static constexpr std::size_t step_bytes = std::size_t{64} * 1024;
 

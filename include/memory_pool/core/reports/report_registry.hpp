@@ -48,7 +48,7 @@ struct report_source
 /// Has a different address in each thread.
 inline thread_local const char mark_of_this_thread = 0;
 
-/// What the registry knows of a pool.
+/// A pool or resource in the registry.
 class report_record : base::immovable<report_record>
 {
 public:
@@ -140,14 +140,14 @@ public:
         record.more_bytes_.store(bytes, std::memory_order_relaxed);
     }
 
-    /// Effects: in the child of a fork, notes that a pool is in use again that a lost thread has made.
+    /// Effects: in the child of a fork, notes that a pool made by a lost thread is in use again.
     static void enter_again(report_record& record) noexcept
     {
         record.maker_.store(&mark_of_this_thread, std::memory_order_release);
     }
 
     /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
-    ///   and no record is pinned meanwhile. While a pool is asked, no other record is pinned: its lock may be held by a
+    ///   and no record is pinned meanwhile. While a pool is read, no other record is pinned: its lock may be held by a
     ///   thread whose upstream destroys another pool.
     /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
     template <class Visit>
