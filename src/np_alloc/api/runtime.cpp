@@ -172,9 +172,9 @@ private:
     {
         if (std::exchange(names_process_, false)) {
             const base::message name("np_alloc: of process %ld, the child of a fork:\n", os::process_number());
-            (void)os::write_text(errors_, name.c_str(), std::strlen(name.c_str()));
+            (void)os::write_all(errors_, name.c_str(), std::strlen(name.c_str()));
         }
-        (void)os::write_text(errors_, text, length);
+        (void)os::write_all(errors_, text, length);
     }
 
     static void write(const char* text, std::size_t length, void* self) noexcept
