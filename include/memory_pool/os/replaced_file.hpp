@@ -60,6 +60,7 @@ public:
 #if defined(_WIN32)
     explicit replaced_file(const char* /*pattern*/) noexcept {}
     void write(const char* /*text*/, std::size_t /*length*/) noexcept {}
+    static void write_to(const char* /*text*/, std::size_t /*length*/, void* /*file*/) noexcept {}
     bool finish() noexcept { return false; }
 #else
     /// Effects: opens a temporary file beside that of the path, which is expanded by expand_path.
@@ -94,6 +95,12 @@ public:
             if (used_ == buffer_.size())
                 flush();
         }
+    }
+
+    /// Effects: writes to the file that `file` points to, for what writes through a function and its argument.
+    static void write_to(const char* text, std::size_t length, void* file) noexcept
+    {
+        static_cast<replaced_file*>(file)->write(text, length);
     }
 
     /// Effects: puts the file in its place.
