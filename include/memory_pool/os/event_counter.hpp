@@ -118,7 +118,7 @@ private:
     struct identity
     {
         file_identity file;
-        std::uint64_t number = 0; ///< Of the eventfd; 0 if the system does not tell.
+        std::uint64_t number = 0; ///< Of the eventfd; 0 if unknown.
 
         friend bool operator==(const identity& one, const identity& other) noexcept
         {

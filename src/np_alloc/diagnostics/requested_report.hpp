@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The report and the profile that the user asks for in the environment, of a program that need not know of it.
+/// The report and the profile that environment variables request, also of a program that cannot be changed.
 ///
 ///     NP_REPORT=/run/server.%p.json           written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
 ///     NP_PROFILE=/run/server.%p.pb.gz         the same
@@ -23,7 +23,7 @@ class requested_report : base::immovable<requested_report>
 {
 public:
     /// Effects: writes to the paths that are not nullptr, in which `%p` stands for the process, when the signal
-    ///   arrives, unless that is 0. What is impossible is said on stderr.
+    ///   arrives, unless that is 0. What is impossible is reported on stderr.
     void start(const char* report_path, const char* profile_path, int signal) noexcept;
 
     /// Effects: writes both a last time.

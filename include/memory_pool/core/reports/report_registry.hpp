@@ -147,7 +147,7 @@ public:
     }
 
     /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
-    ///   and no record is pinned meanwhile. While a pool is asked, no other record is pinned: its lock may be held by a
+    ///   and no record is pinned meanwhile. While a pool is read, no other record is pinned: its lock may be held by a
     ///   thread whose upstream destroys another pool.
     /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
     template <class Visit>
