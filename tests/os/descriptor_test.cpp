@@ -61,6 +61,20 @@ TEST(moved_up, what_could_not_be_opened_stays_so_with_its_error)
     EXPECT_EQ(errno, ENOENT);
 }
 
+TEST(write_all, returns_the_error_and_leaves_errno_alone)
+{
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    errno = 77;
+    EXPECT_EQ(os::write_all(null, "this is not read!", 17), 0);
+    {
+        const test::system_calls calls;
+        calls.refuse(test::system_call::write, 1);
+        EXPECT_EQ(os::write_all(null, "this is not read!", 17), EIO);
+    }
+    EXPECT_EQ(errno, 77);
+    (void)close(null);
+}
+
 TEST(bytes_of, a_call_that_signals_interrupt_are_those_of_the_next)
 {
     int calls = 0;

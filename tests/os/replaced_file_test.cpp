@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -85,6 +86,7 @@ TEST_F(replaced_file, leaves_the_old_one_if_it_cannot_be_written)
         calls.refuse(test::system_call::write, 1);
         file.write("new", 3);
         EXPECT_FALSE(file.finish());
+        EXPECT_EQ(errno, EIO);
     }
     EXPECT_EQ(content_of(path_), "old");
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
@@ -95,8 +97,10 @@ TEST_F(replaced_file, is_not_there_where_there_is_no_directory)
     os::replaced_file file("/no such directory/file");
     file.write("new", 3);
     EXPECT_FALSE(file.finish());
+    EXPECT_EQ(errno, ENOENT);
     const std::string too_long(2000, 'n');
     EXPECT_FALSE(os::replaced_file(too_long.c_str()).finish());
+    EXPECT_EQ(errno, ENAMETOOLONG);
 }
 } // namespace
 #endif

@@ -27,7 +27,7 @@ TEST(write_to_standard_error, writes_all_of_it)
 }
 
 #if defined(__unix__)
-TEST(write_text, is_no_cancellation_point)
+TEST(write_to_standard_error, is_no_cancellation_point)
 {
     static bool has_written;
     has_written = false;
@@ -50,9 +50,9 @@ TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
     testing::internal::CaptureStderr();
     const os::descriptor again = os::open_standard_error_again();
     EXPECT_GT(again, os::standard_error);
-    EXPECT_TRUE(os::write_text(again, "a line\n", 7));
+    EXPECT_EQ(os::write_all(again, "a line\n", 7), 0);
     (void)close(again);
-    EXPECT_FALSE(os::write_text(again, "nothing\n", 8));
+    EXPECT_EQ(os::write_all(again, "nothing\n", 8), EBADF);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
 }
 
@@ -62,15 +62,6 @@ TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_
     calls.refuse(test::system_call::duplicate, 1);
     errno = 77;
     EXPECT_EQ(os::open_standard_error_again(), os::standard_error);
-    EXPECT_EQ(errno, 77);
-}
-
-TEST(write_text, says_whether_all_was_written_and_leaves_errno_alone)
-{
-    const test::system_calls calls;
-    calls.refuse(test::system_call::write, 1);
-    errno = 77;
-    EXPECT_FALSE(os::write_text(os::standard_error, "this is not read!", 17));
     EXPECT_EQ(errno, 77);
 }
 

@@ -3,18 +3,21 @@
 /// \file
 /// File descriptors that the library keeps open beside those of the program: out of its way, and recognized again.
 ///
-/// (POSIX: fcntl, fstat, read, pread. Windows has none of these functions.)
+/// (POSIX: fcntl, fstat, read, pread, write. Windows has only write_all: _write.)
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#include <io.h>
+#else
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +69,32 @@ std::size_t bytes_of(Transfer&& transfer) noexcept
 }
 #endif
 
+/// Effects: writes `length` bytes, as far as the file accepts them. errno is preserved, and cancellation is disabled
+///   meanwhile.
+/// Returns: 0; the error, if not all were written.
+/// Complexity: a system call, or several for partial writes.
+inline int write_all(descriptor to, const char* bytes, std::size_t length) noexcept
+{
+    const uncancelled until_written;
+    const int error_before = errno;
+    int error = 0;
+    while (length != 0 && error == 0) {
+#if defined(_WIN32)
+        const int written = ::_write(to, bytes, static_cast<unsigned>(length));
+#else
+        const ::ssize_t written = ::write(to, bytes, length);
+#endif
+        if (written > 0) {
+            bytes += written;
+            length -= static_cast<std::size_t>(written);
+        } else if (written == 0 || errno != EINTR) {
+            error = written == 0 ? ENOSPC : errno;
+        }
+    }
+    errno = error_before;
+    return error;
+}
+
 /// The identity of a file, regardless of its descriptor.
 struct file_identity
 {
@@ -83,7 +112,7 @@ struct file_identity
     }
 };
 
-/// Returns: the identity of an open file; none if the descriptor is not open, or the system fails. errno is
+/// Returns: the identity of an open file; none if the descriptor is not open, or the system has none. errno is
 ///   preserved.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {
@@ -91,10 +120,10 @@ inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
     return {};
 #else
     const int error_before = errno;
-    struct ::stat told = {};
-    const bool is_told = ::fstat(file, &told) == 0;
+    struct ::stat status = {};
+    const bool is_open = ::fstat(file, &status) == 0;
     errno = error_before;
-    return is_told ? file_identity{told.st_dev, told.st_ino} : file_identity{};
+    return is_open ? file_identity{status.st_dev, status.st_ino} : file_identity{};
 #endif
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -55,7 +55,7 @@ public:
     /// Returns: whether the group has the memory controller.
     bool open(const char* directory) noexcept
     {
-        return join(asked_, directory != nullptr ? directory : "") && open_again();
+        return join(requested_, directory != nullptr ? directory : "") && open_again();
     }
 
     /// Effects: opens the files again: the process may be in another group by now, or a group of that name exists anew.
@@ -63,7 +63,7 @@ public:
     bool open_again() noexcept
     {
         close();
-        return (asked_[0] != '\0' ? join(directory_, asked_.data()) : find()) && open_files();
+        return (requested_[0] != '\0' ? join(directory_, requested_.data()) : find()) && open_files();
     }
 
     void close() noexcept
@@ -302,7 +302,7 @@ private:
         return (file.is_valid() || open_in_directory(file, name)) && content.read(file.number());
     }
 
-    path asked_{}; ///< The requested directory; empty: that of the process.
+    path requested_{}; ///< Empty: that of the process.
     path directory_{};
     open_file events_;
     open_file waits_;

@@ -60,6 +60,7 @@ public:
 #if defined(_WIN32)
     explicit replaced_file(const char* /*pattern*/) noexcept {}
     void write(const char* /*text*/, std::size_t /*length*/) noexcept {}
+    static void write_to(const char* /*text*/, std::size_t /*length*/, void* /*file*/) noexcept {}
     bool finish() noexcept { return false; }
 #else
     /// Effects: opens a temporary file beside that of the path, which is expanded by expand_path.
@@ -71,8 +72,7 @@ public:
         temporary_ = path_;
         std::memcpy(temporary_.data() + std::strlen(path_.data()), ending.data(), ending.size());
         file_ = ::open(temporary_.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        is_whole_ = file_ != no_descriptor;
-        error_ = errno;
+        error_ = file_ != no_descriptor ? 0 : errno;
     }
 
     /// Effects: removes the temporary file, unless it has taken its place.
@@ -97,12 +97,18 @@ public:
         }
     }
 
+    /// Effects: writes to the file that `file` points to, for what writes through a function and its argument.
+    static void write_to(const char* text, std::size_t length, void* file) noexcept
+    {
+        static_cast<replaced_file*>(file)->write(text, length);
+    }
+
     /// Effects: puts the file in its place.
     /// Returns: whether all of it was written; if not, errno says why.
     bool finish() noexcept
     {
         flush();
-        if (!is_whole_) {
+        if (error_ != 0) {
             errno = error_;
             return false;
         }
@@ -118,17 +124,9 @@ public:
 private:
     void flush() noexcept
     {
-        const char* rest = buffer_.data();
-        for (std::size_t left = std::exchange(used_, 0); is_whole_ && left != 0;) {
-            const ::ssize_t written = ::write(file_, rest, left);
-            if (written > 0) {
-                rest += written;
-                left -= static_cast<std::size_t>(written);
-            } else if (written == 0 || errno != EINTR) {
-                is_whole_ = false;
-                error_ = written == 0 ? ENOSPC : errno;
-            }
-        }
+        const std::size_t bytes = std::exchange(used_, 0);
+        if (error_ == 0)
+            error_ = write_all(file_, buffer_.data(), bytes);
     }
 
     std::array<char, longest_path> path_{};
@@ -136,8 +134,7 @@ private:
     std::array<char, 4096> buffer_{};
     std::size_t used_ = 0;
     descriptor file_ = no_descriptor;
-    bool is_whole_ = false;
-    int error_ = ENAMETOOLONG; ///< Why it is not.
+    int error_ = ENAMETOOLONG; ///< The first; 0: none so far.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

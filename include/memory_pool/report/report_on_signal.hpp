@@ -34,14 +34,11 @@ namespace detail::report {
 inline bool write_report_file(const char* path, report_format format)
 {
     os::replaced_file file(path);
-    const core::report_output output([](const char* text, std::size_t length,
-                                        void* to) { static_cast<os::replaced_file*>(to)->write(text, length); },
-                                     &file);
-    write_report(output, format, snapshot());
+    write_report(core::report_output(&os::replaced_file::write_to, &file), format, snapshot());
     return file.finish();
 }
 
-/// The reports requested by signals.
+/// The reports that signals request.
 class signalled_reports : base::immovable<signalled_reports>
 {
 public:
@@ -116,7 +113,7 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         try {
             write_one(*static_cast<const one*>(argument));
-        } catch (const std::exception&) { // There is no memory for a report now.
+        } catch (const std::exception&) { // Out of memory: no report this time.
             return;
         }
 #else

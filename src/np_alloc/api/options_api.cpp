@@ -47,6 +47,13 @@ const char* value_of(const char* name, const char* const* environment) noexcept
     return nullptr;
 }
 
+/// Returns: the path that a variable names; nullptr if it is not there, or empty.
+const char* path_in(const char* variable, const char* const* environment) noexcept
+{
+    const char* const path = environment != nullptr ? value_of(variable, environment) : nullptr;
+    return path != nullptr && *path != '\0' ? path : nullptr;
+}
+
 constexpr const char* report_variable = "NP_REPORT";
 constexpr const char* profile_variable = "NP_PROFILE";
 constexpr const char* prefix = "NP_";
@@ -150,12 +157,12 @@ void options::read_once(const char* const* environment) noexcept
 
 const char* options::report_path(const char* const* environment) noexcept
 {
-    return environment != nullptr ? value_of(report_variable, environment) : nullptr;
+    return path_in(report_variable, environment);
 }
 
 const char* options::profile_path(const char* const* environment) noexcept
 {
-    return environment != nullptr ? value_of(profile_variable, environment) : nullptr;
+    return path_in(profile_variable, environment);
 }
 
 void options::read(std::size_t index, const char* text) noexcept

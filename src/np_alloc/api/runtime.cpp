@@ -59,7 +59,7 @@ public:
             (void)registry().watch_pressure(true);
         const char* const profile_path = options::profile_path(os::trusted_environment());
         if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
-            (void)the_options.set(np_option_profile_bytes, profile_bytes_if_asked);
+            (void)the_options.set(np_option_profile_bytes, default_profile_bytes);
         set_profile_bytes(the_options.get(np_option_profile_bytes));
         start_report(options::report_path(os::trusted_environment()), profile_path);
         // Many programs close theirs before they end, to see whether all was written.
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    /// Effects: has the report and the profile written that NP_REPORT and NP_PROFILE name, if they do.
+    /// Effects: starts to write the report and the profile to the paths of NP_REPORT and NP_PROFILE; nullptr: none.
     void start_report(const char* path, const char* profile_path) noexcept
     {
         if (path == nullptr && profile_path == nullptr)
@@ -100,7 +100,7 @@ private:
     static constexpr std::size_t as_text = 1;
     static constexpr std::size_t as_json = 2;
 
-    static constexpr std::size_t profile_bytes_if_asked = std::size_t{512} * 1024;
+    static constexpr std::size_t default_profile_bytes = std::size_t{512} * 1024;
 
     static bool is_anything_printed_at_end() noexcept
     {
@@ -172,9 +172,9 @@ private:
     {
         if (std::exchange(names_process_, false)) {
             const base::message name("np_alloc: of process %ld, the child of a fork:\n", os::process_number());
-            (void)os::write_text(errors_, name.c_str(), std::strlen(name.c_str()));
+            (void)os::write_all(errors_, name.c_str(), std::strlen(name.c_str()));
         }
-        (void)os::write_text(errors_, text, length);
+        (void)os::write_all(errors_, text, length);
     }
 
     static void write(const char* text, std::size_t length, void* self) noexcept

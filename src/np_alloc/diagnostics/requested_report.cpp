@@ -96,9 +96,7 @@ void requested_report::write() noexcept
 void requested_report::write_report() noexcept
 {
     os::replaced_file file(report_path_.data());
-    const core::report_output to([](const char* text, std::size_t length,
-                                    void* its) { static_cast<os::replaced_file*>(its)->write(text, length); },
-                                 &file);
+    const core::report_output to(&os::replaced_file::write_to, &file);
     growing_report report{core::json_report(to), {}};
     report.text.begin(os::unix_milliseconds(), os::process_number());
     registry().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The report and the profile requested in the environment, for programs that cannot be changed.
+/// The report and the profile that environment variables request, also of a program that cannot be changed.
 ///
 ///     NP_REPORT=/run/server.%p.json           written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
 ///     NP_PROFILE=/run/server.%p.pb.gz         the same

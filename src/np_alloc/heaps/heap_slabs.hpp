@@ -421,8 +421,8 @@ private:
         return true;
     }
 
-    /// Gives an empty slab back that was kept for another class. (The last of a list is empty, if one is, unless blocks
-    /// were moved to denser slabs.)
+    /// Returns an empty slab that was kept for another class to the page heap. (The last of a list is empty, if one is,
+    /// unless blocks were moved to denser slabs.)
     void spare_an_empty_slab() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for (std::size_t each = 0; (each = empty_.class_to_spare(each)) != class_count; ++each) {

@@ -144,8 +144,7 @@ public:
             the_profile.resize(to, bytes);
     }
 
-    /// Effects: from now on, frees of blocks of this heap are reported to the profile: one of them is about to be a
-    ///   sample.
+    /// Effects: notifies the profile of frees from now on: a block of this heap is about to become a sample.
     void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
     // All of it.

@@ -94,7 +94,7 @@ public:
     int descriptor() noexcept
     {
         const base::lock_guard lock(mutex_);
-        return told_.open() ? told_.number() : -1;
+        return answered_.open() ? answered_.number() : -1;
     }
 
     /// Returns: the descriptor of memory.events; -1 if there is none.
@@ -151,7 +151,7 @@ public:
             os::sleep_for_a_moment();
         }
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        told_.signal();
+        answered_.signal();
         policy_.note_answer(os::coarse_milliseconds(), returned, reserved);
     }
 
@@ -167,7 +167,7 @@ public:
         is_on_.store(false, std::memory_order_relaxed);
         group_.close();
         wake_up_.close();
-        told_.close();
+        answered_.close();
     }
 
 private:
@@ -182,8 +182,8 @@ private:
     fork_mutex mutex_;
     os::memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
     pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
-    os::event_counter wake_up_; ///< Of the background thread.
-    os::event_counter told_;    ///< Signals the program.
+    os::event_counter wake_up_;  ///< Of the background thread.
+    os::event_counter answered_; ///< Signals the program.
     std::atomic<np_pressure> state_{np_pressure_off};
     std::atomic<bool> is_on_{false}; ///< Also while the group is not there, for a time.
     std::atomic<std::size_t> signals_{0};

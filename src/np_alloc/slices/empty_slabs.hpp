@@ -6,7 +6,7 @@
 ///     outstanding blocks of a class:   0 .. 10,000 .. 0 .. 10,000 .. 0 ..     again and again
 ///     empty slabs that are kept:       1              2              4        until the heap is maintained
 ///
-/// A slab that goes through the page heap may go to another thread, whose processor then fetches each of its
+/// A slab that is returned to the page heap may be taken by another thread, whose processor then fetches each of its
 /// lines from the cache of the first: with two threads that allocate and free 10,000 blocks again and again, twice the
 /// time. A heap whose blocks are freed once keeps one empty slab of a class.
 ///
@@ -43,10 +43,10 @@ public:
         return counted(size_class) != 0 && kept_[size_class] > 1 && count_[size_class] < kept_[size_class];
     }
 
-    /// Effects: notes that one was given back because there was no room.
+    /// Effects: notes that one was returned to the page heap because there was no room.
     void note_given(std::size_t size_class) noexcept { was_given_[size_class] = true; }
 
-    /// Effects: notes that a slab was needed. If some were given back before, keeps twice as many from now on.
+    /// Effects: notes that a slab was needed. If some were returned before, keeps twice as many from now on.
     void note_needed(std::size_t size_class) noexcept
     {
         if (was_given_[size_class] && kept_[size_class] < most)

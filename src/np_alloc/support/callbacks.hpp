@@ -8,6 +8,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -36,40 +37,29 @@ public:
     void add(Function added) noexcept
     {
         const base::lock_guard lock(mutex_);
-        const auto place = std::find_if(all_.begin(), all_.end(), [](const entry& each) { return each.is_free(); });
+        const auto place = std::find(all_.begin(), all_.end(), nullptr);
         if (place != all_.end())
-            place->function = added;
+            *place = added;
     }
 
     /// Effects: unregisters it, and waits for calls in progress.
     void remove(Function removed) noexcept
     {
-        for (os::short_wait wait;; wait.once_more()) {
-            const base::lock_guard lock(mutex_);
-            bool is_called = false;
-            for (entry& each : all_)
-                if (each.function == removed) {
-                    each.is_leaving = true;
-                    is_called = is_called || each.calls.load(std::memory_order_acquire) != 0;
-                }
-            if (is_called)
-                continue;
-            for (entry& each : all_)
-                if (each.function == removed)
-                    each.clear();
-            return;
-        }
+        for (std::size_t i = 0; i != most; ++i)
+            if (clear(i, removed))
+                for (os::short_wait wait; calls_[i].load(std::memory_order_acquire) != 0;)
+                    wait.once_more();
     }
 
-    /// Effects: calls `call(function)` for each function, without the lock. One that leaves meanwhile, or while another
-    ///   thread has the lock, is left out.
+    /// Effects: calls `call(function)` for each function, without the lock. One that is removed meanwhile is left
+    ///   out, as is each while another thread holds the lock.
     template <class Call>
     void for_each(Call&& call) noexcept
     {
-        for (entry& each : all_)
-            if (const Function function = begin(each)) {
+        for (std::size_t i = 0; i != most; ++i)
+            if (const Function function = begin(i)) {
                 call(function);
-                each.calls.fetch_sub(1, std::memory_order_release);
+                calls_[i].fetch_sub(1, std::memory_order_release);
             }
     }
 
@@ -81,41 +71,37 @@ public:
     /// Effects: in the child, forgets calls in progress, as those threads do not exist there.
     void forget_after_fork() noexcept
     {
-        for (entry& each : all_)
-            each.calls.store(0, std::memory_order_relaxed);
+        for (std::atomic<std::uint32_t>& each : calls_)
+            each.store(0, std::memory_order_relaxed);
     }
 
 private:
     /// Programs and shared libraries with their own registry; functions of further ones are not called.
     static constexpr std::size_t most = 64;
 
-    struct entry
+    /// Clears a place of the table. Returns: whether that function was there.
+    bool clear(std::size_t place, Function removed) noexcept
     {
-        Function function = nullptr;
-        bool is_leaving = false;
-        std::atomic<std::uint32_t> calls{0}; ///< In progress.
-
-        bool is_free() const noexcept { return function == nullptr; }
-        void clear() noexcept
-        {
-            function = nullptr;
-            is_leaving = false;
-        }
-    };
+        const base::lock_guard lock(mutex_);
+        if (all_[place] != removed)
+            return false;
+        all_[place] = nullptr;
+        return true;
+    }
 
     /// Counts a call. Returns: the function to call, or nullptr.
-    Function begin(entry& which) noexcept
+    Function begin(std::size_t place) noexcept
     {
         if (!mutex_.try_lock())
             return nullptr;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        if (which.is_free() || which.is_leaving)
-            return nullptr;
-        which.calls.fetch_add(1, std::memory_order_relaxed);
-        return which.function;
+        if (all_[place] != nullptr)
+            calls_[place].fetch_add(1, std::memory_order_relaxed);
+        return all_[place];
     }
 
     fork_mutex mutex_;
-    std::array<entry, most> all_{};
+    std::array<Function, most> all_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    std::array<std::atomic<std::uint32_t>, most> calls_{}; ///< In progress, of each place.
 };
 } // namespace memory_pool::np

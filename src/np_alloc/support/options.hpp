@@ -127,7 +127,7 @@ public:
     ///   values, and variables that begin with NP_ and name no option, on stderr.
     void read_once(const char* const* environment) noexcept;
 
-    /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there.
+    /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there, or empty.
     static const char* report_path(const char* const* environment) noexcept;
 
     /// Returns: the same of NP_PROFILE.

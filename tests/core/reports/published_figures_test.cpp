@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/reports/published_figures.hpp>
 
+#include <support/child.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -54,4 +55,28 @@ TEST(published_figures, are_of_one_moment)
         is_read = true;
     });
 }
+
+#if TESTS_MAY_FORK
+TEST(published_figures, are_of_one_moment_in_the_child_of_a_fork_that_has_lost_the_writer)
+{
+    core::published_figures published;
+    std::atomic<bool> is_over{false};
+    test::in_threads(2, [&](std::size_t thread) {
+        mp::report_figures figures;
+        if (thread == 0) {
+            for (std::uint64_t number = 1; !is_over.load(); ++number) {
+                figures.block_size = figures.in_use = figures.failures = number;
+                published.write(figures, number);
+            }
+            return;
+        }
+        for (int forks = 0; forks != 100; ++forks)
+            test::expect_in_child([&] {
+                const std::uint64_t when = published.read(figures);
+                return figures.block_size == when && figures.in_use == when && figures.failures == when;
+            });
+        is_over = true;
+    });
+}
+#endif
 } // namespace

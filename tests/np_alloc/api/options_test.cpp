@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,19 @@ TEST(options, are_read_once_when_there_is_an_environment)
     options.read_once(first);
     options.read_once(second);
     EXPECT_EQ(options.get(np_option_decay_ms), 5U);
+}
+
+TEST(options, are_no_paths_where_the_environment_has_none)
+{
+    const char* const both[] = {"NP_REPORT=/run/report", "NP_PROFILE=/run/profile", nullptr};
+    EXPECT_STREQ(np::options::report_path(both), "/run/report");
+    EXPECT_STREQ(np::options::profile_path(both), "/run/profile");
+    const char* const empty[] = {"NP_REPORT=", "NP_PROFILE=", nullptr};
+    const char* const none[] = {nullptr};
+    for (const char* const* const each : std::initializer_list<const char* const*>{empty, none, nullptr}) {
+        EXPECT_EQ(np::options::report_path(each), nullptr);
+        EXPECT_EQ(np::options::profile_path(each), nullptr);
+    }
 }
 
 using test::option_for_now;

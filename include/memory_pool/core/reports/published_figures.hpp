@@ -3,8 +3,11 @@
 /// \file
 /// The publication of figures by the thread that owns a pool.
 ///
-///     owner:    version odd | figures | version even        on slow paths only
-///     reader:   version, figures, version: again, unless both versions are the same and even
+///     owner:    writes the copy that is not current | version + 1        on slow paths only
+///     reader:   version, copy of that version, version: again, unless both versions are the same
+///
+/// There are two copies, so a writer that was lost in a fork leaves a whole one. (A seqlock, as the seqcount_latch_t of
+/// Linux.)
 ///
 /// (Hans Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012.)
 ///
@@ -31,33 +34,32 @@ public:
     /// Thread safety: one thread at a time.
     void write(const report_figures& figures, std::uint64_t when) noexcept
     {
-        // Odd already, if the last writer was lost in a fork.
-        const std::uint64_t odd = version_.load(std::memory_order_relaxed) | 1;
-        version_.store(odd, std::memory_order_relaxed);
+        const std::uint64_t next = version_.load(std::memory_order_relaxed) + 1;
+        copy& to = copies_[next % copies_.size()];
         words given{};
         std::memcpy(given.data(), &figures, sizeof figures);
         for (std::size_t i = 0; i != count; ++i)
-            words_[i].store(given[i], std::memory_order_release); // Not before the version.
-        when_.store(when, std::memory_order_release);
-        version_.store(odd + 1, std::memory_order_release);
+            to.words[i].store(given[i], std::memory_order_release); // Not before the version that was current.
+        to.when.store(when, std::memory_order_release);
+        version_.store(next, std::memory_order_release);
     }
 
+    /// Effects: reads the figures that were written last.
     /// Returns: when they were written; 0: never.
-    /// Effects: reads the figures. They may be inconsistent if the writer interferes with a thousand attempts in a row,
-    ///   or was lost in a fork.
+    /// Complexity: constant; again for each time that figures are written meanwhile.
     /// Thread safety: any thread.
     std::uint64_t read(report_figures& figures) const noexcept
     {
         words read{};
         std::uint64_t when = 0;
-        for (int attempts = 1000; attempts != 0; --attempts) {
-            const std::uint64_t version = version_.load(std::memory_order_acquire);
+        std::uint64_t version = 0;
+        do {
+            version = version_.load(std::memory_order_acquire);
+            const copy& from = copies_[version % copies_.size()];
             for (std::size_t i = 0; i != count; ++i)
-                read[i] = words_[i].load(std::memory_order_acquire); // Not after the version is read again.
-            when = when_.load(std::memory_order_acquire);
-            if (version % 2 == 0 && version == version_.load(std::memory_order_relaxed))
-                break;
-        }
+                read[i] = from.words[i].load(std::memory_order_acquire); // Not after the version is read again.
+            when = from.when.load(std::memory_order_acquire);
+        } while (version != version_.load(std::memory_order_relaxed));
         std::memcpy(static_cast<void*>(&figures), read.data(), sizeof figures);
         return when;
     }
@@ -67,8 +69,13 @@ private:
     static_assert(std::is_trivially_copyable_v<report_figures> && sizeof(report_figures) % sizeof(std::uint64_t) == 0);
     using words = std::array<std::uint64_t, count>;
 
+    struct copy
+    {
+        std::array<std::atomic<std::uint64_t>, count> words{};
+        std::atomic<std::uint64_t> when{0};
+    };
+
     std::atomic<std::uint64_t> version_{0};
-    std::atomic<std::uint64_t> when_{0};
-    std::array<std::atomic<std::uint64_t>, count> words_{};
+    std::array<copy, 2> copies_{};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
