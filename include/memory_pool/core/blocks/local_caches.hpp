@@ -13,11 +13,11 @@
 ///     not watched      as shown
 ///     watched          deallocate  -->  slab, and `changes` is incremented; allocate as ever
 ///
-/// While watched, the magazine takes no block back, and there is no row: the one has a limit and the other a beginning
-/// that are looked at anyway, so neither allocate nor deallocate has an instruction for it. Which blocks are cached can
-/// then be told at a glance: a span, and a magazine that was filled from one slab, in order. A watch ends by itself
-/// after some blocks have been given back, as iterators do not say goodbye; the next iterator that moves sees that
-/// `changes` is another number, and begins a new one.
+/// While watched, the magazine takes no freed block, and there is no row: the one has a limit and the other a beginning
+/// that are tested anyway, so neither allocate nor deallocate has an instruction for it. Finding the cached blocks is
+/// then cheap: they are a span, and a magazine that was filled from one slab, in order. A watch ends by itself after
+/// some blocks were freed, as iterators are not registered; the next iterator that moves sees that `changes` is another
+/// number, and begins a new one.
 ///
 /// Thread safety: none.
 #pragma once
@@ -29,7 +29,6 @@
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_magazine.hpp>
-#include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -135,17 +134,6 @@ protected:
                 visit(block);
     }
 
-    /// Returns: whether the magazine ended in a row of blocks of `slabs`, which was removed.
-    bool begin_row(const slab_store& slabs) noexcept
-    {
-        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
-        if (step == 0 || !slabs.owns(magazine_.row(step)))
-            return false;
-        incoming_ = magazine_.take_row(step);
-        magazine_.close();
-        return true;
-    }
-
     /// Whether the magazine, span and row may hold free blocks; else each block moves to and from its slab alone.
     bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
 
@@ -178,7 +166,7 @@ protected:
 
     slab_magazine magazine_;
     block_span outgoing_; ///< Handed out next, when the magazine is empty.
-    block_row incoming_;  ///< Grows while blocks come back in the order of their addresses.
+    block_row incoming_;  ///< Grows while blocks are freed in the order of their addresses.
     std::size_t stride_;  ///< Bytes from one block to the next.
 
     bool is_suspended_ = false; ///< All blocks are kept out of the caches, for a while.
@@ -193,7 +181,7 @@ private:
         return base::is_before(later(begin, begin2), end) && base::is_before(later(begin, begin2), end2);
     }
 
-    /// Blocks to be given back straight into the slabs. Enough to make up for what emptying the magazine costs.
+    /// Blocks freed straight into the slabs in a watch. Enough to amortize emptying the magazine.
     static constexpr unsigned watch_length = 64;
 
     unsigned watched_ = 0; ///< How many of them are left.
