@@ -30,17 +30,15 @@ struct checked_policy
 {
     static constexpr bool counts = false;
     static constexpr bool checks = false;
-    static constexpr bool observes = false;
 };
 template <class Policy>
 struct checked_policy<Policy, true>
 {
     static constexpr bool counts = Policy::counts;
     static constexpr bool checks = Policy::checks;
-    static constexpr bool observes = has_observer<Policy>;
 };
 
-/// Effects: tells the observer of a policy, if it has one, that a block was allocated.
+/// Effects: notifies the observer of a policy, if it has one, that a block was allocated.
 template <class Policy>
 MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* pool_name,
                                                  [[maybe_unused]] const void* block,
@@ -50,7 +48,7 @@ MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* po
         Policy::observer::allocated(pool_name, block, bytes);
 }
 
-/// Effects: tells it that a block was freed.
+/// Effects: notifies it that a block was freed.
 template <class Policy>
 MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_name,
                                              [[maybe_unused]] const void* block) noexcept
@@ -59,7 +57,7 @@ MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_n
         Policy::observer::freed(pool_name, block);
 }
 
-/// Effects: tells it that each block in use was freed. `for_each_in_use(visit)` calls `visit(block)` for each.
+/// Effects: notifies it that each block in use was freed. `for_each_in_use(visit)` calls `visit(block)` for each.
 template <class Policy, class ForEachInUse>
 void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
 {
@@ -95,7 +93,7 @@ constexpr void check_outliving_is_allowed() noexcept
 template <class Policy>
 constexpr void check_resource_policy() noexcept
 {
-    static_assert(!has_observer<Policy>, "this resource tells no observer of its blocks: pools do");
+    static_assert(!has_observer<Policy>, "this resource does not notify observers of its blocks: pools do");
     using checked = checked_policy<Policy>;
     static_assert(!checked::counts || checked::checks,
                   "this resource does not count: put a tracking_resource before it; checking_policy finds misuse");
