@@ -24,14 +24,14 @@
 #include <vector>
 
 namespace {
-/// Runs when it is awaited, and then resumes the one that has.
+/// Runs when it is awaited, and then resumes the coroutine that awaits it.
 template <class T>
 class task
 {
 public:
     struct promise_type : memory_pool::resource_frame // The line that chooses where frames come from.
     {
-        /// Resumes who waits, in place of the task.
+        /// Resumes the waiting coroutine, in place of the task.
         struct resume_waiting
         {
             bool await_ready() const noexcept { return false; }

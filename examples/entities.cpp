@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// An entity system: 200,000 entities that refer to each other by handles. Entities target others, which may end at any
-/// time: those that target it need not be told, as a handle finds out that its entity is gone, also if another has its
-/// memory.
+/// time: those that target it need not be notified, as their handles become stale, also if another entity has reused
+/// its memory.
 ///
 ///     entities [FRAMES]
 ///

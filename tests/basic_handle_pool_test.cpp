@@ -386,7 +386,7 @@ TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
     EXPECT_EQ(pool.size(), 0u);
 }
 
-/// Makes another one when it is destroyed, as often as it is told, and destroys one at the place of another.
+/// Makes another one when it is destroyed, `lives` times, and destroys one at the place of another.
 template <class Kind>
 struct reborn
 {

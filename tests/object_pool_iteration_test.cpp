@@ -429,7 +429,7 @@ TYPED_TEST(object_pool_iteration, counts_what_it_erases)
     EXPECT_TRUE(this->pool_.verify());
 }
 
-/// Destroys the object that it was told, and creates one.
+/// Its destructor destroys another object, and creates one.
 template <class Policy>
 struct chained
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Policies that tell other tools of the blocks of a pool: Tracy by a stub of its macros, heaptrack and massif by their
+# Policies that notify other tools of the blocks of a pool: Tracy by a stub of its macros, heaptrack and massif by their
 # own headers, where those are installed.
 find_path(MEMORY_POOL_HEAPTRACK_INCLUDE heaptrack_api.h)
 set(observers tracy)

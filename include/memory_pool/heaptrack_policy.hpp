@@ -20,7 +20,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Tells heaptrack.
+/// Notifies heaptrack.
 struct heaptrack_observer
 {
     /// Effects: as observing_policy requires.

@@ -20,7 +20,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Tells massif.
+/// Notifies massif.
 struct massif_observer
 {
     /// Effects: as observing_policy requires.

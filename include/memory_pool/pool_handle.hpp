@@ -26,7 +26,7 @@ struct pool_handle
     std::uint32_t index = 0;      ///< The place of the object in the table of the pool.
     std::uint32_t generation = 0; ///< Odd. Objects that come later at the same place have a greater one.
 
-    /// Returns: whether it is the null handle. A handle that is not may be stale: ask the pool.
+    /// Returns: whether it is the null handle. Any other may be stale: see `contains` of the pool.
     constexpr bool is_null() const noexcept { return generation == 0; }
 
     /// Handles of one pool are equal if they are of the same object. The order is that of index, then generation.

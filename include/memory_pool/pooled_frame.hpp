@@ -5,7 +5,7 @@
 ///
 ///     struct promise_type : memory_pool::pooled_frame { ... };
 ///
-///     task load(int key);                                         its frame comes from a pool, and goes back to it
+///     task load(int key);                                                         its frame comes from a pool
 ///
 ///     struct promise_type : memory_pool::resource_frame { ... };
 ///

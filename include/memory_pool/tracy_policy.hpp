@@ -19,7 +19,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Tells Tracy.
+/// Notifies Tracy.
 struct tracy_observer
 {
     /// Effects: as observing_policy requires.

@@ -19,7 +19,7 @@ struct numbered
     bool is(std::uint64_t expected) const noexcept { return number == expected && check == ~expected; }
 };
 
-/// A pool and what should be in it. Handles that became stale are remembered, and asked about again and again.
+/// A pool and what should be in it. Handles that became stale are kept, and looked up again and again.
 template <class Pool>
 class handle_model
 {

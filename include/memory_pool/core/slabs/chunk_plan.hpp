@@ -40,7 +40,7 @@ public:
     {
     }
 
-    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` are asked for: what the options say,
+    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` are requested: what the options say,
     ///   or a multiple of the blocks so far, within bounds.
     /// Preconditions: `capacity` is below the limit.
     std::size_t blocks_to_add(std::size_t wanted, std::size_t capacity) const noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The macros of Tracy that tracy_policy.hpp uses, noting what they are told.
+/// The macros of Tracy that tracy_policy.hpp uses, recording their arguments.
 #pragma once
 
 #include <cstddef>
