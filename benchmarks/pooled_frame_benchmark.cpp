@@ -31,7 +31,7 @@
 #include <utility>
 
 namespace {
-/// The frame of a promise that says nothing.
+/// The frame of a promise without an operator new.
 struct new_delete
 {
     MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
@@ -56,7 +56,7 @@ struct one_frame
     }
     static void operator delete(void* frame, std::size_t) noexcept { free_one = frame; }
 
-    static inline thread_local void* free_one = nullptr; ///< Never given back.
+    static inline thread_local void* free_one = nullptr; ///< Never freed.
 };
 
 template <class Base>

@@ -125,6 +125,6 @@ int main()
 
     const bool is_back = memory_pool::pooled_frame::bytes_in_use() == 0;
     const std::size_t returned = memory_pool::pooled_frame::trim();
-    std::printf("no frame is in use, and trim gives %zu bytes back\n", returned);
+    std::printf("no frame is in use, and trim returns %zu bytes\n", returned);
     return is_right && !has_grown && is_back && returned != 0 ? 0 : 1;
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace mp = memory_pool;
@@ -133,7 +134,7 @@ TEST(concurrent_handle_pool, keeps_an_object_that_another_thread_destroys_until_
     EXPECT_EQ(pool.size(), 0u);
 }
 
-TEST(concurrent_handle_pool, tells_one_of_the_threads_that_destroy_an_object_that_it_was_alive)
+TEST(concurrent_handle_pool, returns_true_to_one_of_the_threads_that_destroy_an_object)
 {
     mp::concurrent_handle_pool<counted> pool;
     for (int round = 0; round != 200; ++round) {

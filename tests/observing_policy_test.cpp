@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -60,7 +61,7 @@ using pools = testing::Types<mp::basic_block_pool<observed>, mp::basic_block_poo
                              mp::basic_concurrent_block_pool<counted>, mp::basic_concurrent_block_pool<checked>>;
 TYPED_TEST_SUITE(observing_policy, pools, );
 
-TYPED_TEST(observing_policy, tells_of_each_block_and_of_its_pool)
+TYPED_TEST(observing_policy, notifies_of_each_block_and_of_its_pool)
 {
     TypeParam pool(48, mp::pool_options{}.with_name("observed"));
     void* const block = pool.allocate();
@@ -71,7 +72,7 @@ TYPED_TEST(observing_policy, tells_of_each_block_and_of_its_pool)
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TYPED_TEST(observing_policy, tells_of_blocks_in_bulk)
+TYPED_TEST(observing_policy, notifies_of_blocks_in_bulk)
 {
     TypeParam pool(48);
     std::array<void*, 1000> blocks{};
@@ -81,7 +82,7 @@ TYPED_TEST(observing_policy, tells_of_blocks_in_bulk)
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TYPED_TEST(observing_policy, tells_of_blocks_that_are_freed_with_all_others)
+TYPED_TEST(observing_policy, notifies_of_blocks_that_are_freed_with_all_others)
 {
     {
         TypeParam pool(48);
@@ -104,7 +105,7 @@ TYPED_TEST(observing_policy, tells_of_blocks_that_are_freed_with_all_others)
     EXPECT_TRUE(observer::blocks.empty()) << "the pool is gone";
 }
 
-TYPED_TEST(observing_policy, tells_nothing_of_what_fails)
+TYPED_TEST(observing_policy, does_not_notify_of_what_fails)
 {
     TypeParam pool(48, mp::pool_options{}.with_max_capacity(1));
     void* const block = pool.allocate();
@@ -114,14 +115,14 @@ TYPED_TEST(observing_policy, tells_nothing_of_what_fails)
     pool.deallocate(block);
 }
 
-TEST(observing_policy_of_objects, tells_of_each_object_and_of_none_whose_constructor_throws)
+TEST(observing_policy_of_objects, notifies_of_each_object_and_of_none_whose_constructor_throws)
 {
     struct thrower
     {
         explicit thrower(bool throws)
         {
             if (throws)
-                throw std::runtime_error("as asked");
+                throw std::runtime_error("constructor");
         }
     };
     mp::object_pool<thrower, observed> pool;
@@ -133,7 +134,7 @@ TEST(observing_policy_of_objects, tells_of_each_object_and_of_none_whose_constru
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TEST(observing_policy_of_objects, tells_of_objects_that_outlive_their_pool)
+TEST(observing_policy_of_objects, notifies_of_objects_that_outlive_their_pool)
 {
     std::shared_ptr<int> last;
     {
@@ -146,7 +147,7 @@ TEST(observing_policy_of_objects, tells_of_objects_that_outlive_their_pool)
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TEST(observing_policy_of_threads, tells_of_a_block_before_another_thread_can_have_it)
+TEST(observing_policy_of_threads, notifies_of_a_block_before_another_thread_can_have_it)
 {
     mp::concurrent_object_pool<int, observed> pool(mp::pool_options{}.with_max_capacity(64));
     test::in_threads(4, [&pool](std::size_t) {

@@ -251,7 +251,7 @@ TEST_F(pooled_frame, survives_the_thread_that_has_made_it)
         EXPECT_EQ(each.next(), 1u);
 }
 
-/// Made before or after the thread has a cache, so destroyed after or before that is given back.
+/// Made before or after the thread has a cache, so destroyed after or before that cache is flushed.
 thread_local pooled first_of_thread;
 thread_local pooled last_of_thread;
 
@@ -331,7 +331,7 @@ TEST_F(pooled_frame, may_be_made_before_main_and_destroyed_after_it)
 
 // --- memory
 
-TEST_F(pooled_frame, is_given_back_by_trim)
+TEST_F(pooled_frame, is_returned_to_upstream_by_trim)
 {
     {
         std::vector<pooled> many(1000);
@@ -502,7 +502,7 @@ class failing_frame : public pooled_frame, public testing::WithParamInterface<pl
 {
 };
 
-TEST_P(failing_frame, is_given_back)
+TEST_P(failing_frame, is_freed)
 {
     EXPECT_THROW(fail(GetParam()), failure);
     EXPECT_EQ(bytes_added(), 0u);

@@ -133,7 +133,8 @@ set(refused_4 "${refused_3}")
 set(refused_5 "[^\n]*the alignment of frames is a power of two, and that of std::max_align_t at least")
 set(refused_6 "${refused_5}")
 set(refused_7 "[^\n]*${counting}")
-memory_pool_add_refusals(frames_ frames.cpp 7 "")
+set(refused_8 "[^\n]*this resource does not notify observers of its blocks: pools do")
+memory_pool_add_refusals(frames_ frames.cpp 8 "")
 
 # Indices do not convert to counts, nor counts to indices.
 if(TARGET memory_pool_np_alloc)

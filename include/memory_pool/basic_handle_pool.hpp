@@ -8,8 +8,8 @@
 ///
 ///     alive: the generation in the handle is that in the table, which changes when the object is destroyed
 ///
-/// The blocks, and so the memory of the objects, go back to upstream as in any pool. The table stays until the pool
-/// ends: without its generations, a handle could mean a later object.
+/// The blocks, and so the memory of the objects, are returned to upstream as in any pool. The table stays until the
+/// pool ends: without its generations, a handle could mean a later object.
 ///
 /// Thread safety: that of the blocks. Each object belongs to its user.
 #pragma once
@@ -102,8 +102,8 @@ public:
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: its handle.
-    /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 objects; what the constructor throws. The block and the
-    ///   place are back in the pool then.
+    /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 - 64 objects; what the constructor throws. The block and
+    ///   the place are free again then.
     /// Complexity: as `Blocks::allocate`, and the constructor.
     /// Thread safety: that of the blocks.
     template <class... Arguments>
@@ -263,7 +263,7 @@ public:
     }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`, and there is a place for each.
-    /// Throws: as `Blocks::reserve`; pool_exhausted if `count` is above 2^28.
+    /// Throws: as `Blocks::reserve`; pool_exhausted if `count` is above 2^28 - 64.
     /// Complexity: as `Blocks::reserve`, and linear in places added.
     /// Thread safety: that of the blocks.
     void reserve(std::size_t count)
@@ -369,26 +369,25 @@ private:
         return *std::launder(static_cast<std::uint32_t*>(detail::base::address_past(block, index_offset())));
     }
 
-    /// Grows the table of places, while no other thread does.
-    /// Returns: whether it grew, or did not need to; false if the table is at its maximum size.
+    /// Grows the table of places for as long as `is_needed()`: with the lock, as upstream may be for one thread.
+    /// Returns: whether it is large enough; false if it is at its maximum size.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
     {
-        // With the lock of the pool, as its upstream may be for one thread.
         return detail::core::pool_access::store(blocks_).with_slabs([&](const detail::core::slab_store&) {
-            const bool is_done = !is_needed() || places_.grow();
-            detail::core::pool_access::store(blocks_).entry().set_more_bytes(places_.bytes());
-            return is_done;
+            while (is_needed()) {
+                if (!places_.grow())
+                    return false;
+                detail::core::pool_access::store(blocks_).entry().set_more_bytes(places_.bytes());
+            }
+            return true;
         });
     }
 
     void reserve_places(std::size_t count)
     {
-        const auto is_needed = [&] { return places_.capacity() < count; };
-        const auto is_done = [&](const detail::core::slab_store&) { return !is_needed(); };
-        while (!detail::core::pool_access::store(blocks_).with_slabs(is_done))
-            if (!grow_places(is_needed))
-                throw_no_place();
+        if (!grow_places([&] { return places_.capacity() < count; }))
+            throw_no_place();
     }
 
     std::size_t bytes_of_places() const noexcept
@@ -482,18 +481,18 @@ private:
     bool is_clearing_ = false;
 };
 
-/// Effects: destroys each object of `pool` for which `condition(object)` is true.
-/// Returns: how many that were.
-/// Throws: what `condition` throws.
+/// Effects: destroys each object of `pool` for which `predicate(object)` is true.
+/// Returns: how many.
+/// Throws: what `predicate` throws.
 /// Complexity: as `for_each`.
 /// Thread safety: as `for_each`.
-template <class Object, class Blocks, class Places, class Condition>
-std::size_t erase_if(basic_handle_pool<Object, Blocks, Places>& pool, Condition condition)
+template <class Object, class Blocks, class Places, class Predicate>
+std::size_t erase_if(basic_handle_pool<Object, Blocks, Places>& pool, Predicate predicate)
 {
     std::size_t destroyed = 0;
     pool.for_each([&](auto& object) {
         const auto handle = pool.handle_of(&object);
-        if (condition(object) && pool.destroy(handle))
+        if (predicate(object) && pool.destroy(handle))
             ++destroyed;
     });
     return destroyed;

@@ -48,10 +48,10 @@ struct checking_policy : counting_policy
 
 /// Notifies `Observer` of each block of a pool: for profilers, which otherwise see only the memory that pools take from
 /// upstream: see tracy_policy.hpp, heaptrack_policy.hpp and massif_policy.hpp. `Observer` has two static functions,
-/// which any thread that uses the pool calls, and which must not use it:
+/// which any thread that uses the pool calls, and which must not use the pool:
 ///
 ///     static void allocated(const char* pool_name, const void* block, std::size_t bytes) noexcept;
-///     static void freed(const char* pool_name, const void* block) noexcept;        also by release, clear and the end
+///     static void freed(const char* pool_name, const void* block) noexcept;  also by clear, release and the destructor
 template <class Observer, class Policy = default_policy>
 struct observing_policy : Policy
 {

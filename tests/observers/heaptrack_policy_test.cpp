@@ -27,7 +27,7 @@ extern "C" void heaptrack_free(void* block)
 }
 
 namespace {
-TEST(heaptrack_policy, tells_heaptrack_of_each_block)
+TEST(heaptrack_policy, notifies_heaptrack_of_each_block)
 {
     mp::basic_block_pool<mp::heaptrack_policy> pool(100);
     void* const block = pool.allocate();

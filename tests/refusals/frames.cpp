@@ -14,6 +14,12 @@ template <class Frame>
 struct promise : Frame
 {
 };
+
+struct observer
+{
+    static void allocated(const char*, const void*, std::size_t) noexcept {}
+    static void freed(const char*, const void*) noexcept {}
+};
 } // namespace
 
 int main()
@@ -39,5 +45,7 @@ int main()
     (void)promise<mp::basic_resource_frame<8>>();
 #elif REFUSED == 7
     (void)promise<mp::basic_pooled_frame<mp::counting_policy>>();
+#elif REFUSED == 8
+    (void)promise<mp::basic_pooled_frame<mp::observing_policy<observer>>>();
 #endif
 }

@@ -30,14 +30,12 @@ struct checked_policy
 {
     static constexpr bool counts = false;
     static constexpr bool checks = false;
-    static constexpr bool observes = false;
 };
 template <class Policy>
 struct checked_policy<Policy, true>
 {
     static constexpr bool counts = Policy::counts;
     static constexpr bool checks = Policy::checks;
-    static constexpr bool observes = has_observer<Policy>;
 };
 
 /// Effects: notifies the observer of a policy, if it has one, that a block was allocated.
@@ -95,7 +93,7 @@ constexpr void check_outliving_is_allowed() noexcept
 template <class Policy>
 constexpr void check_resource_policy() noexcept
 {
-    static_assert(!has_observer<Policy>, "this resource tells no observer of its blocks: pools do");
+    static_assert(!has_observer<Policy>, "this resource does not notify observers of its blocks: pools do");
     using checked = checked_policy<Policy>;
     static_assert(!checked::counts || checked::checks,
                   "this resource does not count: put a tracking_resource before it; checking_policy finds misuse");

@@ -29,7 +29,6 @@
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_magazine.hpp>
-#include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -135,17 +134,6 @@ protected:
                 visit(block);
     }
 
-    /// Returns: whether the magazine ended in a row of blocks of `slabs`, which was removed.
-    bool begin_row(const slab_store& slabs) noexcept
-    {
-        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
-        if (step == 0 || !slabs.owns(magazine_.row(step)))
-            return false;
-        incoming_ = magazine_.take_row(step);
-        magazine_.close();
-        return true;
-    }
-
     /// Whether the magazine, span and row may hold free blocks; else each block moves to and from its slab alone.
     bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
 
@@ -193,7 +181,7 @@ private:
         return base::is_before(later(begin, begin2), end) && base::is_before(later(begin, begin2), end2);
     }
 
-    /// Blocks to be given back straight into the slabs. Enough to make up for what emptying the magazine costs.
+    /// Blocks freed straight into the slabs in a watch. Enough to amortize emptying the magazine.
     static constexpr unsigned watch_length = 64;
 
     unsigned watched_ = 0; ///< How many of them are left.

@@ -24,7 +24,6 @@
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/pool_options.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory_resource>
 #include <utility>
@@ -38,15 +37,6 @@ public:
     using local_caches::changes, local_caches::stride;
 
 protected:
-    using local_caches::begin_row, local_caches::begin_watch, local_caches::count_cached, local_caches::for_each_cached,
-        local_caches::is_caching, local_caches::is_watched, local_caches::note_change, local_caches::note_freed,
-        local_caches::open_magazine, local_caches::take_cached;
-    using local_caches::magazine_, local_caches::outgoing_, local_caches::incoming_, local_caches::stride_,
-        local_caches::is_suspended_, local_caches::is_abandoned_;
-
-    /// Blocks to take out of the slabs at once, where they do not stand in a row.
-    static constexpr std::size_t batch = 64;
-
     local_slabs(std::size_t stride, std::size_t block_size, const pool_options& options,
                 const slab_store_options& store_options, std::pmr::memory_resource* upstream)
         : local_caches(stride),
@@ -56,6 +46,17 @@ protected:
     {
     }
     ~local_slabs() = default;
+
+    /// Returns: whether the magazine ended in a row of blocks of these slabs, which was removed.
+    bool begin_row() noexcept
+    {
+        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
+        if (step == 0 || !slabs_.owns(magazine_.row(step)))
+            return false;
+        incoming_ = magazine_.take_row(step);
+        magazine_.close();
+        return true;
+    }
 
     /// Returns: the blocks of the completed incoming row.
     block_span take_row_out() noexcept
@@ -91,7 +92,7 @@ protected:
         put(std::exchange(outgoing_, {}));
     }
 
-    /// The part of flush() whose cost is amortised over the blocks freed before.
+    /// The part of flush() whose cost is amortized over the blocks freed before.
     void flush_returned() noexcept
     {
         put(magazine_.blocks(), magazine_.size());
@@ -99,7 +100,7 @@ protected:
         put(take_row_out());
     }
 
-    /// Has blocks that are given back go straight into their slabs, and be counted, for a while.
+    /// Begins a watch, in which freed blocks go straight into their slabs and are counted: see local_caches.
     void watch() noexcept
     {
         if (!is_watched()) {
@@ -116,10 +117,6 @@ protected:
         this->uncount_deallocations(slabs_.put(blocks, count));
     }
     void put(const block_span& span) noexcept { this->uncount_deallocations(slabs_.put(span)); }
-
-    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again: a share
-    /// of the capacity, as a slab may be searched for each batch, in time linear in its blocks.
-    std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, slabs_.capacity() / 64); }
 
     /// Puts all but `most` blocks of the outgoing span back.
     MEMORY_POOL_NOINLINE void limit_outgoing(std::size_t most) noexcept

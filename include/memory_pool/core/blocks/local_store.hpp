@@ -21,20 +21,19 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
-#include <memory_pool/core/slabs/block_row.hpp>
-#include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/core/slabs/slab_walk.hpp>
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/report/report_figures.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory_resource>
-#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
@@ -43,10 +42,9 @@ class local_store : public local_slabs<base::checked_policy<Policy>::counts>
 {
     using variant = base::checked_policy<Policy>;
     using mine = local_slabs<variant::counts>;
-    using mine::begin_row, mine::count_cached, mine::end_row, mine::flush, mine::for_each_cached, mine::is_caching,
-        mine::is_watched, mine::limit_outgoing, mine::make_room_in_magazine, mine::note_change, mine::note_freed,
-        mine::open_magazine, mine::put, mine::take_cached, mine::take_row_out, mine::watch, mine::batch,
-        mine::most_unpublished;
+    using mine::begin_row, mine::count_cached, mine::end_row, mine::flush, mine::is_caching, mine::is_watched,
+        mine::limit_outgoing, mine::make_room_in_magazine, mine::note_change, mine::note_freed, mine::open_magazine,
+        mine::put, mine::take_cached, mine::take_row_out, mine::watch;
     using mine::magazine_, mine::outgoing_, mine::incoming_, mine::stride_, mine::is_suspended_, mine::is_abandoned_,
         mine::slabs_;
 
@@ -282,6 +280,9 @@ private:
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
+    /// Blocks to take out of the slabs at once, where they do not stand in a row.
+    static constexpr std::size_t batch = 64;
+
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
     class cache_suspension : base::immovable<cache_suspension>
@@ -376,6 +377,10 @@ private:
         return block;
     }
 
+    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again: a share
+    /// of the capacity, as a slab may be searched for each batch, in time linear in its blocks.
+    std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, capacity() / 64); }
+
     /// Refills the caches, which are empty, except perhaps `incoming_`.
     /// Returns: a block, or nullptr if no slab has a free one.
     void* take_from_store() noexcept
@@ -446,7 +451,7 @@ private:
         }
         if (!incoming_.empty())
             end_row();
-        else if (!begin_row(slabs_))
+        else if (!begin_row())
             make_room_in_magazine();
         take_back(block);
         publish();

@@ -18,32 +18,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// The place of an object in one thread.
+struct local_place
+{
+    generation_type generation;
+    std::uint32_t next_free;
+    void* object; ///< nullptr while the place is free.
+};
+
 /// Places for one thread.
-class local_places
+class local_places : place_table<local_place>
 {
 public:
-    struct place
-    {
-        generation_type generation;
-        std::uint32_t next_free;
-        void* object; ///< nullptr while the place is free.
-    };
-
-private:
-    using table_type = place_table<place>;
-
-public:
-    /// An index that is never one of a place.
-    static constexpr std::uint32_t none = table_type::none;
+    using place = local_place;
+    using place_table::after, place_table::at, place_table::bytes, place_table::capacity, place_table::grow,
+        place_table::max_capacity, place_table::none, place_table::place_table;
 
     /// Whether `end_object` always leaves the object to its caller.
     static constexpr bool caller_always_destroys = true;
-
-    explicit local_places(std::pmr::memory_resource* upstream) noexcept : table_(upstream) {}
 
     // One place.
 
@@ -57,7 +52,7 @@ public:
         if (MEMORY_POOL_UNLIKELY(free_ == none))
             return take_new(index, grow);
         index = free_;
-        place& taken = table_.at(index);
+        place& taken = at(index);
         free_ = taken.next_free;
         return &taken;
     }
@@ -109,10 +104,6 @@ public:
         return true;
     }
 
-    /// Returns: the place of that index.
-    /// Preconditions: it was taken before.
-    place& at(std::uint32_t index) const noexcept { return table_.at(index); }
-
     /// Returns: the generation of that place.
     /// Preconditions: as `at`.
     generation_type generation(std::uint32_t index) const noexcept { return at(index).generation; }
@@ -131,9 +122,6 @@ public:
 
     /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
     std::uint32_t end() const noexcept { return end_; }
-
-    /// Returns: the index after `index`.
-    static constexpr std::uint32_t after(std::uint32_t index) noexcept { return table_type::after(index); }
 
     /// Returns: the index of the first place from `index` on whose object is alive, or `none`.
     std::uint32_t next_alive(std::uint32_t index) const noexcept
@@ -162,18 +150,6 @@ public:
         free_ = none;
     }
 
-    /// Effects: makes the table grow. See `take`.
-    bool grow() { return table_.grow(); }
-
-    /// Returns: how many places are in the table.
-    std::size_t capacity() const noexcept { return table_.capacity(); }
-
-    /// Returns: how many places there can be.
-    static constexpr std::size_t max_capacity() noexcept { return table_type::max_capacity(); }
-
-    /// Returns: bytes held from upstream.
-    std::size_t bytes() const noexcept { return table_.bytes(); }
-
     /// Returns: whether each place is free, retired, or has one of `alive` objects.
     bool verify(std::size_t alive) const noexcept
     {
@@ -196,7 +172,7 @@ public:
 private:
     MEMORY_POOL_ALWAYS_INLINE place* find_alive(std::uint32_t index, generation_type generation) const noexcept
     {
-        place* const found = table_.find(index);
+        place* const found = place_table::find(index);
         return found != nullptr && found->generation == generation && is_of_object(generation) ? found : nullptr;
     }
 
@@ -204,7 +180,7 @@ private:
     MEMORY_POOL_NOINLINE place* take_new(std::uint32_t& index, Grow&& grow)
     {
         do {
-            const auto is_full = [this] { return table_.find(end_) == nullptr; };
+            const auto is_full = [this] { return place_table::find(end_) == nullptr; };
             if (is_full() && !grow(is_full))
                 return nullptr;
             index = std::exchange(end_, after(end_));
@@ -212,7 +188,6 @@ private:
         return &at(index);
     }
 
-    table_type table_;
     std::uint32_t free_ = none; ///< The free place on top of the stack.
     std::uint32_t end_ = 0;
 };

@@ -81,6 +81,7 @@ public:
     /// Effects: adds a chunk.
     /// Returns: whether it did; not if the table has `MostChunks`.
     /// Throws: what upstream throws. Nothing has changed then.
+    /// Thread safety: one thread at a time.
     bool grow()
     {
         if (chunk_count_ == MostChunks)
@@ -100,9 +101,11 @@ public:
     }
 
     /// Returns: how many places there are.
+    /// Thread safety: as `grow`.
     std::size_t capacity() const noexcept { return places_before(chunk_count_); }
 
     /// Returns: bytes held from upstream.
+    /// Thread safety: as `grow`.
     std::size_t bytes() const noexcept { return capacity() * sizeof(Place); }
 
     /// Returns: how many places there can be.

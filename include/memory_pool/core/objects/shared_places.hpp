@@ -27,28 +27,26 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// The place of an object that threads share.
+struct shared_place
+{
+    std::atomic<std::uint64_t> word;
+    std::atomic<void*> object; ///< nullptr while the place is free.
+    stack_node free;
+};
+
 /// Places for several threads.
-class shared_places
+class shared_places : place_table<shared_place>
 {
 public:
-    struct place
-    {
-        std::atomic<std::uint64_t> word;
-        std::atomic<void*> object; ///< nullptr while the place is free.
-        stack_node free;
-    };
+    using place = shared_place;
+    using place_table::after, place_table::at, place_table::bytes, place_table::capacity, place_table::grow,
+        place_table::max_capacity, place_table::place_table;
 
-private:
-    using table_type = place_table<place>;
-
-public:
     /// Whether `end_object` always leaves the object to its caller.
     static constexpr bool caller_always_destroys = false;
-
-    explicit shared_places(std::pmr::memory_resource* upstream) noexcept : table_(upstream) {}
 
     // One place.
 
@@ -59,7 +57,7 @@ public:
     template <class Grow>
     place* take(std::uint32_t& index, const void* block, Grow&& grow)
     {
-        if (MEMORY_POOL_LIKELY(stack_for(block).pop(index, node_at{table_})) || take_from_any_stack(index))
+        if (MEMORY_POOL_LIKELY(stack_for(block).pop(index, node_at{*this})) || take_from_any_stack(index))
             return &at(index);
         return take_new(index, grow);
     }
@@ -68,7 +66,7 @@ public:
     void put_back(place& freed, std::uint32_t index, const void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(generation_of(freed) != retired_generation))
-            stack_for(block).push(index, node_at{table_});
+            stack_for(block).push(index, node_at{*this});
     }
 
     /// Effects: makes the object in the place alive.
@@ -85,7 +83,7 @@ public:
     /// Returns: the object, or nullptr if it is not alive.
     MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
     {
-        const place* const found = table_.find(index);
+        const place* const found = place_table::find(index);
         return found != nullptr && is_alive(found->word.load(std::memory_order_acquire), generation)
                    ? found->object.load(std::memory_order_relaxed)
                    : nullptr;
@@ -96,7 +94,7 @@ public:
     /// Returns: the place, or nullptr if the object was not alive.
     place* end_object(std::uint32_t index, generation_type generation, void*& object) noexcept
     {
-        place* const found = table_.find(index);
+        place* const found = place_table::find(index);
         if (found == nullptr)
             return nullptr;
         std::uint64_t word = found->word.load(std::memory_order_relaxed);
@@ -122,22 +120,18 @@ public:
         return true;
     }
 
-    /// Returns: the place of that index.
-    /// Preconditions: it was taken before.
-    place& at(std::uint32_t index) const noexcept { return table_.at(index); }
-
     /// Returns: the generation of that place.
     /// Preconditions: as `at`.
     generation_type generation(std::uint32_t index) const noexcept { return generation_of(at(index)); }
 
-    /// Effects: calls `use(object)`, if the object is alive, which is not destroyed before that returns. If it was to
-    ///   be meanwhile, and this was the last visitor, calls `destroy(place, object)`, which destroys it and gives
-    ///   back the place.
+    /// Effects: calls `use(object)`, if the object is alive, which is not destroyed before that returns. If its handles
+    ///   became stale meanwhile, and this was the last visitor, calls `destroy(place, object)`, which destroys it and
+    ///   frees the place.
     /// Returns: whether it was alive.
     template <class Use, class Destroy>
     bool visit(std::uint32_t index, generation_type generation, Use&& use, Destroy&& destroy)
     {
-        place* const found = table_.find(index);
+        place* const found = place_table::find(index);
         if (found == nullptr || !enter(*found, generation))
             return false;
         const base::failure_guard leaving([&]() noexcept { // on every way out
@@ -161,9 +155,6 @@ public:
     /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
     std::uint32_t end() const noexcept { return end_.load(std::memory_order_acquire); }
 
-    /// Returns: the index after `index`.
-    static constexpr std::uint32_t after(std::uint32_t index) noexcept { return table_type::after(index); }
-
     /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     /// Thread safety: no other thread uses the places.
@@ -185,20 +176,6 @@ public:
             each.stack.clear();
     }
 
-    /// Effects: makes the table grow. See `take`.
-    bool grow() { return table_.grow(); }
-
-    /// Returns: how many places are in the table.
-    /// Thread safety: as `grow`.
-    std::size_t capacity() const noexcept { return table_.capacity(); }
-
-    /// Returns: how many places there can be.
-    static constexpr std::size_t max_capacity() noexcept { return table_type::max_capacity(); }
-
-    /// Returns: bytes held from upstream.
-    /// Thread safety: as `grow`.
-    std::size_t bytes() const noexcept { return table_.bytes(); }
-
     /// Returns: whether each place is free, retired, or has one of `alive` objects.
     /// Thread safety: no other thread uses the places.
     bool verify(std::size_t alive) const noexcept
@@ -215,7 +192,7 @@ public:
                 ++free;
         }
         for (const stripe& each : free_)
-            free -= each.stack.size(node_at{table_});
+            free -= each.stack.size(node_at{*this});
         return alive == 0 && free == 0;
     }
 
@@ -267,12 +244,12 @@ private:
 
     struct node_at
     {
-        const table_type& table;
+        const place_table& table;
         stack_node& operator()(std::uint32_t index) const noexcept { return table.at(index).free; }
     };
 
     using free_stack = tagged_stack<publishing_orders, 32>;
-    static_assert(table_type::none <= free_stack::most_nodes);
+    static_assert(none <= free_stack::most_nodes);
 
     struct alignas(cache_line_size) stripe
     {
@@ -290,7 +267,7 @@ private:
     MEMORY_POOL_NOINLINE bool take_from_any_stack(std::uint32_t& index) noexcept
     {
         return std::any_of(free_.begin(), free_.end(),
-                           [&](stripe& each) { return each.stack.pop(index, node_at{table_}); });
+                           [&](stripe& each) { return each.stack.pop(index, node_at{*this}); });
     }
 
     template <class Grow>
@@ -299,7 +276,7 @@ private:
         do {
             index = end_.load(std::memory_order_relaxed);
             do {
-                if (table_.find(index) == nullptr && !grow([&] { return table_.find(index) == nullptr; }))
+                if (place_table::find(index) == nullptr && !grow([&] { return place_table::find(index) == nullptr; }))
                     return nullptr;
                 MEMORY_POOL_DELAY_POINT();
             } while (
@@ -308,7 +285,6 @@ private:
         return &at(index);
     }
 
-    table_type table_;
     alignas(cache_line_size) std::array<stripe, 16> free_;
     std::atomic<std::uint32_t> end_{0};
 };
