@@ -42,8 +42,8 @@ const void* module_of(const void* address) noexcept
     return where.module != nullptr ? static_cast<const char*>(address) - where.offset : nullptr;
 }
 
-/// Returns: the stack without its innermost frames that are np_alloc's, as far as they can be told: where np_alloc is a
-///   module of its own. All of it, if it has no others.
+/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
+///   if it has no others.
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept
 {
     static const char anchor = 0;

@@ -144,7 +144,7 @@ public:
             the_profile.resize(to, bytes);
     }
 
-    /// Effects: has the profile told when blocks of this heap are freed: one of them is about to be a sample there.
+    /// Effects: notifies the profile of frees from now on: a block of this heap is about to be a sample.
     void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
     // All of it.

@@ -7,8 +7,8 @@
 ///                                                |
 ///     stack:                                     frames, blocks and bytes allocated
 ///
-/// The engine decides which allocations are samples (byte_sampler.hpp), and notifies the profile when a block that may be
-/// one is freed. Blocks and bytes in use are summed up on request.
+/// The engine decides which allocations are samples (byte_sampler.hpp), and notifies the profile when a block that may
+/// be one is freed. Blocks and bytes in use are summed up on request.
 ///
 /// Recording is best effort: on OOM a sample is dropped.
 ///

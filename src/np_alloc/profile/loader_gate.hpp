@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Keeps forks away from threads that are in the loader for a moment: its lock, which such a thread has, would never be
-/// free in the child.
+/// Makes a fork wait until no thread holds the lock of the loader: in the child, it would stay locked for ever.
 ///
-///     fork:      close, wait until no thread is inside    ...    open; in the child: nobody is inside
-///     thread:    enter, and if it is closed, do without
+///     fork:      close, wait until no thread is inside    ...    open; in the child: reset
+///     thread:    enter; if it is closed, do without the loader
 ///
 /// It is closed before any lock is taken for the fork, so that no thread inside waits for one.
 ///

@@ -91,7 +91,7 @@ void* in_site(const Make& make)
     return function(make);
 }
 
-/// Makes `count` blocks of `bytes`, of which each second one is freed, and expects the profile to say so.
+/// Makes `count` blocks of `bytes`, of which each second one is freed, and expects the profile to count them.
 template <class Test, class Make, class Free>
 void expect_to_be_counted(std::size_t count, std::size_t bytes, const Make& make, const Free& free)
 {
