@@ -95,7 +95,7 @@ int dump_profile(const char* path) noexcept
         return error;
     if (file.finish())
         return 0;
-    return errno != 0 ? errno : ENAMETOOLONG; // It says why nothing was written, but for a path that was not opened.
+    return errno != 0 ? errno : ENOTSUP; // Where such files are not supported, errno is unchanged.
 }
 } // namespace memory_pool::np
 
