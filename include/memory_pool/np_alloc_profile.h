@@ -32,8 +32,8 @@ typedef enum np_profile_format
 } np_profile_format;
 
 /** Effects: passes the current profile to `write(text, length, argument)`, in parts: for each call stack, the
- *    blocks and bytes that were allocated there, and what of them is in use, estimated from the samples of
- *    np_option_profile_bytes, since it was first not 0. No lock is held while `write` runs.
+ *    blocks and bytes that were allocated there, and what of them is in use, estimated from the samples taken since
+ *    np_option_profile_bytes was first not 0. No lock is held while `write` runs.
  *  Returns: 0; EINVAL if there is no such format, or `write` is NULL; ENOMEM if there is no memory.
  *  Throws: what `write` throws, if it is a function of C++; the memory for the profile is leaked then.
  *  Complexity: linear in samples in use, and n log n in call stacks. */

@@ -327,15 +327,15 @@ def describe_object_pool(pool):
     return figures_of_blocks(pool.member("blocks_")).line(public_name(pool.type_name()))
 
 
-def bytes_of_places(table):
+def bytes_of_places(places):
     """As place_table::bytes: each chunk has twice as many places as the one before."""
-    size_of_place = table.at(table.address(), table.argument(0)).size()
-    return 64 * ((1 << table.member("chunk_count_").integer()) - 1) * size_of_place
+    chunks = list(elements(places.member("chunks_")))
+    return 64 * ((1 << len(chunks)) - 1) * loaded(chunks[0]).pointee().size() if chunks else 0
 
 
 def describe_handle_pool(pool):
     figures = figures_of_blocks(pool.member("blocks_"))
-    figures.bytes += bytes_of_places(pool.member("places_").member("table_"))
+    figures.bytes += bytes_of_places(pool.member("places_"))
     return figures.line(public_name(pool.type_name()))
 
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Walks the frames of this thread by what the compiler says of each place in the code (.eh_frame), as the unwinder
-/// of exceptions does, but remembers the answers: a frame costs a few nanoseconds, not a hundred.
+/// Walks the frames of this thread by the unwind tables of the compiler (.eh_frame), as the exception unwinder does,
+/// but caches their rows: a frame costs a few nanoseconds, not a hundred.
 ///
 ///     code address -> row:   stack pointer of the caller = stack pointer, or frame pointer, + offset
 ///                            frame pointer of the caller = unchanged, or in memory at an offset from that
 ///
 /// Where a row is of another kind (functions that align the stack, signal frames, code without .eh_frame), the walk
-/// fails, and the caller needs the unwinder.
+/// fails, and the unwinder is needed.
 ///
 /// (x86-64, glibc, libgcc: _Unwind_Find_FDE, dl_iterate_phdr. Elsewhere, the walk always fails.) Nothing is allocated.
 ///

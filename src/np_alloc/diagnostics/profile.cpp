@@ -42,8 +42,8 @@ const void* module_of(const void* address) noexcept
     return where.module != nullptr ? static_cast<const char*>(address) - where.offset : nullptr;
 }
 
-/// Returns: the stack without its innermost frames that are np_alloc's, where np_alloc is a module of its own. All of
-///   it, if it has no others.
+/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
+///   if it has no others.
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept
 {
     static const char anchor = 0;
@@ -88,14 +88,11 @@ int dump_profile(const char* path) noexcept
     os::replaced_file file(path);
     if (const int error = errno)
         return error;
-    const auto write = [](const char* text, std::size_t length, void* its) {
-        static_cast<os::replaced_file*>(its)->write(text, length);
-    };
-    if (const int error = np_profile_write(format_of(path), write, &file))
+    if (const int error = np_profile_write(format_of(path), &os::replaced_file::write_to, &file))
         return error;
     if (file.finish())
         return 0;
-    return errno != 0 ? errno : ENAMETOOLONG; // 0 if the path was too long to be opened.
+    return errno != 0 ? errno : ENOTSUP; // Where such files are not supported, errno is unchanged.
 }
 } // namespace memory_pool::np
 

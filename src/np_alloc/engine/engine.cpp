@@ -186,9 +186,7 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
     const std::size_t size = facts[size_class].block_bytes;
     return size & (~size + 1);
 }
-} // namespace
 
-namespace {
 void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
 
 /// Effects: allocates a block of that class, none of which is cached.
@@ -237,8 +235,7 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
     if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
         if (void* const sample = allocate_sample(size_class, bytes, mean))
             return sample;
-    void* block = nullptr;
-    return MEMORY_POOL_LIKELY(cache.pop_slowly(size_class, block)) ? block : allocate_uncounted(size_class, bytes);
+    return allocate_uncounted(size_class, bytes);
 }
 } // namespace
 

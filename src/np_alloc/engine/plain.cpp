@@ -61,7 +61,8 @@ struct plain_blocks
         constexpr std::size_t least_bytes = std::size_t{1} << 20;
         if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
             return nullptr;
-        const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8));
+        const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8),
+                                             [&its] { the_profile.forget(its.begin); });
         if (moved.first == no_slice)
             return nullptr;
         pages().note_asked(moved.first, bytes);

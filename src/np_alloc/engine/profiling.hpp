@@ -4,7 +4,8 @@
 /// Which blocks are samples of the profile, and where they are from.
 ///
 ///     small, of a thread:   counted on the slow path, where all calls are (thread_cache.hpp); a sample is from the
-///                           heap of samples, so that each free of one takes the slow path, and is recorded
+///                           heap of samples, so that each free of one takes the slow path, which notifies the
+///                           profile
 ///     of a heap, large:     counted when they were allocated, and a sample is what it is: their frees are slow anyway
 ///
 /// Resizing a small block in place changes the size of a sample. For a large block it counts as a free and an
@@ -30,8 +31,8 @@ namespace memory_pool::np {
 ///   with it at their next slow call.
 void set_profile_bytes(std::size_t bytes) noexcept;
 
-/// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: the heap that reports its
-///   free; nullptr for one of no heap.
+/// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: its shared heap, which
+///   notifies the profile when it is freed; nullptr for a block of none.
 void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shared_heap* home) noexcept;
 
 /// Returns: a sample of a block of that class; nullptr if there is no memory for it.

@@ -93,8 +93,6 @@ void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) no
             count_reallocation(block, block, bytes, home);
         return stay();
     }
-    if (Blocks::is_large(*from))
-        the_profile.forget(block); // Before its addresses are free, and another thread may have a sample there.
     if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr) {
         count_allocation(moved, bytes);
         return moved;

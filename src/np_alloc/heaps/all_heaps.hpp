@@ -78,8 +78,8 @@ public:
     /// Returns: the heap of threads that have ended, or have none.
     shared_heap& fallback() noexcept { return fallback_; }
 
-    /// Returns: the heap of samples: as no thread has it, each free of one of its blocks takes the slow path, which
-    ///   removes it from the profile.
+    /// Returns: the heap of samples: as no thread has it, each free of one of its blocks takes the slow path, and
+    ///   notifies the profile.
     shared_heap& profiled() noexcept { return profiled_; }
 
     /// Those of all threads.

@@ -144,7 +144,7 @@ public:
             the_profile.resize(to, bytes);
     }
 
-    /// Effects: notifies the profile of frees from now on: a block of this heap is about to become a sample.
+    /// Effects: notifies the profile of frees from now on: a block of this heap is about to be a sample.
     void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
     // All of it.

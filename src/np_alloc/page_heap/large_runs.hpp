@@ -54,10 +54,12 @@ public:
 
     /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If
     ///   it has no memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to
-    ///   get other memory. If it has, it is the other way round.
+    ///   get other memory. If it has, it is the other way round. Calls `before_free()` when the old one is about to be
+    ///   free, and another thread may get its addresses.
     /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
     /// Preconditions: it is not smaller than the old one; blocks are not checked.
-    run move_large(slice_index first, std::size_t bytes) noexcept
+    template <class BeforeFree>
+    run move_large(slice_index first, std::size_t bytes, BeforeFree&& before_free) noexcept
     {
         const std::size_t old_bytes = checks().bytes_of_large(first);
         const run moved = take_large(bytes, 1, [this, first](const run& its) {
@@ -73,6 +75,7 @@ public:
             return {};
         if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
+        before_free();
         (void)give_large(first, result == os::moving::refused);
         return moved;
     }

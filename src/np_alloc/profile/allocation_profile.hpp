@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Samples of allocations by call stack, and what of them is in use.
+/// Allocations and memory in use by call stack, from samples.
 ///
 ///     sample:   address -> bytes, weight, home, call stack          while it is in use
 ///                                                |
 ///     stack:                                     frames, blocks and bytes allocated
 ///
-/// Callers select the samples (byte_sampler.hpp), and report their frees; nothing here depends on how blocks are made.
-/// What is in use is summed up on request.
+/// The engine decides which allocations are samples (byte_sampler.hpp), and notifies the profile when a block that may
+/// be one is freed. Blocks and bytes in use are summed up on request.
 ///
-/// Recording is best effort: on OOM a sample is dropped, and counted as such.
+/// Recording is best effort: on OOM a sample is dropped.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -31,29 +31,23 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace memory_pool::np {
-/// What a profile said at one moment, the stacks with most bytes in use first.
+/// A copy of a profile, the stacks with most bytes in use first.
 class taken_profile : base::immovable<taken_profile>
 {
 public:
     taken_profile() noexcept = default;
-    ~taken_profile() { give_metadata_pages(samples_, room_ * sizeof(core::profile_sample)); }
+    ~taken_profile() { give_metadata_pages(samples_, count_ * sizeof(core::profile_sample)); }
 
     const core::profile_sample* begin() const noexcept { return samples_; }
     const core::profile_sample* end() const noexcept { return samples_ + count_; }
-
-    /// Returns: samples that there was no memory for.
-    std::uint64_t dropped() const noexcept { return dropped_; }
 
 private:
     friend class allocation_profile;
 
     core::profile_sample* samples_ = nullptr;
-    std::size_t room_ = 0;
     std::size_t count_ = 0;
-    std::uint64_t dropped_ = 0;
 };
 
 /// The samples of a process.
@@ -64,7 +58,7 @@ public:
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
-    /// Effects: adds a sample of a block of `bytes` bytes as requested, at least 1. `home`: see forget_all_of.
+    /// Effects: adds a sample of a block for a request of `bytes`, at least 1. `home`: see forget_all_of.
     void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls,
              const void* home) noexcept
     {
@@ -75,12 +69,10 @@ public:
             by->allocated_blocks += weight;
             by->allocated_bytes += weight * static_cast<double>(bytes);
         }
-        if (sample* const known = find(block)) // Its free was not reported.
+        if (sample* const known = find(block)) // It was freed without a call of forget.
             remove(known);
-        if (by == nullptr || !samples_.has_room()) {
-            ++dropped_;
+        if (by == nullptr || !samples_.has_room())
             return;
-        }
         (void)samples_.add({reinterpret_cast<std::uintptr_t>(block), bytes, weight, by, home});
         note_count();
     }
@@ -107,28 +99,42 @@ public:
     /// Effects: notes that a block is at another address now, if it is a sample.
     void move(const void* from, const void* to) noexcept
     {
-        change(from, [to](sample& moved) { moved.address = reinterpret_cast<std::uintptr_t>(to); });
+        if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
+            return;
+        const base::lock_guard lock(mutex_);
+        sample* const known = find(from);
+        if (known == nullptr)
+            return;
+        sample moved = *known;
+        moved.address = reinterpret_cast<std::uintptr_t>(to);
+        samples_.remove(known);
+        (void)samples_.add(moved); // There is room: one has just gone.
     }
 
-    /// Effects: notes that a block, which may be a sample, has another size.
+    /// Effects: notes that a block has another size, if it is a sample.
     void resize(const void* block, std::size_t bytes) noexcept
     {
-        change(block, [bytes](sample& resized) { resized.bytes = bytes; });
+        if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
+            return;
+        const base::lock_guard lock(mutex_);
+        if (sample* const known = find(block))
+            known->bytes = bytes;
     }
 
-    /// Effects: takes the profile of this moment.
+    /// Effects: copies the profile to `taken`, which is empty.
     /// Returns: whether there is memory for it.
     bool take(taken_profile& taken) noexcept
     {
         {
             const base::lock_guard lock(mutex_);
             sum_up();
-            taken.room_ = stacks_.count();
-            taken.dropped_ = dropped_;
-            taken.samples_ = static_cast<core::profile_sample*>(
-                taken.room_ != 0 ? take_metadata_pages(taken.room_ * sizeof(core::profile_sample)) : nullptr);
+            const std::size_t count = stacks_.count();
+            if (count == 0)
+                return true;
+            taken.samples_ =
+                static_cast<core::profile_sample*>(take_metadata_pages(count * sizeof(core::profile_sample)));
             if (taken.samples_ == nullptr)
-                return taken.room_ == 0;
+                return false;
             stacks_.for_each([&taken](const stack_entry& each) {
                 taken.samples_[taken.count_++] = {each.begin(), each.end(), values_of(each)};
             });
@@ -188,21 +194,6 @@ private:
         note_count();
     }
 
-    template <class Change>
-    void change(const void* block, Change&& change_it) noexcept
-    {
-        if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
-            return;
-        const base::lock_guard lock(mutex_);
-        sample* const known = find(block);
-        if (known == nullptr)
-            return;
-        sample changed = *known;
-        change_it(changed);
-        samples_.remove(known);
-        (void)samples_.add(changed); // There is room: one has just gone.
-    }
-
     void note_count() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         count_.store(samples_.count(), std::memory_order_relaxed);
@@ -223,7 +214,6 @@ private:
     fork_mutex mutex_;
     stack_table stacks_ MEMORY_POOL_GUARDED_BY(mutex_);
     hash_table<sample> samples_ MEMORY_POOL_GUARDED_BY(mutex_);
-    std::uint64_t dropped_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
 
 /// That of the process.

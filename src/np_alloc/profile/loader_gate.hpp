@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Keeps a fork from happening while a thread is in the loader, whose lock would never be released in the child.
+/// Makes a fork wait until no thread holds the lock of the loader: in the child, it would stay locked for ever.
 ///
 ///     fork:      close, wait until no thread is inside    ...    open; in the child: reset
-///     thread:    enter, call the loader, leave; if it is closed, go on without the loader
+///     thread:    enter; if it is closed, do without the loader
 ///
 /// It is closed before any lock is taken for the fork, so that no thread inside waits for one.
 ///

@@ -3,7 +3,7 @@
 /// \file
 /// The call stacks of a profile, each once, with what was allocated there.
 ///
-///     hash -> entry -> | hash | blocks, bytes | frames | address, address, ... |      in pages of the table
+///     hash -> entry -> | blocks, bytes | frames | address, address, ... |      in pages of the table
 ///
 /// An entry stays where it is as long as the process runs.
 ///
@@ -25,7 +25,6 @@ namespace memory_pool::np {
 /// A call stack, innermost frame first, and estimates of what was allocated there.
 struct stack_entry
 {
-    std::uint64_t hash;
     double allocated_blocks;
     double allocated_bytes;
     double blocks_in_use; ///< Summed up when a profile is taken.
@@ -65,10 +64,8 @@ public:
         if (const place* const known = places_.find({nullptr, &frames, hash}))
             return known->entry;
         stack_entry* const added = places_.has_room() ? take_entry(frames) : nullptr;
-        if (added != nullptr) {
-            added->hash = hash;
+        if (added != nullptr)
             (void)places_.add({added, nullptr, hash});
-        }
         return added;
     }
 

@@ -77,15 +77,14 @@ public:
         return entries_[place_of(added)] = added;
     }
 
-    /// Effects: removes an entry that was found, and gives half of the pages back if few places are left that are
-    ///   taken.
+    /// Effects: removes an entry that was found, and returns pages if few places are left that are taken.
     void remove(Entry* removed) noexcept
     {
         take_out(static_cast<std::size_t>(removed - entries_));
         shrink_if_sparse();
     }
 
-    /// Effects: removes each entry for which `is_removed(const Entry&)`.
+    /// Effects: removes each entry for which `is_removed(const Entry&)`, and returns pages in the same way.
     template <class IsRemoved>
     void remove_if(IsRemoved&& is_removed)
     {
@@ -143,8 +142,11 @@ private:
 
     void shrink_if_sparse() noexcept
     {
-        if (count_ * 8 < places_ && places_ > least_places)
-            (void)move_to(places_ / 2); // Without memory for that, the table stays as it is.
+        std::size_t places = places_;
+        while (count_ * 8 < places && places > least_places)
+            places /= 2;
+        if (places != places_)
+            (void)move_to(places); // Without memory for that, the table stays as it is.
     }
 
     /// Effects: has that many places from now on, a power of two that leaves gaps.

@@ -92,6 +92,20 @@ TEST_F(pprof_profile, is_whole_with_more_locations_than_it_remembers)
         ASSERT_EQ(read.samples[address - 1].addresses[0], address * 16);
 }
 
+TEST(mapping_numbers, leaves_out_mappings_that_it_has_no_room_for)
+{
+    core::mapping_numbers numbers;
+    std::uint64_t count = 0;
+    while (count != 100'000 && numbers.add({count * 16, count * 16 + 8, 0, ""}) == count + 1)
+        ++count;
+    EXPECT_EQ(count, 65'536U);
+    EXPECT_EQ(numbers.add({count * 16, count * 16 + 8, 0, ""}), 0U);
+    EXPECT_EQ(numbers.find(16 + 7), 2U);
+    EXPECT_EQ(numbers.find(16 + 8), 0U) << "between two";
+    EXPECT_EQ(numbers.find((count - 1) * 16), count);
+    EXPECT_EQ(numbers.find(count * 16), 0U);
+}
+
 #if defined(__linux__)
 void is_somewhere() {}
 

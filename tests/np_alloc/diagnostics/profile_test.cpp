@@ -91,7 +91,7 @@ void* in_site(const Make& make)
     return function(make);
 }
 
-/// Makes `count` blocks of `bytes`, of which each second one is freed, and expects the profile to say so.
+/// Makes `count` blocks of `bytes`, of which each second one is freed, and expects the profile to count them.
 template <class Test, class Make, class Free>
 void expect_to_be_counted(std::size_t count, std::size_t bytes, const Make& make, const Free& free)
 {
@@ -265,6 +265,17 @@ TEST(profile, takes_a_large_block_that_is_resized_for_a_new_one)
     const auto before = np::the_profile.samples_in_use();
     np_free(block);
     EXPECT_EQ(np::the_profile.samples_in_use(), before - 1);
+}
+
+TEST(profile, keeps_a_large_block_whose_realloc_fails)
+{
+    const test::option_for_now profile(np_option_profile_bytes, 1);
+    const auto make = [] { return np_alloc(3'000'000); };
+    void* const block = in_site<sites::stays>(make);
+    ASSERT_EQ(np_realloc(block, ~std::size_t{0} / 4), nullptr);
+    EXPECT_EQ(of(site_of<sites::stays>(make)).bytes_in_use, 3'000'000);
+    np_free(block);
+    EXPECT_EQ(of(site_of<sites::stays>(make)).bytes_in_use, 0);
 }
 
 TEST(profile, counts_what_other_threads_allocate_and_free)

@@ -40,7 +40,7 @@ TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
-    const np::run moved = all.move_large(old.first, 3 * MiB);
+    const np::run moved = all.move_large(old.first, 3 * MiB, [] {});
     ASSERT_NE(moved.first, np::no_slice);
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
 #if defined(__linux__)
@@ -59,7 +59,7 @@ TEST_F(large_runs, copies_a_large_block_to_where_there_is_memory)
     all.give_large(dirty.first);
     const test::system_calls calls;
     calls.refuse_from(test::system_call::move, 1);
-    const np::run moved = all.move_large(old.first, 3 * MiB);
+    const np::run moved = all.move_large(old.first, 3 * MiB, [] {});
     EXPECT_EQ(moved.first, dirty.first);
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
     EXPECT_EQ(tag(old.first), np::no_owner);
@@ -71,18 +71,18 @@ TEST_F(large_runs, copies_a_large_block_if_the_system_cannot_move_it)
     std::memset(memory(old), 0x5A, 2 * MiB);
     const test::system_calls calls;
     calls.refuse_from(test::system_call::move, 1);
-    EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB, [] {}), 2 * MiB, 0x5A));
 }
 
 TEST_F(large_runs, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 1, 2 * MiB);
-    const np::run moved = all.move_large(old.first, 3 * MiB);
+    const np::run moved = all.move_large(old.first, 3 * MiB, [] {});
     ASSERT_TRUE(all.resize_large(moved.first, 5 * MiB)) << "what was moved, and what follows it";
     std::memset(memory(moved), 0x5A, 5 * MiB);
     const test::system_calls calls;
-    EXPECT_TRUE(is_filled(all.move_large(moved.first, 9 * MiB), 5 * MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.move_large(moved.first, 9 * MiB, [] {}), 5 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
@@ -101,7 +101,7 @@ TEST_F(large_runs, copies_a_large_block_where_two_were_used_that_the_system_was_
     ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "nothing tells them apart now";
     std::memset(memory(block), 0x5A, 5 * MiB);
     const test::system_calls calls;
-    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB), 5 * MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB, [] {}), 5 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
@@ -110,7 +110,7 @@ TEST_F(large_runs, moves_what_was_moved_before)
     np::run block = all.take_large(2 * MiB, 1);
     std::memset(memory(block), 0x5A, 2 * MiB);
     for (std::size_t bytes = 3 * MiB; bytes <= 24 * MiB; bytes *= 2) {
-        block = all.move_large(block.first, bytes);
+        block = all.move_large(block.first, bytes, [] {});
         ASSERT_NE(block.first, np::no_slice);
         memory(block)[bytes - 1] = std::byte{1};
     }
@@ -130,7 +130,7 @@ TEST(large_runs_that_move_often, leaves_the_program_most_of_the_mappings_that_it
         const np::run old = all.take_large(np::slice_bytes, 1);
         *all.region().address(old.first) = std::byte{7};
         const np::run moved =
-            all.move_large(old.first, 2 * np::slice_bytes); // It stays, so that the next goes elsewhere.
+            all.move_large(old.first, 2 * np::slice_bytes, [] {}); // It stays, so that the next goes elsewhere.
         held += moved.first != np::no_slice && *all.region().address(moved.first) == std::byte{7} ? 1U : 0U;
     }
     EXPECT_EQ(held, blocks);
@@ -207,7 +207,7 @@ TEST_F(large_runs, copies_a_large_block_where_the_system_was_told_otherwise_than
     std::memset(memory(old), 0x5A, MiB);
     (void)all.take_large(MiB, 1); // The rest of that part.
     const test::system_calls calls;
-    EXPECT_TRUE(is_filled(all.move_large(old.first, 5 * MiB), MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.move_large(old.first, 5 * MiB, [] {}), MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
@@ -218,7 +218,7 @@ TEST_F(large_runs, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_bl
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::move, 1);
-        moved = all.move_large(old.first, 4 * MiB);
+        moved = all.move_large(old.first, 4 * MiB, [] {});
     }
     EXPECT_EQ(huge_pages(moved.first), np::huge_page_use::unknown);
 }
@@ -231,13 +231,13 @@ TEST_F(large_runs, hands_out_no_addresses_that_were_lost_when_memory_should_have
         const test::system_calls calls;
         calls.refuse_from(test::system_call::move, 1);
         calls.refuse_from(test::system_call::map, 1);
-        EXPECT_EQ(all.move_large(old.first, 3 * MiB).first, np::no_slice);
+        EXPECT_EQ(all.move_large(old.first, 3 * MiB, [] {}).first, np::no_slice);
     }
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
     EXPECT_EQ(all.lost_runs(), 1U);
     EXPECT_EQ(all.figures().large_blocks, 1U) << "the lost addresses count as a block";
     EXPECT_EQ(all.figures().large, 2 * MiB);
-    const np::run moved = all.move_large(old.first, 3 * MiB);
+    const np::run moved = all.move_large(old.first, 3 * MiB, [] {});
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
 }
 
@@ -245,7 +245,7 @@ TEST_F(large_runs, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_large
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
-    EXPECT_EQ(all.move_large(old.first, 300 * MiB).first, np::no_slice);
+    EXPECT_EQ(all.move_large(old.first, 300 * MiB, [] {}).first, np::no_slice);
     EXPECT_EQ(in_use(), 2 * MiB / np::slice_bytes);
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
 }

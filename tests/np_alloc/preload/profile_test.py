@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM, *LIBRARIES = sys.argv[1:]
-# Debian's package golang has it there, and `go install` puts it into the home directory.
+# On the path, or where `go install` puts it.
 PPROF = shutil.which("pprof") or shutil.which("pprof", path=str(Path.home() / "go" / "bin"))
 UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 

@@ -161,4 +161,18 @@ TEST_F(hash_table, removes_all_entries_that_are_asked_for_and_keeps_the_others)
         EXPECT_EQ(table.find({key, 0}) != nullptr, key % 7 == 0) << key;
     EXPECT_TRUE(table.is_valid());
 }
+
+TEST_F(hash_table, returns_most_pages_when_most_entries_are_removed_at_once)
+{
+    const auto remove_all_but_one = [this] { table.remove_if([](const entry& each) { return each.key != 5; }); };
+    add(5, 1);
+    const std::size_t bytes = table.bytes();
+    for (std::uint64_t key = 6; key != 10'000; ++key)
+        add(key, 1);
+    ASSERT_GT(table.bytes(), 16 * bytes);
+    remove_all_but_one();
+    EXPECT_EQ(table.bytes(), bytes);
+    EXPECT_NE(table.find({5, 0}), nullptr);
+    EXPECT_TRUE(table.is_valid());
+}
 } // namespace

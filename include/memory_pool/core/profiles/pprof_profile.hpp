@@ -41,14 +41,15 @@ public:
             (void)os::release_addresses(places_, reserved_bytes);
     }
 
-    /// Effects: adds the next mapping, whose addresses are higher than those before. Without memory, code there is of
-    ///   no mapping.
-    void add(const os::code_mapping& added) noexcept
+    /// Effects: adds the next mapping, whose addresses are higher than those before.
+    /// Returns: its number; 0 on OOM: then code there is of no mapping.
+    std::uint64_t add(const os::code_mapping& added) noexcept
     {
         const std::size_t needed = (count_ + 1) * sizeof(place);
         if (needed > committed_ && !commit_more())
-            return;
+            return 0;
         places_[count_++] = {added.begin, added.end};
+        return count_;
     }
 
     /// Returns: its number, counted from 1; 0 if the address is in none.
@@ -61,8 +62,6 @@ public:
         return found != last && address >= found->begin ? static_cast<std::uint64_t>(found - first) + 1 : 0;
     }
 
-    std::uint64_t count() const noexcept { return count_; }
-
 private:
     struct place
     {
@@ -70,7 +69,7 @@ private:
         std::uint64_t end;
     };
 
-    /// For 65,536 mappings: Linux allows fewer by default.
+    /// For 65,536 mappings: Linux allows 65,530 unless vm.max_map_count is raised.
     static constexpr std::size_t reserved_bytes = sizeof(place) << 16U;
     static constexpr std::size_t step_bytes = std::size_t{64} * 1024;
 
@@ -173,9 +172,11 @@ private:
 
     void add(const os::code_mapping& added)
     {
-        mappings_.add(added);
+        const std::uint64_t number = mappings_.add(added);
+        if (number == 0)
+            return;
         protobuf_message<128> its;
-        its.number(1, mappings_.count());
+        its.number(1, number);
         its.number(2, added.begin);
         its.number(3, added.end);
         its.number(4, added.file_offset);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a profile says of one call stack.
+/// An entry of a profile: a call stack, and the blocks allocated there.
 ///
 ///     main -> parse -> malloc      allocated: 1,000 blocks, 64,000 bytes      in use: 20 blocks, 1,280 bytes
 ///
