@@ -211,7 +211,7 @@ TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_wit
     ASSERT_TRUE(all.resize_large(block.first, 6 * MiB));
     std::memset(memory(block), 0x5A, 6 * MiB);
     const test::system_calls calls;
-    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB), 6 * MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB, [] {}), 6 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 1U);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::asked_for);
 }
