@@ -20,7 +20,8 @@ target_sources(unit_np_malloc PRIVATE np_alloc/preload/np_alloc_by_malloc.cpp $<
 target_link_libraries(unit_np_malloc PRIVATE memory_pool::np_malloc)
 
 # Calls each function. The tests of operator new are those of the header that replaces it.
-add_executable(np_malloc_calls np_alloc/preload/calls.cpp np_alloc/new_delete/operators_test.cpp)
+add_executable(np_malloc_calls np_alloc/preload/calls.cpp np_alloc/preload/calls_in_scopes.cpp
+    np_alloc/new_delete/operators_test.cpp)
 target_link_libraries(np_malloc_calls PRIVATE
     memory_pool_program memory_pool_warnings GTest::gtest_main ${CMAKE_DL_LIBS})
 target_include_directories(np_malloc_calls PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})

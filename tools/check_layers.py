@@ -48,6 +48,8 @@ UMBRELLA = "include/memory_pool/memory_pool.hpp"
 SHARED_TYPES = re.compile(
     r"include/memory_pool/"
     r"(arena_options|call_site|errors|fwd|policies|pool_options|report/report_figures|statistics)\.hpp")
+# The same, for types of the C interface, which begin with the attributes of os/.
+SHARED_C_TYPES = re.compile(r"include/memory_pool/np_alloc_scopes\.h")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
 # What may be included from outside: (files, headers).
@@ -127,6 +129,8 @@ class Tree:
             layer = "umbrella header"
         elif SHARED_TYPES.fullmatch(self.name(path)):
             layer = "base"
+        elif SHARED_C_TYPES.fullmatch(self.name(path)):
+            layer = "os"
         elif path.parent == self.library:
             layer = "public headers"
         else:

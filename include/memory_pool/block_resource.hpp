@@ -16,6 +16,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -53,7 +54,9 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
-        return MEMORY_POOL_LIKELY(fits(bytes, alignment)) ? pool_.allocate() : upstream_->allocate(bytes, alignment);
+        if (MEMORY_POOL_LIKELY(fits(bytes, alignment)))
+            return pool_.allocate();
+        return detail::core::allocate_upstream(upstream_, bytes, alignment, pool_.name());
     }
 
     /// Effects: returns a block to the pool or upstream. nullptr is ignored.

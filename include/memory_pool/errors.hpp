@@ -32,20 +32,21 @@ namespace memory_pool {
 /// What went wrong.
 enum class MEMORY_POOL_VISIBLE error_kind
 {
-    double_free,        ///< A block was freed that is not in use.
-    foreign_pointer,    ///< A pointer was freed that no block of this pool contains.
-    misaligned_pointer, ///< A pointer was freed that points into a block, not at its start.
-    size_mismatch,      ///< A block was freed to a resource with another size or alignment than requested.
-    buffer_overflow,    ///< The bytes just behind a block were written to.
-    write_after_free,   ///< A block was written to after it was freed.
-    leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
-    hook_failed,        ///< A function that resets returned objects threw.
-    pool_exhausted,     ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
-    size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,      ///< No memory was available. Reported only where exceptions are off.
-    invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
-    wrong_thread,       ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
-    limit_exceeded,     ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
+    double_free,          ///< A block was freed that is not in use.
+    foreign_pointer,      ///< A pointer was freed that no block of this pool contains.
+    misaligned_pointer,   ///< A pointer was freed that points into a block, not at its start.
+    size_mismatch,        ///< A block was freed to a resource with another size or alignment than requested.
+    buffer_overflow,      ///< The bytes just behind a block were written to.
+    write_after_free,     ///< A block was written to after it was freed.
+    leak,                 ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    hook_failed,          ///< A function that resets returned objects threw.
+    pool_exhausted,       ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
+    size_overflow,        ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    out_of_memory,        ///< No memory was available. Reported only where exceptions are off.
+    invalid_argument,     ///< An option made no sense. Reported only where exceptions are off.
+    wrong_thread,         ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
+    limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
+    forbidden_allocation, ///< A thread has allocated in a no_allocation_scope in which that is fatal.
 };
 
 /// The argument of the error handler. The strings live until it returns.
@@ -260,6 +261,7 @@ constexpr const char* error_name(error_kind kind) noexcept
     case error_kind::invalid_argument: return "invalid argument";
     case error_kind::wrong_thread: return "wrong thread";
     case error_kind::limit_exceeded: return "limit exceeded";
+    case error_kind::forbidden_allocation: return "forbidden allocation";
     }
     return "unknown error";
 }

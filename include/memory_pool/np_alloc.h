@@ -18,6 +18,7 @@
 #include <memory_pool/np_alloc_errors.h>
 #include <memory_pool/np_alloc_options.h>
 #include <memory_pool/np_alloc_profile.h>
+#include <memory_pool/np_alloc_scopes.h>
 #include <memory_pool/os/c_attributes.h>
 
 #include <stddef.h>

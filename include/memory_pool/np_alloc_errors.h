@@ -44,6 +44,8 @@ typedef enum np_error
     np_error_out_of_memory = 11,
     np_error_invalid_argument = 12,
     np_error_wrong_thread = 13,
+    np_error_limit_exceeded = 14,
+    np_error_forbidden_allocation = 15,
 
     /* Accesses to samples, and in the checked build to large free blocks. */
 

@@ -48,6 +48,8 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::hook_failed: return "catch in the function what it may throw; the object went back as it is";
     case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";
+    case error_kind::forbidden_allocation:
+        return "allocate before the scope, as by reserve; or allow it there by an allocation_scope";
     case error_kind::leak:
     case error_kind::pool_exhausted:
     case error_kind::size_overflow:

@@ -21,6 +21,7 @@
 
 #include "../diagnostics/requested_report.hpp"
 #include "../diagnostics/slabs.hpp"
+#include "../engine/allocation_scopes.hpp"
 #include "../engine/engine.hpp"
 #include "../engine/profiling.hpp"
 #include "../support/fork_mutex.hpp"
@@ -212,6 +213,12 @@ MEMORY_POOL_VISIBLE void memory_pool_np_add_reports(memory_pool::np::visit_funct
 MEMORY_POOL_VISIBLE void memory_pool_np_remove_reports(memory_pool::np::visit_function* visit) noexcept
 {
     memory_pool::np::registry().reports().remove(visit);
+}
+
+MEMORY_POOL_VISIBLE np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(
+    np_no_allocation_scope* scope) noexcept
+{
+    return memory_pool::np::set_no_allocation_scope(scope);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept

@@ -6,6 +6,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/reports/call_lines.hpp>
 #include <memory_pool/os/call_stack.hpp>
 
 #include "../hardening/guarded_slots.hpp"
@@ -37,22 +38,6 @@ constexpr description describe(wrong_access kind) noexcept
     return {np_error_use_after_free, "use after free", "find the access through an old pointer"};
 }
 
-void print_calls(const output& to, const char* title, const os::call_stack& calls)
-{
-    if (calls.begin() == calls.end())
-        return;
-    to.print(base::message("  %s by:\n", title));
-    for (const void* const address : calls) {
-        const os::code_place where = os::find_code(address);
-        if (where.module == nullptr)
-            to.print(base::message("    %p\n", address));
-        else if (where.function == nullptr)
-            to.print(base::message("    %.200s+0x%zx\n", where.module, where.offset));
-        else
-            to.print(base::message("    %.200s+0x%zx (%.100s)\n", where.module, where.offset, where.function));
-    }
-}
-
 void print_report(const guarded_block& block, const void* address, const os::call_stack& accessed_by)
 {
     const output to(nullptr, nullptr);
@@ -61,9 +46,13 @@ void print_report(const guarded_block& block, const void* address, const os::cal
                              "  remedy: %s, in the calls below\n",
                              what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy);
     to.print(text);
-    print_calls(to, "accessed", accessed_by);
-    print_calls(to, "allocated", block.allocated_by);
-    print_calls(to, "freed", block.freed_by);
+    const auto print_line = [&to](const base::message& line) {
+        to.print(line);
+        to.print("\n");
+    };
+    core::print_calls("accessed", accessed_by, print_line);
+    core::print_calls("allocated", block.allocated_by, print_line);
+    core::print_calls("freed", block.freed_by, print_line);
     tell_of_access({what.kind, what.name, address, block.bytes, "np_alloc", text.c_str()});
 }
 } // namespace

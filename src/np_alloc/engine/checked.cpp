@@ -15,6 +15,7 @@
 #include "../support/fill_pattern.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
+#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "checked_lookup.hpp"
 #include "defrag.hpp"
@@ -96,6 +97,7 @@ void* allocate_zero_size() noexcept
     void* const block = registry().zero_size().allocate(smallest, 0);
     if (block == nullptr)
         return hand_out(smallest, allocate_in_class(smallest, 0), 0);
+    note_if_forbidden(0);
     checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
@@ -396,6 +398,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
+    note_if_forbidden(bytes);
     void* const block = home.allocate(size_class, bytes);
     count_allocation(block, bytes, &home);
     return block != nullptr ? checked::hand_out(size_class, block, bytes) : out_of_memory();

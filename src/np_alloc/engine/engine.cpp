@@ -19,6 +19,7 @@
 #include "../page_heap/decay_watch.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
+#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "large_alloc.hpp"
 #include "profiling.hpp"
@@ -225,13 +226,12 @@ MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::s
     return allocate_from_heap(size_class, bytes);
 }
 
-/// Effects: allocates a block while allocations are counted for the profile, or were until now.
+/// Effects: allocates a block while allocations are counted, or were until now.
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
-    thread_cache& cache = this_thread.cache;
+    note_if_forbidden(bytes);
+    choose_path_of_allocations();
     const std::size_t mean = the_profile.mean_bytes();
-    if (MEMORY_POOL_UNLIKELY(cache.is_counting() != (mean != 0)) && cache.has_heap())
-        mean != 0 ? cache.start_counting() : cache.stop_counting();
     if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
         if (void* const sample = allocate_sample(size_class, bytes, mean))
             return sample;
@@ -245,10 +245,11 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t b
 {
     thread_state& mine = this_thread;
     const std::size_t mean = the_profile.mean_bytes();
-    if (MEMORY_POOL_LIKELY(mean == 0 && !mine.cache.is_counting()))
+    if (MEMORY_POOL_LIKELY(!mine.must_count() && !mine.cache.is_counting()))
         return allocate_without_cache(size_class, bytes);
     void* block = nullptr;
-    if (mine.cache.is_counting() && mine.sampler.may_pass(bytes, mean) && mine.cache.pop_slowly(size_class, block)) {
+    const bool may_pass = mine.no_allocation == nullptr && mine.sampler.may_pass(bytes, mean);
+    if (mine.cache.is_counting() && may_pass && mine.cache.pop_slowly(size_class, block)) {
         mine.sampler.pass(bytes);
         return block;
     }

@@ -17,6 +17,7 @@
 #include "../page_heap/page_heap.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
+#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 #include "profiling.hpp"
@@ -53,6 +54,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 {
     if (!registry().start())
         return {out_of_memory(), false};
+    note_if_forbidden(bytes);
     run_maintenance();
     watch_if_large(bytes);
     const run taken = pages().take_large(bytes, alignment);

@@ -17,6 +17,7 @@
 #include "../profile/allocation_profile.hpp"
 #include "../profile/loader_gate.hpp"
 #include "../support/misuse.hpp"
+#include "allocation_scopes.hpp"
 #include "engine.hpp"
 
 #include <algorithm>
@@ -51,9 +52,7 @@ MEMORY_POOL_ALWAYS_INLINE call_stack take_call_stack() noexcept
 void set_profile_bytes(std::size_t bytes) noexcept
 {
     the_profile.set_mean_bytes(bytes);
-    thread_cache& cache = this_thread.cache;
-    if (cache.has_heap())
-        bytes != 0 ? cache.start_counting() : cache.stop_counting();
+    choose_path_of_allocations();
 }
 
 MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, std::size_t mean,

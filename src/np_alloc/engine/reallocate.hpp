@@ -24,6 +24,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
+#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 #include "profiling.hpp"
@@ -70,6 +71,15 @@ void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std
     return moved;
 }
 
+/// Effects: notes that a large block was resized where it is: as an allocation, if it was made larger.
+template <class Blocks>
+void note_resized(const typename Blocks::block& its, std::size_t bytes, shared_heap* home) noexcept
+{
+    if (bytes > its.held)
+        note_if_forbidden(bytes);
+    count_reallocation(its.begin, its.begin, bytes, home);
+}
+
 /// Returns: as reallocate().
 template <class Blocks>
 void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -90,10 +100,11 @@ void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) no
     const bool may_stay = reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
     if (may_stay && Blocks::resize_in_place(*from, bytes)) {
         if (Blocks::is_large(*from))
-            count_reallocation(block, block, bytes, home);
+            note_resized<Blocks>(*from, bytes, home);
         return stay();
     }
     if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr) {
+        note_if_forbidden(bytes);
         count_allocation(moved, bytes);
         return moved;
     }
@@ -123,7 +134,7 @@ bool expand_block(void* block, std::size_t bytes) noexcept
     }
     shared_heap* const home = Blocks::home_of(*where);
     if (Blocks::is_large(*where))
-        count_reallocation(block, block, bytes, home);
+        note_resized<Blocks>(*where, bytes, home);
     if (home != nullptr)
         home->moved(block, block, bytes);
     return true;

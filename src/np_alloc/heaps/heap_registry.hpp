@@ -59,6 +59,10 @@ struct thread_state
     std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
     bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
     byte_sampler sampler;                ///< Of the profile.
+    np_no_allocation_scope* no_allocation = nullptr; ///< The innermost scope in which it must not allocate.
+
+    /// Returns: whether each allocation of this thread has to take the slow path.
+    bool must_count() const noexcept { return the_profile.mean_bytes() != 0 || no_allocation != nullptr; }
 };
 
 class heap_registry;
@@ -81,7 +85,7 @@ public:
         if (!adopt(thread) && !make_heap(thread))
             return false;
         MEMORY_POOL_DELAY_POINT();
-        if (the_profile.mean_bytes() != 0)
+        if (thread.must_count())
             thread.cache.start_counting();
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))

@@ -20,8 +20,9 @@ pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_in
 """.split()
 
 FOR_POOLS = [f"memory_pool_np_{name}" for name in (
-    "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports")]
-FOR_PROFILES = ["np_profile_dump", "np_profile_write"]
+    "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports",
+    "set_no_allocation_scope")]
+FOR_PROGRAMS = ["np_profile_dump", "np_profile_write", "np_set_no_allocation_scope"]
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]
@@ -39,7 +40,7 @@ class Symbols(unittest.TestCase):
     def test_exports_are_these_and_no_others(self):
         exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
         names = [line.split(maxsplit=2)[2] for line in exported]
-        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS + FOR_PROFILES))
+        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS + FOR_PROGRAMS))
 
     def test_needs_the_c_library_and_nothing_of_cxx(self):
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", LIBRARY))

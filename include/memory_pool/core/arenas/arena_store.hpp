@@ -22,6 +22,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_marks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -268,7 +269,7 @@ private:
 
     void add_chunk(std::size_t arenas)
     {
-        void* const memory = upstream_->allocate(arenas * arena_size_, arena_size_);
+        void* const memory = allocate_upstream(upstream_, arenas * arena_size_, arena_size_, name_);
         if (prefault_)
             os::touch_pages(memory, arenas * arena_size_);
         auto* const chunk = ::new (memory) Arena;

@@ -17,6 +17,7 @@
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ public:
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
         check_size(bytes, alignment);
-        void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
+        void* const block = allocate_upstream(upstream_, bytes_with_node(bytes), alignment_with_node(alignment));
         blocks_.add_first(::new (place_of_node(block, bytes)) node{block, bytes, alignment});
         canary_behind(bytes).mark_in_use(block);
         bytes_in_use_ += bytes;

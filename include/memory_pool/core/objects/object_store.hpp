@@ -23,6 +23,7 @@
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/objects/release_scope.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/pool_options.hpp>
@@ -276,7 +277,7 @@ object_store_owner<Store> make_object_store(const pool_options& options, std::pm
                                             Arguments&&... arguments)
 {
     check_upstream(upstream, name_in(options));
-    void* const memory = upstream->allocate(sizeof(Store), alignof(Store));
+    void* const memory = allocate_upstream(upstream, sizeof(Store), alignof(Store), name_in(options));
     base::failure_guard guard([&] { upstream->deallocate(memory, sizeof(Store), alignof(Store)); });
     object_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));
     guard.succeeded();

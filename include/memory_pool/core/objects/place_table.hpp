@@ -19,6 +19,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 
 #include <array>
 #include <atomic>
@@ -86,7 +87,7 @@ public:
     {
         if (chunk_count_ == MostChunks)
             return false;
-        auto* const places = static_cast<Place*>(upstream_->allocate(bytes_of_chunk(chunk_count_), alignment));
+        auto* const places = static_cast<Place*>(allocate_upstream(upstream_, bytes_of_chunk(chunk_count_), alignment));
         std::uninitialized_value_construct_n(places, places_of_chunk(chunk_count_));
         chunks_[chunk_count_].store(places, std::memory_order_release);
         ++chunk_count_;

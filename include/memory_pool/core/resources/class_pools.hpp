@@ -17,6 +17,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/pool_options.hpp>
 
@@ -65,7 +66,7 @@ public:
         options.growth_step = growth_step(block_sizes::size(number));
         options.max_cached_blocks = max_cached_blocks;
         options.name = name_;
-        void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
+        void* const memory = allocate_upstream(upstream(), sizeof(Pool), alignof(Pool), name_);
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
         auto* const made = ::new (memory) Pool(block_sizes::size(number), options, upstream_of_pools_);
         guard.succeeded();

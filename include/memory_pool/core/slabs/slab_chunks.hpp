@@ -17,6 +17,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
@@ -256,7 +257,7 @@ protected:
     /// Allocates a chunk from upstream and creates its slabs, still without blocks.
     slab* new_chunk(const chunk_shape& shape)
     {
-        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
+        void* const memory = allocate_upstream(upstream_, shape.bytes, shape.alignment, identity_.name);
         if (options_.prefault)
             os::touch_pages(memory, shape.bytes);
         auto* const chunk = static_cast<slab*>(memory);

@@ -14,6 +14,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 
 #include <algorithm>
@@ -113,7 +114,7 @@ public:
 private:
     void move_to(std::size_t room)
     {
-        auto** const larger = static_cast<slab**>(upstream_->allocate(room * sizeof(slab*), alignof(slab*)));
+        auto** const larger = static_cast<slab**>(allocate_upstream(upstream_, room * sizeof(slab*), alignof(slab*)));
         const std::size_t kept = size_;
         std::copy(begin(), end(), larger);
         clear();

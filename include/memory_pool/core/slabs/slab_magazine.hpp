@@ -11,6 +11,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/magazine.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 
@@ -90,7 +91,8 @@ private:
 
     static void** new_array(const slab_store& slabs, std::size_t room)
     {
-        return static_cast<void**>(slabs.upstream()->allocate(room * sizeof(void*)));
+        return static_cast<void**>(
+            allocate_upstream(slabs.upstream(), room * sizeof(void*), alignof(void*), slabs.identity().name));
     }
 
     void move_to(const slab_store& slabs, void** new_array, std::size_t new_room) noexcept

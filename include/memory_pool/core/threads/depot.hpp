@@ -22,6 +22,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <algorithm>
@@ -180,7 +181,7 @@ private:
     void add_group(std::uint32_t made)
     {
         const unsigned group = position_of(made).group;
-        void* const memory = upstream_->allocate(group_bytes(group), alignof(depot_magazine));
+        void* const memory = allocate_upstream(upstream_, group_bytes(group), alignof(depot_magazine));
         groups_[group].store(static_cast<std::byte*>(memory), std::memory_order_release);
         bytes_reserved_ += group_bytes(group);
         const std::uint32_t added = std::min(first_group_ << group, most_magazines - made);

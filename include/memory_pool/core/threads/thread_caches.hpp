@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 
 #include <cstddef>
@@ -37,7 +38,7 @@ public:
     Cache& unused(std::pmr::memory_resource* upstream)
     {
         if (unused_.empty()) {
-            auto* const cache = ::new (upstream->allocate(sizeof(Cache), alignof(Cache))) Cache;
+            auto* const cache = ::new (allocate_upstream(upstream, sizeof(Cache), alignof(Cache))) Cache;
             cache->shard = made_++;
             unused_.add_first(cache);
         }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Calls of upstream, which a no_allocation_scope of the thread sees: see no_allocation_scope.hpp.
+///
+///     innermost scope of the thread  ->  np_no_allocation_scope: name, allocations, ...
+///            ^
+///     upstream_call: takes the scope away, so that what upstream does is not seen; notes one allocation in it; sets it
+///                    again at the end
+///
+/// np_alloc has the innermost scope of a thread, if the program is linked with it, or runs with libnp_malloc.so
+/// preloaded; it is referenced by a weak symbol (ELF). Otherwise it is here.
+///
+/// Thread safety: any thread; a scope is of one.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/np_alloc_scopes.h>
+
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
+
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+extern "C" {
+/// np_set_no_allocation_scope, by another name, as a weak reference to that would not have it linked.
+MEMORY_POOL_WEAK np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(np_no_allocation_scope* scope) noexcept;
+}
+#endif
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// That of this thread, where np_alloc has none.
+MEMORY_POOL_ONE_PER_PROCESS thread_local np_no_allocation_scope* innermost_scope = nullptr;
+
+/// Effects: as np_set_no_allocation_scope, which it calls if it is there.
+inline np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* scope) noexcept
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    if (memory_pool_np_set_no_allocation_scope != nullptr)
+        return memory_pool_np_set_no_allocation_scope(scope);
+#endif
+    return std::exchange(innermost_scope, scope);
+}
+
+/// Effects: counts an allocation in a scope, and calls its function.
+/// Preconditions: the scope is not set meanwhile: the function may allocate.
+inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
+{
+    ++scope.allocations;
+    scope.bytes += bytes;
+    if (scope.note != nullptr)
+        scope.note(&scope, bytes, allocator);
+}
+
+/// A call of upstream by a pool, arena or resource: one allocation, whatever upstream does.
+class upstream_call : base::immovable<upstream_call>
+{
+public:
+    upstream_call(std::size_t bytes, const char* pool_name) noexcept : scope_(set_no_allocation_scope(nullptr))
+    {
+        if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
+            note_allocation(*scope_, bytes, pool_name);
+    }
+    ~upstream_call()
+    {
+        if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
+            (void)set_no_allocation_scope(scope_);
+    }
+
+private:
+    np_no_allocation_scope* const scope_;
+};
+
+/// Returns: memory from upstream, for the pool, arena or resource of that name.
+/// Throws: what upstream throws.
+inline void* allocate_upstream(std::pmr::memory_resource* upstream, std::size_t bytes, std::size_t alignment,
+                               const char* pool_name = "unnamed")
+{
+    const upstream_call call(bytes, pool_name);
+    return upstream->allocate(bytes, alignment);
+}
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Scopes in which a thread must not allocate, such as an audio callback or the step of a controller.
+///
+///     void audio_callback(float* samples, int count)
+///     {
+///         no_allocation_scope guard("audio callback");
+///         voices.create(...);                 from memory that the pool has: fine; if it must go upstream: reported
+///         text.append("...");                 if np_alloc is malloc: reported, when the string grows
+///     }
+///
+/// An allocation is, as far as this thread makes it:
+///
+/// - a pool, arena or pool resource asks its upstream for memory. That is one allocation, whatever upstream does. It
+///   also is when the pool is made.
+/// - a block of np_alloc; also by malloc and operator new, where np_alloc takes their place (libnp_malloc.so,
+///   np_new_delete.hpp). Other mallocs are not seen.
+///
+/// It is counted, and reported on stderr with its call stack; or the error handler is called, which aborts. Frees are
+/// no allocations.
+///
+/// (ELF. Elsewhere np_alloc is not seen.)
+///
+/// Thread safety: a scope is of the thread that has made it.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/reports/allocation_report.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
+#include <memory_pool/np_alloc_scopes.h>
+
+#include <cstddef>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+/// The treatment of an allocation in a no_allocation_scope. It is always counted, and always done.
+enum class allocating
+{
+    counted = np_allocating_counted,   ///< It is only counted.
+    reported = np_allocating_reported, ///< Reported on stderr; once for each of up to 256 call stacks of the process.
+    fatal = np_allocating_fatal,       ///< Reported each time, also to the error handler, which aborts by default.
+};
+
+/// While it lives, this thread must not allocate. In another one, it applies in place of that.
+class no_allocation_scope : detail::base::immovable<no_allocation_scope>
+{
+public:
+    /// Effects: begins the scope. `name` is its name in reports.
+    /// Preconditions: `name` outlives it.
+    /// Complexity: O(1); with np_alloc, linear in its size classes, about 70.
+    explicit no_allocation_scope(const char* name, allocating treatment = allocating::reported) noexcept
+        : scope_{name, static_cast<np_allocating>(treatment), 0, 0, &detail::core::report_allocation},
+          outer_(detail::core::set_no_allocation_scope(&scope_))
+    {
+    }
+
+    /// Effects: ends the scope, by the thread that has made it. An outer one applies again.
+    /// Complexity: as that of the constructor.
+    ~no_allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
+
+    /// Returns: how many allocations there were, without those in scopes within it.
+    std::size_t allocations() const noexcept { return scope_.allocations; }
+
+    /// Returns: bytes of these allocations, as requested.
+    std::size_t bytes() const noexcept { return scope_.bytes; }
+
+private:
+    np_no_allocation_scope scope_;
+    np_no_allocation_scope* const outer_;
+};
+
+/// While it lives, this thread may allocate, also in a no_allocation_scope.
+class allocation_scope : detail::base::immovable<allocation_scope>
+{
+public:
+    /// Effects: begins the scope.
+    allocation_scope() noexcept = default;
+
+    /// Effects: ends the scope, by the thread that has made it.
+    ~allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
+
+private:
+    np_no_allocation_scope* const outer_ = detail::core::set_no_allocation_scope(nullptr);
+};
+}} // namespace memory_pool::MEMORY_POOL_ABI

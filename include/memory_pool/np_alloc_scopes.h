@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * Copyright (c) 2026 The memory_pool authors
+ */
+/** \file
+ * Scopes in which a thread must not allocate, such as an audio callback: the C interface. In C++, see
+ * no_allocation_scope.hpp, which is for pools, too.
+ *
+ *     np_no_allocation_scope scope = {"audio callback", np_allocating_reported, 0, 0, NULL};
+ *     np_no_allocation_scope* const outer = np_set_no_allocation_scope(&scope);
+ *     ...                                       an allocation is counted in the scope, and reported
+ *     np_set_no_allocation_scope(outer);
+ *
+ * Thread safety: any thread; a scope is of one.
+ */
+#ifndef MEMORY_POOL_NP_ALLOC_SCOPES_H
+#define MEMORY_POOL_NP_ALLOC_SCOPES_H
+
+#include <memory_pool/os/c_attributes.h>
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(modernize-use-using): for C, too. */
+
+/** The treatment of an allocation in a scope without them. It is always counted, and always done. */
+typedef enum np_allocating
+{
+    /** It is only counted. */
+    np_allocating_counted = 1,
+    /** It is reported on stderr, with its call stack; once for each of up to 256 call stacks of the process. */
+    np_allocating_reported = 2,
+    /** The same each time, and then the error handler is called, which aborts by default. */
+    np_allocating_fatal = 3
+} np_allocating;
+
+/** A scope of a thread in which it must not allocate. Members are only added, at the end. */
+typedef struct np_no_allocation_scope
+{
+    /** The name in reports; NULL: "unnamed". */
+    const char* name;
+    /** What happens to allocations. */
+    np_allocating allocating;
+    /** Allocations so far. */
+    size_t allocations;
+    /** Their bytes as requested. */
+    size_t bytes;
+    /** Called for each allocation when it was counted, by the thread that allocates; `allocator` is "np_alloc", or the
+     *  name of a pool. It may allocate, but not throw. np_set_no_allocation_scope puts a function in the place of NULL
+     *  that does what `allocating` says. */
+    void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
+} np_no_allocation_scope;
+
+/** Effects: has the scope apply to this thread in place of the one before. NULL: allocations are allowed.
+ *
+ *    What counts is each call of np_alloc and its relatives, and of malloc and operator new where np_alloc takes their
+ *    place, that returns another block, or makes one larger by calling the system; and each time a pool or an arena of
+ *    memory_pool asks its upstream for memory, which is one allocation, whatever upstream does. Frees do not count.
+ *
+ *    While a scope applies, each allocation and each free of the thread takes the slow path.
+ *  Returns: the one before; NULL if there was none.
+ *  Preconditions: the scope lives until another one, or NULL, is set.
+ *  Complexity: linear in size classes, about 70. */
+np_no_allocation_scope* np_set_no_allocation_scope(np_no_allocation_scope* scope) MEMORY_POOL_NP_NOEXCEPT;
+
+/* NOLINTEND(modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

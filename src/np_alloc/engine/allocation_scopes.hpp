@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Scopes in which a thread must not allocate: see np_alloc_scopes.h.
+///
+/// While one applies, each allocation takes the slow path, as for a profile (thread_cache.hpp), and is noted there;
+/// those beside the magazines are noted where they are made.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/config.hpp>
+
+#include "engine.hpp"
+
+#include <cstddef>
+
+namespace memory_pool::np {
+/// Effects: as np_set_no_allocation_scope.
+np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* scope) noexcept;
+
+/// Effects: notes an allocation in the scope of this thread.
+/// Preconditions: there is one.
+void note_in_scope(std::size_t bytes) noexcept;
+
+/// Effects: notes an allocation in the scope of this thread, if there is one.
+inline void note_if_forbidden(std::size_t bytes) noexcept
+{
+    if (MEMORY_POOL_UNLIKELY(this_thread.no_allocation != nullptr))
+        note_in_scope(bytes);
+}
+
+/// Effects: sends the allocations of this thread to the slow path if each has to be counted; else to the fast path.
+inline void choose_path_of_allocations() noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    if (cache.has_heap())
+        this_thread.must_count() ? cache.start_counting() : cache.stop_counting();
+}
+} // namespace memory_pool::np

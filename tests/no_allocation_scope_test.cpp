@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/no_allocation_scope.hpp>
+#include <memory_pool/arena_resource.hpp>
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/block_resource.hpp>
+#include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/handle_pool.hpp>
+#include <memory_pool/object_pool.hpp>
+#include <memory_pool/pool_resource.hpp>
+#include <memory_pool/shared_pool.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <string>
+#include <thread>
+
+namespace {
+using memory_pool::allocating;
+using memory_pool::allocation_scope;
+using memory_pool::no_allocation_scope;
+
+struct voice
+{
+    std::array<char, 100> samples{};
+};
+
+/// Returns: how many allocations `action` makes.
+template <class Action>
+std::size_t allocations_of(Action&& action)
+{
+    const no_allocation_scope guard("test", allocating::counted);
+    action();
+    return guard.allocations();
+}
+
+MEMORY_POOL_NOINLINE void grow(memory_pool::object_pool<voice>& pool)
+{
+    pool.reserve(pool.capacity() + 1);
+}
+
+TEST(no_allocation_scope, counts_a_pool_that_goes_upstream)
+{
+    memory_pool::object_pool<voice> pool;
+    const no_allocation_scope guard("test", allocating::counted);
+    EXPECT_EQ(guard.allocations(), 0U);
+    voice* const first = pool.create();
+    EXPECT_GE(guard.allocations(), 1U);
+    EXPECT_GE(guard.bytes(), sizeof(voice));
+    pool.destroy(first);
+}
+
+TEST(no_allocation_scope, counts_nothing_where_a_pool_has_memory)
+{
+    memory_pool::object_pool<voice> pool;
+    pool.reserve(100);
+    EXPECT_EQ(allocations_of([&] {
+                  std::array<voice*, 100> all{};
+                  for (voice*& each : all)
+                      each = pool.create();
+                  for (voice* const each : all)
+                      pool.destroy(each);
+              }),
+              0U);
+}
+
+TEST(no_allocation_scope, counts_when_a_pool_is_made_that_has_its_store_upstream)
+{
+    EXPECT_EQ(allocations_of([] { const memory_pool::shared_pool<voice> pool; }), 1U);
+}
+
+TEST(no_allocation_scope, counts_the_places_of_handles)
+{
+    memory_pool::handle_pool<voice> pool;
+    EXPECT_GE(allocations_of([&] { (void)pool.create(); }), 2U) << "the slab, and the table of places";
+    EXPECT_EQ(allocations_of([&] { (void)pool.create(); }), 0U);
+}
+
+TEST(no_allocation_scope, counts_pools_that_threads_share)
+{
+    memory_pool::concurrent_object_pool<voice> pool;
+    voice* first = nullptr;
+    EXPECT_GE(allocations_of([&] { first = pool.create(); }), 1U);
+    EXPECT_EQ(allocations_of([&] { pool.destroy(first); }), 0U);
+    EXPECT_EQ(allocations_of([&] { first = pool.create(); }), 0U);
+    pool.destroy(first);
+}
+
+TEST(no_allocation_scope, counts_arenas)
+{
+    memory_pool::unsynchronized_arena_resource arena;
+    (void)arena.allocate(64);
+    EXPECT_EQ(allocations_of([&] { (void)arena.allocate(64); }), 0U);
+    EXPECT_EQ(allocations_of([&] { (void)arena.allocate(std::size_t{1} << 24U); }), 1U) << "a block of its own";
+    EXPECT_EQ(allocations_of([&] { arena.release(); }), 0U);
+}
+
+TEST(no_allocation_scope, counts_pools_by_size)
+{
+    memory_pool::unsynchronized_pool_resource pools;
+    EXPECT_GE(allocations_of([&] { pools.deallocate(pools.allocate(64), 64); }), 1U);
+    EXPECT_EQ(allocations_of([&] { pools.deallocate(pools.allocate(64), 64); }), 0U);
+}
+
+TEST(no_allocation_scope, counts_what_a_view_of_a_pool_asks_of_upstream)
+{
+    memory_pool::block_pool pool(64);
+    memory_pool::block_resource<memory_pool::block_pool> view(pool);
+    pool.reserve(1);
+    EXPECT_EQ(allocations_of([&] { view.deallocate(view.allocate(64), 64); }), 0U);
+    EXPECT_EQ(allocations_of([&] { view.deallocate(view.allocate(65), 65); }), 1U);
+}
+
+TEST(no_allocation_scope, counts_a_pool_whose_upstream_is_a_pool_once)
+{
+    memory_pool::block_pool outer(std::size_t{64} * 1024);
+    memory_pool::block_resource<memory_pool::block_pool> upstream(outer);
+    memory_pool::block_pool pool(64, {}, &upstream);
+    const std::size_t calls = allocations_of([&] { pool.reserve(1); });
+    EXPECT_GE(calls, 1U);
+    test::accounting_upstream counted;
+    memory_pool::block_pool like_it(64, {}, &counted);
+    like_it.reserve(1);
+    EXPECT_EQ(calls, counted.calls()) << "as many as the inner one has made";
+}
+
+TEST(no_allocation_scope, counts_when_upstream_fails)
+{
+    memory_pool::block_pool pool(64, {}, std::pmr::null_memory_resource());
+    EXPECT_GE(allocations_of([&] { EXPECT_THROW(pool.reserve(1), std::bad_alloc); }), 1U);
+    memory_pool::block_pool other(64);
+    const no_allocation_scope guard("test", allocating::counted);
+    EXPECT_THROW(pool.reserve(1), std::bad_alloc);
+    const std::size_t before = guard.allocations();
+    other.reserve(1);
+    EXPECT_GT(guard.allocations(), before) << "it still applies";
+}
+
+TEST(no_allocation_scope, counts_in_the_innermost_scope)
+{
+    memory_pool::object_pool<voice> pool;
+    const no_allocation_scope outer("outer", allocating::counted);
+    {
+        const no_allocation_scope inner("inner", allocating::counted);
+        grow(pool);
+        EXPECT_GE(inner.allocations(), 1U);
+    }
+    EXPECT_EQ(outer.allocations(), 0U);
+    grow(pool);
+    EXPECT_GE(outer.allocations(), 1U);
+}
+
+TEST(no_allocation_scope, allows_allocations_in_an_allocation_scope)
+{
+    memory_pool::object_pool<voice> pool;
+    const no_allocation_scope guard("test", allocating::counted);
+    {
+        const allocation_scope allowed;
+        grow(pool);
+    }
+    EXPECT_EQ(guard.allocations(), 0U);
+    grow(pool);
+    EXPECT_GE(guard.allocations(), 1U);
+}
+
+TEST(no_allocation_scope, is_of_one_thread)
+{
+    memory_pool::concurrent_object_pool<voice> pool;
+    const no_allocation_scope guard("test", allocating::counted);
+    std::size_t of_other = 0;
+    {
+        const allocation_scope allowed; // std::thread allocates.
+        std::thread([&] {
+            pool.reserve(1'000);
+            const no_allocation_scope others("others", allocating::counted);
+            pool.reserve(2'000);
+            of_other = others.allocations();
+        }).join();
+    }
+    EXPECT_EQ(guard.allocations(), 0U);
+    EXPECT_GE(of_other, 1U);
+}
+
+TEST(no_allocation_scope, reports_each_call_stack_once)
+{
+    memory_pool::pool_options options;
+    options.name = "voices";
+    std::size_t allocations = 0;
+    testing::internal::CaptureStderr();
+    for (int i = 0; i != 3; ++i) {
+        memory_pool::object_pool<voice> pool(options);
+        const no_allocation_scope guard("audio callback");
+        grow(pool);
+        allocations += guard.allocations();
+    }
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text.find("memory_pool: forbidden allocation: "), 0U) << text;
+    const std::string line = "pool 'voices', in no_allocation_scope 'audio callback'\n  remedy: ";
+    std::size_t reports = 0;
+    for (std::size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1))
+        ++reports;
+#if MEMORY_POOL_OS_HAS_CALL_STACKS
+    EXPECT_EQ(3 * reports, allocations) << text;
+    EXPECT_NE(text.find("\n  called by:\n    "), std::string::npos) << text;
+#else
+    EXPECT_EQ(reports, 1U) << text;
+#endif
+}
+
+TEST(no_allocation_scope, prints_nothing_where_allocations_are_counted)
+{
+    memory_pool::object_pool<voice> pool;
+    testing::internal::CaptureStderr();
+    EXPECT_GE(allocations_of([&] { pool.reserve(1); }), 1U);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(no_allocation_scope, calls_the_error_handler_each_time_where_they_are_fatal)
+{
+    memory_pool::object_pool<voice> pool;
+    test::error_recorder recorder;
+    testing::internal::CaptureStderr();
+    {
+        const no_allocation_scope guard(nullptr, allocating::fatal);
+        for (int i = 0; i != 2; ++i)
+            grow(pool);
+        EXPECT_EQ(guard.allocations(), recorder.reports().size());
+    }
+    (void)testing::internal::GetCapturedStderr();
+    ASSERT_GE(recorder.reports().size(), 2U);
+    EXPECT_EQ(recorder.reports()[0].kind, memory_pool::error_kind::forbidden_allocation);
+    EXPECT_GE(recorder.reports()[0].block_size, sizeof(voice));
+    EXPECT_NE(recorder.reports()[0].text.find("in no_allocation_scope 'unnamed'"), std::string::npos);
+    EXPECT_GE(pool.capacity(), 1U) << "it was done";
+}
+
+TEST(no_allocation_scope, lets_an_error_handler_allocate)
+{
+    memory_pool::object_pool<voice> pool;
+    memory_pool::object_pool<voice> of_handler;
+    test::error_recorder recorder;
+    recorder.handle_by([&] { grow(of_handler); });
+    testing::internal::CaptureStderr();
+    {
+        const no_allocation_scope guard("test", allocating::fatal);
+        grow(pool);
+        EXPECT_EQ(guard.allocations(), recorder.reports().size());
+    }
+    (void)testing::internal::GetCapturedStderr();
+    EXPECT_GE(of_handler.capacity(), 1U);
+}
+} // namespace
