@@ -49,7 +49,7 @@ SHARED_TYPES = re.compile(
     r"include/memory_pool/"
     r"(arena_options|call_site|errors|fwd|policies|pool_options|report/report_figures|statistics)\.hpp")
 # The same, for types of the C interface, which begin with the attributes of os/.
-SHARED_C_TYPES = re.compile(r"include/memory_pool/np_alloc_scopes\.h")
+SHARED_C_TYPES = re.compile(r"include/memory_pool/no_allocation_scope\.h")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
 # What may be included from outside: (files, headers).

@@ -29,7 +29,7 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/reports/allocation_report.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
-#include <memory_pool/np_alloc_scopes.h>
+#include <memory_pool/no_allocation_scope.h>
 
 #include <cstddef>
 

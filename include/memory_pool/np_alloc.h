@@ -15,10 +15,10 @@
 #ifndef MEMORY_POOL_NP_ALLOC_H
 #define MEMORY_POOL_NP_ALLOC_H
 
+#include <memory_pool/no_allocation_scope.h>
 #include <memory_pool/np_alloc_errors.h>
 #include <memory_pool/np_alloc_options.h>
 #include <memory_pool/np_alloc_profile.h>
-#include <memory_pool/np_alloc_scopes.h>
 #include <memory_pool/os/c_attributes.h>
 
 #include <stddef.h>

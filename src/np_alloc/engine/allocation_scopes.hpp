@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Scopes in which a thread must not allocate: see np_alloc_scopes.h.
+/// Scopes in which a thread must not allocate: see no_allocation_scope.h.
 ///
 /// While one applies, each allocation takes the slow path, as for a profile (thread_cache.hpp), and is noted there;
 /// those beside the magazines are noted where they are made.

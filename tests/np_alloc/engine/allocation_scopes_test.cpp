@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/block_pool.hpp>
 #include <memory_pool/no_allocation_scope.hpp>
 #include <memory_pool/np_alloc.h>
-#include <memory_pool/np_alloc.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/option_for_now.hpp>
@@ -13,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <thread>
 
@@ -98,22 +95,6 @@ TEST(allocation_scopes, count_in_a_thread_that_has_not_allocated_yet)
     std::size_t counted = 0;
     std::thread([&] { counted = allocations_of([] { np_free(np_alloc(50)); }); }).join();
     EXPECT_EQ(counted, 1U);
-}
-
-TEST(allocation_scopes, count_a_pool_that_has_its_memory_from_np_alloc_once)
-{
-    memory_pool::block_pool by_np_alloc(64, {}, memory_pool::np_resource());
-    std::size_t counted = 0;
-    {
-        const no_allocation_scope guard("test", allocating::counted);
-        by_np_alloc.reserve(1);
-        counted = guard.allocations();
-        EXPECT_GE(counted, 1U);
-        np_free(np_alloc(50));
-        EXPECT_EQ(guard.allocations(), counted + 1) << "it still applies";
-    }
-    memory_pool::block_pool other(64);
-    EXPECT_EQ(allocations_of([&] { other.reserve(1); }), counted) << "whatever upstream is";
 }
 
 TEST(allocation_scopes, leave_no_trace_at_the_end)

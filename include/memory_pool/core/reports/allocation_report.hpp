@@ -16,7 +16,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/reports/call_lines.hpp>
-#include <memory_pool/np_alloc_scopes.h>
+#include <memory_pool/no_allocation_scope.h>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 

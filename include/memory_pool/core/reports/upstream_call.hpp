@@ -16,7 +16,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/np_alloc_scopes.h>
+#include <memory_pool/no_allocation_scope.h>
 
 #include <cstddef>
 #include <memory_resource>

@@ -12,8 +12,8 @@
  *
  * Thread safety: any thread; a scope is of one.
  */
-#ifndef MEMORY_POOL_NP_ALLOC_SCOPES_H
-#define MEMORY_POOL_NP_ALLOC_SCOPES_H
+#ifndef MEMORY_POOL_NO_ALLOCATION_SCOPE_H
+#define MEMORY_POOL_NO_ALLOCATION_SCOPE_H
 
 #include <memory_pool/os/c_attributes.h>
 
