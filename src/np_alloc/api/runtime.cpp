@@ -19,6 +19,7 @@
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "../diagnostics/heap_reports.hpp"
 #include "../diagnostics/requested_report.hpp"
 #include "../diagnostics/slabs.hpp"
 #include "../engine/engine.hpp"
@@ -212,6 +213,12 @@ MEMORY_POOL_VISIBLE void memory_pool_np_add_reports(memory_pool::np::visit_funct
 MEMORY_POOL_VISIBLE void memory_pool_np_remove_reports(memory_pool::np::visit_function* visit) noexcept
 {
     memory_pool::np::registry().reports().remove(visit);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
+                                                    void* argument)
+{
+    memory_pool::np::visit_named_heaps(each, argument);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept
