@@ -25,6 +25,18 @@ PLAIN, WITH_NP_ALLOC = sys.argv[2:4]
 LIBRARY = sys.argv[4] if len(sys.argv) > 4 else None
 
 
+DOCS = "".join(Path(sys.argv[1]).with_name(name).read_text(encoding="utf-8")
+               for name in ("observability.md", "memory.md"))
+
+
+def properties_of(schema):
+    """The names of all members that a schema has, at every depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from properties_of(each)
+
+
 def output_of(program, report_format, **environment):
     return subprocess.run([program, report_format], env={**os.environ, **environment}, stdout=subprocess.PIPE,
                           timeout=100, check=True).stdout.decode("utf-8")
@@ -56,6 +68,16 @@ class Report(unittest.TestCase):
     def test_has_the_equation_of_np_alloc_if_that_is_linked(self):
         self.check_np_alloc(report_of(WITH_NP_ALLOC))
         self.assertIn("bytes committed, the sum of", output_of(WITH_NP_ALLOC, "text"))
+
+    def test_each_figure_is_in_a_row_or_sentence_of_the_documents(self):
+        report = report_of(WITH_NP_ALLOC, NP_REPORT_SLABS="1")
+        names = {*properties_of(SCHEMA), *report["pools"][0], *report["np_alloc"], *report["np_alloc"]["classes"][0],
+                 *report["slabs"][0]}
+        metrics = output_of(WITH_NP_ALLOC, "prometheus")
+        names.update(re.findall(r"^# TYPE (\w+)", metrics, re.MULTILINE))
+        names.update(re.findall(r'part="(\w+)"', metrics))
+        self.assertGreater(len(names), 70, names)
+        self.assertEqual([name for name in sorted(names) if f"`{name}`" not in DOCS], [])
 
     def test_has_the_heaps_of_np_alloc_with_a_name_after_the_pools(self):
         heap = report_of(WITH_NP_ALLOC)["pools"][3]

@@ -153,8 +153,8 @@ public:
             unmake(ended);
     }
 
-    /// Effects: calls `visit(named_heap&)` for up to `most` of the heaps with a name behind the serial number `last`, in
-    ///   the order in which they were made, and moves `last` on.
+    /// Effects: calls `visit(named_heap&)` for up to `most` of the heaps with a name, from the one after the serial
+    ///   number `last`, in the order in which they were made, and moves `last` on.
     /// Preconditions: as for_each_heap.
     /// Complexity: linear in heaps with a name.
     template <class Visit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What reports are told of heaps: not by snapshot(), so that this program has no registry of pools, whose handlers do not
-// allow for the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
+// What reports are told of heaps. Not read by snapshot(), as this program must have no registry of pools: the handlers
+// of that do not allow for the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 
