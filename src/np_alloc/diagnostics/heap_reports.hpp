@@ -35,8 +35,8 @@ inline core::report_view view_of(named_heap& heap) noexcept
     return view;
 }
 
-/// Effects: calls `each(view, bytes, argument)` for each heap with a name, in the order in which they were made, without
-///   holding a lock.
+/// Effects: calls `each(view, bytes, argument)` for each heap with a name, in the order in which they were made. Holds
+///   no lock then.
 /// Throws: what `each` throws.
 inline void visit_named_heaps(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)
 {
