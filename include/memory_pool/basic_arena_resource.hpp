@@ -62,7 +62,8 @@ public:
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes),
-          entry_(Arenas::is_shared ? "synchronized_arena_resource" : "unsynchronized_arena_resource", name(), source())
+          entry_(Arenas::is_shared ? "synchronized_arena_resource" : "unsynchronized_arena_resource", name(),
+                 {&read_figures, this, Arenas::is_shared})
     {
         if constexpr (Arenas::is_shared)
             arenas_.enter_again_with(entry_);
@@ -271,14 +272,9 @@ private:
 
     // Reports.
 
-    detail::core::report_source source() const noexcept
+    static report_figures read_figures(const void* resource) noexcept
     {
-        if constexpr (Arenas::is_shared)
-            return {[](const void* resource) noexcept {
-                        return static_cast<const basic_arena_resource*>(resource)->figures();
-                    },
-                    this};
-        return {};
+        return static_cast<const basic_arena_resource*>(resource)->figures();
     }
 
     report_figures figures() const noexcept
@@ -296,11 +292,10 @@ private:
 
     void publish() noexcept
     {
-        if constexpr (!Arenas::is_shared)
-            entry_.publish([this] {
-                arenas_at_publication_ = arena_count();
-                return figures();
-            });
+        if constexpr (!Arenas::is_shared) {
+            arenas_at_publication_ = arena_count();
+            entry_.publish();
+        }
     }
 
     /// Publishes figures when the number of arenas has changed by an eighth: they take time linear in arenas.

@@ -59,7 +59,7 @@ public:
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                  const char* name = default_name)
         : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
-          entry_of_rest_(kind, pools_.name(), source_of_rest())
+          entry_of_rest_(kind, pools_.name(), {&read_figures, this, Upstream::is_shared})
     {
         if constexpr (Upstream::is_shared)
             upstream_.enter_again_with(entry_of_rest_);
@@ -283,16 +283,11 @@ private:
 
     // Reports: each pool has an entry of its own, and there is one for the rest.
 
-    detail::core::report_source source_of_rest() const noexcept
+    static report_figures read_figures(const void* resource) noexcept
     {
-        if constexpr (Upstream::is_shared)
-            return {[](const void* resource) noexcept {
-                        const auto& its = *static_cast<const basic_pool_resource*>(resource);
-                        [[maybe_unused]] const auto held = its.upstream_.lock();
-                        return its.figures_of_rest();
-                    },
-                    this};
-        return {};
+        const auto& its = *static_cast<const basic_pool_resource*>(resource);
+        [[maybe_unused]] const auto held = its.upstream_.lock();
+        return its.figures_of_rest();
     }
 
     /// Large blocks, and the memory of the pools themselves.
@@ -308,7 +303,7 @@ private:
     void publish_rest() const noexcept
     {
         if constexpr (!Upstream::is_shared)
-            entry_of_rest_.publish([this] { return figures_of_rest(); });
+            entry_of_rest_.publish();
     }
 
     Upstream upstream_;

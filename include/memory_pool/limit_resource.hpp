@@ -156,21 +156,18 @@ private:
 
     void uncount(std::size_t bytes) noexcept { bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-    detail::core::report_source source() const noexcept
+    static report_figures read_figures(const void* resource) noexcept
     {
-        return {[](const void* resource) noexcept {
-                    const auto& its = *static_cast<const limit_resource*>(resource);
-                    report_figures figures;
-                    if (its.limit() != limit_options::unbounded)
-                        figures.limit = its.limit();
-                    figures.bytes_in_use = its.bytes_in_use();
-                    return figures;
-                },
-                this};
+        const auto& its = *static_cast<const limit_resource*>(resource);
+        report_figures figures;
+        if (its.limit() != limit_options::unbounded)
+            figures.limit = its.limit();
+        figures.bytes_in_use = its.bytes_in_use();
+        return figures;
     }
 
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
-    detail::core::reported entry_{"limit_resource", options_.name, source()};
+    detail::core::reported entry_{"limit_resource", options_.name, {&read_figures, this, true}};
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

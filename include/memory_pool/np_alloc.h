@@ -217,7 +217,7 @@ typedef struct np_statistics
     size_t thread_heaps;
     /** Of those: their thread has ended, and no new thread has adopted them. */
     size_t parked_heaps;
-    /** From np_heap_create, and not destroyed. */
+    /** Made by the program (np_heap_create), and not destroyed. */
     size_t heaps;
     /** So far. */
     size_t misuse_reports;
@@ -441,6 +441,11 @@ int np_verify(void) MEMORY_POOL_NP_NOEXCEPT;
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */
 MEMORY_POOL_NP_RESULT np_heap* np_heap_create(void) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_heap_create, a heap that reports list by a copy of the first 127 characters of `name`: snapshot(),
+ *    write_report() and NP_REPORT. NULL and "" are no names, and the heap is not listed.
+ *  Complexity: O(1). */
+MEMORY_POOL_NP_RESULT np_heap* np_heap_create_named(const char* name) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc, a block of that heap; NULL, and errno is ENOMEM, also if the region has no room for it (see
  *    np_option_region_bytes): what is mapped block by block is of no heap.

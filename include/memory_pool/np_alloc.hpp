@@ -220,7 +220,11 @@ class np_heap_resource final : public std::pmr::memory_resource
 public:
     /// Effects: makes a heap.
     /// Throws: out_of_memory if there is no memory for it.
-    np_heap_resource() : heap_(::np_heap_create())
+    np_heap_resource() : np_heap_resource(nullptr) {}
+
+    /// Effects: makes a heap that reports list by its name, as np_heap_create_named.
+    /// Throws: out_of_memory if there is no memory for it.
+    explicit np_heap_resource(const char* name) : heap_(::np_heap_create_named(name))
     {
         if (heap_ == nullptr)
             detail::base::throw_out_of_memory(detail::base::message("memory_pool: np_alloc has no memory for a heap"));

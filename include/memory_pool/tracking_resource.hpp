@@ -86,7 +86,7 @@ public:
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                const char* name = detail::core::default_name)
-        : counting_adaptor(upstream), entry_("tracking_resource", name, source())
+        : counting_adaptor(upstream), entry_("tracking_resource", name, {&read_figures, this, true})
     {
     }
 
@@ -158,20 +158,17 @@ private:
         return position != sites_.end() ? &*position : nullptr;
     }
 
-    detail::core::report_source source() const noexcept
+    static report_figures read_figures(const void* resource) noexcept
     {
-        return {[](const void* resource) noexcept {
-                    const resource_statistics counted = static_cast<const tracking_resource*>(resource)->statistics();
-                    report_figures figures;
-                    figures.in_use = counted.in_use;
-                    figures.bytes_in_use = counted.bytes_in_use;
-                    figures.counts = 1;
-                    figures.peak_in_use = counted.peak_in_use;
-                    figures.allocations = counted.allocations;
-                    figures.failures = counted.failures;
-                    return figures;
-                },
-                this};
+        const resource_statistics counted = static_cast<const tracking_resource*>(resource)->statistics();
+        report_figures figures;
+        figures.in_use = counted.in_use;
+        figures.bytes_in_use = counted.bytes_in_use;
+        figures.counts = 1;
+        figures.peak_in_use = counted.peak_in_use;
+        figures.allocations = counted.allocations;
+        figures.failures = counted.failures;
+        return figures;
     }
 
     mutable detail::base::mutex mutex_;

@@ -28,9 +28,11 @@ LISTED = {
 }
 GLOBALS = {"app::orders", "in_rows", "in_spans", "jobs", "full", "empty"}
 # Printed with more around it, or no name in `main`.
-NOT_SHOWN = {"returned", "engine.nuts", "*apart"}
+NOT_SHOWN = {"returned", "engine.nuts", "*apart", "*apart_without_name"}
+# Members of what no variable leads to.
+APART = "rooms->"
 # Where those are that no variable has.
-REGISTRY = "shared by threads"
+REGISTRY, NAMES = "shared by threads", "by its name"
 
 
 class Gdb:
@@ -125,7 +127,9 @@ class Debugging(unittest.TestCase):
         # Between marks, as debuggers print more than the answer.
         mark, show = cls.debugger.mark, cls.debugger.show
         commands = list(cls.debugger.go_to_main)
-        for name in cls.expected.keys() - NOT_SHOWN | {"*damaged"}:
+        cls.apart = {name for name in cls.expected if name.startswith(APART)} | {"limited"}
+        cls.shown = {name for name in cls.expected.keys() - NOT_SHOWN if not name.startswith(APART)}
+        for name in cls.shown | {"*damaged"}:
             commands += [mark(name), show(name)]
         commands += [mark("list"), cls.debugger.list_pools]
         cls.outputs = {"process": run(cls.debugger, cls.debugger.live, cls.program, cls.core, commands)}
@@ -146,14 +150,12 @@ class Debugging(unittest.TestCase):
     def test_prints_one_line_for_each_type_as_the_library_counts(self):
         self.assertGreater(len(self.expected), 35, self.expected)
         for kind in self.outputs:
-            for name, line in self.expected.items():
-                if name in NOT_SHOWN:
-                    continue
+            for name in self.shown:
                 with self.subTest(kind=kind, name=name):
                     printed = [each for each in self.part(kind, name).splitlines()
                                if each and not each.startswith(("(lldb)", "error: "))]
                     before = r"^\([^=]*\) \S+ = (0x[0-9a-f]+ )?"  # What lldb says first: the type and the name.
-                    self.assertEqual([re.sub(before, "", each) for each in printed], [line])
+                    self.assertEqual([re.sub(before, "", each) for each in printed], [self.expected[name]])
 
     def test_lists_every_pool_once(self):
         for kind in self.outputs:
@@ -166,12 +168,16 @@ class Debugging(unittest.TestCase):
                              and re.search(rf"[ :]{re.escape(name)}( in main, thread [0-9]+)?$", each[len(line):])]
                     self.assertEqual(len(found), 1, f"{name}: {line}\n" + "\n".join(listed))
                 others = [
-                    rf"concurrent pool of 48-byte blocks {self.after_kind('*apart')} +{REGISTRY}",
+                    rf"concurrent_object_pool {self.after_kind('*apart')} +{NAMES}",
                     r'shared_pool<app::order> "gone": 1 of \d+ in use, \d+ bytes, in objects that have outlived the '
-                    rf"pool +{REGISTRY}",
+                    rf"pool +{NAMES}",
+                    rf"concurrent pool of 40-byte blocks {self.after_kind('*apart_without_name')} +{REGISTRY}",
                 ]
+                others += [rf"{re.escape(self.expected[name])} +{NAMES}" for name in self.apart]
                 if self.debugger.sees_statics_of_functions:
                     others.append(rf"object_pool<app::order> {self.after_kind('returned')} +returned_orders\(\)::pool")
+                else:
+                    others.append(rf"object_pool {self.after_kind('returned')} +{NAMES}")
                 for other in others:
                     self.assertEqual(sum(re.fullmatch(other, each) is not None for each in listed), 1,
                                      other + "\n" + "\n".join(listed))

@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -61,6 +62,33 @@ struct local_task : pools::pooled<local_task, pools::plain_references>
 {
 };
 #endif
+
+/// Pools and resources with a name, which no variable leads to.
+struct rooms
+{
+    /// Puts something into each.
+    void fill()
+    {
+        (void)named.create();
+        for (int i = 0; i != 100; ++i)
+            (void)by_handle.create();
+        first = shared.make();
+        (void)counted.allocate();
+        (void)requests.allocate(100, 8);
+        (void)sizes.allocate(500, 8);
+        (void)bounded.allocate(10, 8);
+    }
+
+    pools::object_pool<order> named{pools::pool_options{}.with_name("room")};
+    pools::handle_pool<order> by_handle{pools::pool_options{}.with_name("room by handle")};
+    pools::unsynchronized_shared_pool<order> shared{pools::pool_options{}.with_name("shared room")};
+    std::shared_ptr<order> first;
+    pools::basic_concurrent_block_pool<pools::counting_policy> counted{24,
+                                                                       pools::pool_options{}.with_name("counted room")};
+    pools::synchronized_arena_resource requests{pools::arena_options{}.with_name("requests")};
+    pools::unsynchronized_pool_resource sizes{{}, std::pmr::get_default_resource(), "sizes of rooms"};
+    pools::limit_resource bounded{pools::limit_options{}.with_name("bounded").with_limit(100)};
+};
 
 pools::object_pool<order> orders(pools::pool_options{}.with_name("orders").with_initial_capacity(128));
 } // namespace app
@@ -183,9 +211,15 @@ int main()
     std::thread([] { (void)full.allocate_wait(); }).detach();
     while (full.waiting() != 1)
         std::this_thread::yield();
-    // No variable has that one: only the registry of threads knows it.
+    // No variable has these: the first has a name, and only the registry of threads knows the other.
     auto apart = std::make_unique<pools::concurrent_object_pool<app::order>>(pools::pool_options{}.with_name("apart"));
     (void)apart->create();
+    auto apart_without_name = std::make_unique<pools::concurrent_block_pool>(40);
+    (void)take(*apart_without_name, 3);
+
+    // Nor these, which only the registry of names knows.
+    const auto rooms = std::make_unique<app::rooms>();
+    rooms->fill();
 
     // Policies.
     pools::basic_block_pool<pools::counting_policy> counted(40, pools::pool_options{}.with_name("counted"));
@@ -281,6 +315,14 @@ int main()
     expect("empty", "concurrent_block_pool", empty);
     expect("engine.bolts", "block_pool", engine.bolts);
     expect("*apart", "concurrent_object_pool<app::order>", *apart);
+    expect("*apart_without_name", "concurrent_block_pool", *apart_without_name);
+    expect("rooms->named", "object_pool", rooms->named);
+    expect("rooms->by_handle", "handle_pool", rooms->by_handle);
+    expect("rooms->shared", "unsynchronized_shared_pool<app::order>", rooms->shared);
+    expect("rooms->counted", "concurrent_block_pool", rooms->counted);
+    expect_arenas("rooms->requests", "synchronized_arena_resource", rooms->requests);
+    expect_pools("rooms->sizes", "unsynchronized_pool_resource", rooms->sizes, "1 pool");
+    (void)std::puts("rooms->bounded|limit_resource \"bounded\": 10 of 100 bytes in use");
     expect("counted", "basic_block_pool<counting_policy>", counted);
     expect("checked", "object_pool<app::order, checking_policy>", checked);
     expect("checked_jobs", "basic_concurrent_block_pool<checking_policy>", checked_jobs);

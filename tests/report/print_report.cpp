@@ -30,6 +30,9 @@ int main(int argc, char** argv)
     }
 #ifdef USES_NP_ALLOC
     np_free(np_alloc(1));
+    np_heap* const heap = np_heap_create_named("requests"); // Until the end.
+    if (np_heap_alloc(heap, 64) == nullptr)
+        return 1;
 #endif
     const std::string_view format = argc > 1 ? argv[1] : "text";
     if (format == "wait") {

@@ -25,6 +25,18 @@ PLAIN, WITH_NP_ALLOC = sys.argv[2:4]
 LIBRARY = sys.argv[4] if len(sys.argv) > 4 else None
 
 
+DOCS = "".join(Path(sys.argv[1]).with_name(name).read_text(encoding="utf-8")
+               for name in ("observability.md", "memory.md"))
+
+
+def properties_of(schema):
+    """The names of all members that a schema has, at every depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from properties_of(each)
+
+
 def output_of(program, report_format, **environment):
     return subprocess.run([program, report_format], env={**os.environ, **environment}, stdout=subprocess.PIPE,
                           timeout=100, check=True).stdout.decode("utf-8")
@@ -56,6 +68,24 @@ class Report(unittest.TestCase):
     def test_has_the_equation_of_np_alloc_if_that_is_linked(self):
         self.check_np_alloc(report_of(WITH_NP_ALLOC))
         self.assertIn("bytes committed, the sum of", output_of(WITH_NP_ALLOC, "text"))
+
+    def test_each_figure_is_in_a_row_or_sentence_of_the_documents(self):
+        report = report_of(WITH_NP_ALLOC, NP_REPORT_SLABS="1")
+        names = {*properties_of(SCHEMA), *report["pools"][0], *report["np_alloc"], *report["np_alloc"]["classes"][0],
+                 *report["slabs"][0]}
+        metrics = output_of(WITH_NP_ALLOC, "prometheus")
+        names.update(re.findall(r"^# TYPE (\w+)", metrics, re.MULTILINE))
+        names.update(re.findall(r'part="(\w+)"', metrics))
+        self.assertGreater(len(names), 70, names)
+        self.assertEqual([name for name in sorted(names) if f"`{name}`" not in DOCS], [])
+
+    def test_has_the_heaps_of_np_alloc_with_a_name_after_the_pools(self):
+        heap = report_of(WITH_NP_ALLOC)["pools"][3]
+        self.assertEqual((heap["kind"], heap["name"], heap["in_use"], heap["bytes_in_use"]),
+                         ("np_heap", "requests", 1, 64))
+        self.assertIn("\nrequests                np_heap  ", output_of(WITH_NP_ALLOC, "text"))
+        self.assertIn('memory_pool_in_use_bytes{kind="np_heap",name="requests",block_size="0"} 64\n',
+                      output_of(WITH_NP_ALLOC, "prometheus"))
 
     def test_has_it_in_the_metrics(self):
         metrics = output_of(WITH_NP_ALLOC, "prometheus")
@@ -122,13 +152,14 @@ class Report(unittest.TestCase):
 
     def test_is_written_on_a_signal_and_at_the_end_if_np_report_names_a_file(self):
         on_signal, at_end = self.wait_for_signal(WITH_NP_ALLOC, signal.SIGUSR1)
-        self.assertEqual([pool["name"] for pool in on_signal["pools"]], ["mine \"quoted\"\t\ufffd", "shared", "limit"])
+        self.assertEqual([pool["name"] for pool in on_signal["pools"]],
+                         ["mine \"quoted\"\t\ufffd", "shared", "limit", "requests"])
         self.assertGreater(on_signal["totals"]["bytes_reserved"], 0)
-        self.assertEqual(at_end["pools"], [], "they are gone by then")
+        self.assertEqual(at_end["pools"], on_signal["pools"][3:], "the others are gone by then")
 
     def test_is_written_on_the_signal_that_was_asked_for(self):
         on_signal, _ = self.wait_for_signal(WITH_NP_ALLOC, signal.SIGUSR2, NP_REPORT_SIGNAL=str(int(signal.SIGUSR2)))
-        self.assertEqual(len(on_signal["pools"]), 3)
+        self.assertEqual(len(on_signal["pools"]), 4)
 
     @unittest.skipIf(LIBRARY is None, "no library replaces malloc here")
     def test_is_written_of_a_program_that_knows_nothing_of_it(self):

@@ -264,20 +264,28 @@ def pools_in_frame(frame, thread):
         block = block.superblock
 
 
-def pools_of_threads():
-    """Those that threads share: each module of the program may have a registry."""
-    for line in listed_symbols("thread_registry::get()::memory$"):
+def in_registries(its_type, pools_in):
+    """What `pools_in` finds in a registry: each module of the program may have one."""
+    for line in listed_symbols(its_type + "::get()::memory$"):
         address, name = line.split(None, 1)
         try:
             registry = gdb_value(gdb.Value(int(address, 16))).at(
                 int(address, 16), gdb.lookup_type(name.rpartition("::get()")[0]))
-            yield from types.pools_in_registry(registry)
+            yield from pools_in(registry)
         except (gdb.error, types.Unreadable) as reason:
-            yield types.Found(address, f"{name}: {reason}", "registry of threads")
+            yield types.Found(address, f"{name}: {reason}", its_type)
+
+
+def pools_with_names():
+    return in_registries("report_registry", types.pools_in_reports)
+
+
+def pools_of_threads():
+    return in_registries("thread_registry", types.pools_in_registry)
 
 
 # To list pools from another place, add a function that yields a types.Found for each.
-SOURCES = [pools_in_globals, pools_in_frames, pools_of_threads]
+SOURCES = [pools_in_globals, pools_in_frames, pools_with_names, pools_of_threads]
 
 
 def np_alloc_lines():
@@ -298,7 +306,7 @@ def np_alloc_lines():
 
 class InfoMemoryPools(gdb.Command):
     """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those, and pools that threads share wherever they are."""
+as members of those; and wherever they are, those that have a name or that threads share."""
 
     def __init__(self):
         super().__init__("info memory-pools", gdb.COMMAND_DATA)

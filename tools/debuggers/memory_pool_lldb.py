@@ -186,26 +186,34 @@ def pools_in_frames(target):
                     pass  # It is optimized out, or points nowhere.
 
 
-def pools_of_threads(target):
-    """Those that threads share: each module of the program may have a registry."""
+def in_registries(target, its_type, pools_in):
+    """What `pools_in` finds in a registry: each module of the program may have one."""
     for module in target.modules:
-        for registry_type in module.FindTypes("thread_registry"):
-            if not re.match(types.CORE + "thread_registry$", registry_type.GetName()):
+        for registry_type in module.FindTypes(its_type):
+            if not re.match(types.CORE + its_type + "$", registry_type.GetName()):
                 continue
             name = registry_type.GetName() + "::get()::memory"
             for found in module.FindSymbols(name):
                 address = found.GetSymbol().GetStartAddress()
                 registry = target.CreateValueFromAddress("registry", address, registry_type)
-                yield from types.pools_in_registry(lldb_value(registry))
+                yield from pools_in(lldb_value(registry))
+
+
+def pools_with_names(target):
+    return in_registries(target, "report_registry", types.pools_in_reports)
+
+
+def pools_of_threads(target):
+    return in_registries(target, "thread_registry", types.pools_in_registry)
 
 
 # To list pools from another place, add a function that yields a types.Found for each.
-SOURCES = [pools_in_globals, pools_in_frames, pools_of_threads]
+SOURCES = [pools_in_globals, pools_in_frames, pools_with_names, pools_of_threads]
 
 
 def list_memory_pools(debugger, command, result, _):
     """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those, and pools that threads share wherever they are."""
+as members of those; and wherever they are, those that have a name or that threads share."""
     target = debugger.GetSelectedTarget()
     for line in types.listing(types.all_pools(source(target) for source in SOURCES)):
         result.AppendMessage(line)

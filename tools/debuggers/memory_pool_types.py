@@ -154,6 +154,11 @@ def elements(array):
             yield array.at(array.address() + offset, its_type)
 
 
+def characters(array):
+    """The text in a std::array of characters."""
+    return array.memory(array.address(), array.size()).partition(b"\0")[0].decode(errors="replace")
+
+
 def listed(first, next_name):
     """The nodes of a list of the library. A damaged list ends."""
     seen = set()
@@ -616,19 +621,21 @@ POOLS_OF_STORES = {
 }
 
 
-def found_store(gate, where):
-    """A pool of blocks that threads share, from the part of it that the registry knows."""
-    listener = gate.member("slabs_").member("options_").member("listener")
+def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
+    """A pool of blocks, from the part of it that a registry knows: that says all only about those with a listener."""
+    listener = blocks.member("slabs_").member("options_").member("listener")
     if not listener.integer():
-        figures = shared_figures(gate)
-        return Found(gate.address(), figures.line(f"concurrent pool of {figures.block_size}-byte blocks"), where)
+        figures = figures_of(blocks)
+        figures.bytes += more_bytes
+        name = kind or f"concurrent pool of {figures.block_size}-byte blocks"
+        return Found(blocks.address(), figures.line(name), where)
     store = whole_at(listener, listener.integer())
-    base, (item, blocks) = split_template(store.type_name())
+    base, (item, its_blocks) = split_template(store.type_name())
     figures = figures_of_store(store)
-    if gate.member("is_abandoned_").integer():
+    if blocks.member("is_abandoned_").integer():
         figures.remarks.append("in objects that have outlived the pool")
-    name = template(POOLS_OF_STORES[base_name(base)], [without_namespaces(item)] + blocks_in(blocks)[0])
-    return Found(gate.address(), figures.line(name), where)
+    name = template(kind or POOLS_OF_STORES[base_name(base)], [without_namespaces(item)] + blocks_in(its_blocks)[0])
+    return Found(blocks.address(), figures.line(name), where)
 
 
 def pools_in_registry(registry):
@@ -639,11 +646,37 @@ def pools_in_registry(registry):
             entry = whole_at(place, place.integer())
             name = base_name(entry.type_name())
             if name == "handlers":
-                yield found_store(entry.member("gate_").pointee(), where)
+                yield found_store(entry.member("gate_").pointee(), shared_figures, where)
             else:  # shared_arenas or locked_upstream: in a resource, behind the pointer to its virtual table
                 yield found(whole_at(entry, entry.address() - entry.pointer_size()), where)
         except Unreadable as reason:
             yield Found(place.integer(), f"a pool at {place.integer():#x}: {reason}", where)
+
+
+def found_by_name(record):
+    """A pool or resource in reports, from its record: see report_registry.hpp. Its type is that of the function."""
+    where = "by its name"
+    source = record.member("source_")
+    address, kind = source.member("pool").integer(), loaded(record.member("kind_")).text()
+    try:
+        function = re.search(r"([\w:]+(<.*>)?)::read_figures\(", record.symbol_at(source.member("read").integer()))
+        if function is None:
+            raise Unreadable("cannot read: no symbol of its function read_figures")
+        pool = record.at(address, record.type_named(function[1]))
+        name = base_name(pool.type_name())
+        if name in ("local_store", "shared_blocks"):
+            figures_of = local_figures if name == "local_store" else shared_figures
+            return found_store(pool, figures_of, where, kind, loaded(record.member("more_bytes_")).integer())
+        return found(pool, where) if POOLS.match(pool.type_name()) else Found(address, describe(pool), where)
+    except Unreadable as reason:
+        return Found(address, f'{kind} "{characters(record.member("name_"))}": {reason}', where)
+
+
+def pools_in_reports(registry):
+    """Those that have a name. In the child of a fork, one that a lost thread has made may not exist any more."""
+    for record in listed(registry.member("records_").member("first_"), "next_"):
+        if loaded(record.member("maker_")).integer():
+            yield found_by_name(record)
 
 
 def all_pools(sources):

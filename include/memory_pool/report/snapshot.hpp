@@ -25,6 +25,15 @@
 #include <utility>
 #include <vector>
 
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+extern "C" {
+/// Effects: calls `each(view, bytes, argument)` for each heap of np_alloc that has a name. The view, of `bytes` bytes,
+///   is a report_view.
+MEMORY_POOL_WEAK void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
+                                                 void* argument);
+}
+#endif
+
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool or resource in a report.
 struct report_entry
@@ -51,7 +60,7 @@ struct report_snapshot
 {
     std::chrono::system_clock::time_point time; ///< When it was taken.
     long process = 0;                           ///< The process ID; 0 where the system has none.
-    std::vector<report_entry> entries;          ///< In the order in which they were made.
+    std::vector<report_entry> entries;          ///< In the order in which they were made; heaps of np_alloc come last.
 
     /// How many pools with a name are missing, as there was no memory to list them.
     std::size_t left_out = 0;
@@ -66,7 +75,33 @@ struct report_snapshot
     }
 };
 
-/// Returns: the figures of all pools and resources that have a name, in the order in which they were made.
+namespace detail::report {
+inline void add_entry(const core::report_view& seen, report_snapshot& taken)
+{
+    report_entry entry{seen.kind.data(), seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
+    if (seen.is_published)
+        entry.age = std::chrono::milliseconds(seen.age_ms);
+    taken.entries.push_back(std::move(entry));
+}
+
+/// Effects: adds the heaps of np_alloc with a name, if it is in the process; and of the same version, as otherwise a
+///   view may be of another type.
+inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    if (memory_pool_np_visit_heaps == nullptr)
+        return;
+    const auto add = [](const void* view, std::size_t bytes, void* to) {
+        if (bytes == sizeof(core::report_view))
+            add_entry(*static_cast<const core::report_view*>(view), *static_cast<report_snapshot*>(to));
+    };
+    memory_pool_np_visit_heaps(add, &taken);
+#endif
+}
+} // namespace detail::report
+
+/// Returns: the figures of all pools and resources that have a name, in the order in which they were made; then those
+///   of heaps of np_alloc that have one.
 /// Throws: std::bad_alloc.
 /// Complexity: linear in pools; that of their `in_use` and `bytes_in_use`.
 /// Thread safety: any thread.
@@ -76,12 +111,8 @@ inline report_snapshot snapshot()
     taken.time = std::chrono::system_clock::now();
     taken.process = detail::os::process_number();
     detail::core::report_registry& registry = detail::core::report_registry::get();
-    registry.for_each([&taken](const detail::core::report_view& seen) {
-        report_entry entry{seen.kind.data(), seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
-        if (seen.is_published)
-            entry.age = std::chrono::milliseconds(seen.age_ms);
-        taken.entries.push_back(std::move(entry));
-    });
+    registry.for_each([&taken](const detail::core::report_view& seen) { detail::report::add_entry(seen, taken); });
+    detail::report::add_np_heaps(taken);
     taken.left_out = registry.left_out();
     return taken;
 }

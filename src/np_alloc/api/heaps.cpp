@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Heaps that a program makes: shared heaps under another name.
+/// Heaps that a program makes: shared heaps, as programs know them.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -94,7 +94,13 @@ void free_if_its(np_heap* heap, void* block, Free&& free) noexcept
 extern "C" {
 np_heap* np_heap_create(void) noexcept
 {
-    np::shared_heap* const created = np::registry().create_heap();
+    return np_heap_create_named(nullptr);
+}
+
+np_heap* np_heap_create_named(const char* name) noexcept
+{
+    const bool has_name = name != nullptr && *name != '\0';
+    np::shared_heap* const created = has_name ? np::registry().create_heap(name) : np::registry().create_heap();
     if (created == nullptr)
         errno = ENOMEM;
     return reinterpret_cast<np_heap*>(created);

@@ -19,6 +19,7 @@
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "../diagnostics/heap_reports.hpp"
 #include "../diagnostics/requested_report.hpp"
 #include "../diagnostics/slabs.hpp"
 #include "../engine/allocation_scopes.hpp"
@@ -219,6 +220,12 @@ MEMORY_POOL_VISIBLE np_no_allocation_scope* memory_pool_np_set_no_allocation_sco
     np_no_allocation_scope* scope) noexcept
 {
     return memory_pool::np::set_no_allocation_scope(scope);
+}
+
+MEMORY_POOL_VISIBLE void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
+                                                    void* argument)
+{
+    memory_pool::np::visit_named_heaps(each, argument);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept

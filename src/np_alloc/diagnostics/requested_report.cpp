@@ -15,6 +15,7 @@
 #include "../engine/engine.hpp"
 #include "../support/callbacks.hpp"
 #include "../support/output.hpp"
+#include "heap_reports.hpp"
 #include "profile.hpp"
 #include "slabs.hpp"
 
@@ -100,6 +101,7 @@ void requested_report::write_report() noexcept
     growing_report report{core::json_report(to), {}};
     report.text.begin(os::unix_milliseconds(), os::process_number());
     registry().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });
+    visit_named_heaps(&add_view, &report);
     report.text.end(0, report.totals, write_np_alloc);
     if (!file.finish())
         output(nullptr, nullptr)

@@ -40,8 +40,10 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace memory_pool::np {
 /// The heaps of a process, and the memory they share.
@@ -107,13 +109,25 @@ public:
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
     {
-        void* const memory = start() ? internal_.allocate(class_of_heaps, sizeof(shared_heap)) : nullptr;
-        if (memory == nullptr)
-            return nullptr;
-        auto* const created = ::new (memory) shared_heap(pages_);
+        auto* const created = make<shared_heap>(pages_);
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
+        if (created != nullptr)
+            shared_.add_first(created);
+        return created;
+    }
+
+    /// Returns: the same, listed in reports by a name.
+    shared_heap* create_heap(const char* name) noexcept
+    {
+        auto* const created = make<named_heap>(pages_, name);
+        MEMORY_POOL_DELAY_POINT();
+        const base::lock_guard lock(mutex_);
+        if (created == nullptr)
+            return nullptr;
+        created->serial = ++last_serial_;
         shared_.add_first(created);
+        named_.add_last(created);
         return created;
     }
 
@@ -130,9 +144,30 @@ public:
         {
             const base::lock_guard lock(mutex_);
             shared_.remove(&ended);
+            if (ended.has_name())
+                named_.remove(&static_cast<named_heap&>(ended));
         }
-        ended.~shared_heap();
-        internal_.free(class_of_heaps, &ended);
+        if (ended.has_name())
+            unmake(static_cast<named_heap&>(ended));
+        else
+            unmake(ended);
+    }
+
+    /// Effects: calls `visit(named_heap&)` for up to `most` of the heaps with a name, from the one after the serial
+    ///   number `last`, in the order in which they were made, and moves `last` on.
+    /// Preconditions: as for_each_heap.
+    /// Complexity: linear in heaps with a name.
+    template <class Visit>
+    void for_some_named_heaps(std::uint64_t& last, std::size_t most, Visit&& visit) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        named_heap* each = named_.first();
+        while (each != nullptr && each->serial <= last)
+            each = each->next_named;
+        for (; each != nullptr && most != 0; each = each->next_named, --most) {
+            visit(*each);
+            last = each->serial;
+        }
     }
 
     // All of them.
@@ -217,8 +252,24 @@ protected:
     zero_size_heap zero_size_{pages_};
 
 private:
-    static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
-    static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
+    template <class Heap>
+    static constexpr std::size_t class_of = sizes::of(base::round_up(sizeof(Heap), alignof(Heap)));
+
+    /// Returns: a heap, or nullptr if there is no memory.
+    template <class Heap, class... Arguments>
+    Heap* make(Arguments&&... arguments) noexcept
+    {
+        static_assert(sizes::size(class_of<Heap>) % alignof(Heap) == 0, "blocks of that class have its alignment");
+        void* const memory = start() ? internal_.allocate(class_of<Heap>, sizeof(Heap)) : nullptr;
+        return memory != nullptr ? ::new (memory) Heap(std::forward<Arguments>(arguments)...) : nullptr;
+    }
+
+    template <class Heap>
+    void unmake(Heap& ended) noexcept
+    {
+        ended.~Heap();
+        internal_.free(class_of<Heap>, &ended);
+    }
 
     bool is_traced(const shared_heap& heap) const noexcept
     {
@@ -228,5 +279,8 @@ private:
     std::atomic<bool> is_started_{false};
     base::intrusive_list<base::member_links<shared_heap, &shared_heap::next, &shared_heap::previous>> shared_
         MEMORY_POOL_GUARDED_BY(mutex_); ///< Heaps created by the program.
+    base::intrusive_list<base::member_links<named_heap, &named_heap::next_named, &named_heap::previous_named>> named_
+        MEMORY_POOL_GUARDED_BY(mutex_);                            ///< Of those: with a name.
+    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of heaps with a name.
 };
 } // namespace memory_pool::np

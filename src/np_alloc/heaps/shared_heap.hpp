@@ -28,8 +28,11 @@
 #include "heap.hpp"
 #include "heap_verify.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace memory_pool::np {
@@ -40,6 +43,7 @@ struct heap_figures
     std::size_t slab_bytes;
     std::size_t outstanding_blocks; ///< Of slabs.
     std::size_t outstanding_bytes;
+    std::size_t slack; ///< Of those: estimated bytes beyond the requests.
     std::size_t large_blocks;
     std::size_t large_bytes;
 };
@@ -53,6 +57,9 @@ public:
         : heap(from, true), sites_(sites)
     {
     }
+
+    /// Returns: whether it is a named_heap.
+    bool has_name() const noexcept { return has_name_; }
 
     /// Returns: the heap of blocks whose slices have that tag.
     /// Preconditions: the heap is shared.
@@ -184,6 +191,8 @@ public:
             sum.large_bytes += record(each).length * slice_bytes;
         };
         large_.for_each(add_large, large_links{region()});
+        for (std::size_t number = 0; number != class_count; ++number)
+            sum.slack += heap::slack_estimate(number);
         return sum;
     }
 
@@ -251,6 +260,12 @@ public:
     shared_heap* next = nullptr;
     shared_heap* previous = nullptr;
 
+protected:
+    struct with_name
+    {
+    };
+    constexpr shared_heap(page_heap& from, with_name) noexcept : shared_heap(from) { has_name_ = true; }
+
 private:
     using large_links = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
 
@@ -278,6 +293,7 @@ private:
     }
 
     call_sites* const sites_;
+    bool has_name_ = false;
     std::atomic<bool> has_samples_{false};
     std::atomic<const shared_heap*> alive_{this};
     base::intrusive_list<large_links> large_ MEMORY_POOL_GUARDED_BY(mutex_);
@@ -286,5 +302,26 @@ private:
     std::uint32_t changes_seen_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint64_t idle_since_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In milliseconds of the coarse clock.
     bool is_tidy_ MEMORY_POOL_GUARDED_BY(mutex_) = true;          ///< No changes since it was tidied.
+};
+
+/// A heap that is listed in reports.
+class named_heap : public shared_heap
+{
+public:
+    /// Effects: makes a heap with a copy of as much of `name` as has room.
+    named_heap(page_heap& from, const char* name) noexcept : shared_heap(from, with_name())
+    {
+        std::strncpy(name_.data(), name, name_.size() - 1);
+    }
+
+    const std::array<char, 128>& name() const noexcept { return name_; }
+
+    // In the list of those with a name, guarded by the lock of the list of all.
+    std::uint64_t serial = 0; ///< They are listed in that order.
+    named_heap* next_named = nullptr;
+    named_heap* previous_named = nullptr;
+
+private:
+    std::array<char, 128> name_{};
 };
 } // namespace memory_pool::np

@@ -273,10 +273,12 @@ public:
     }
 
 private:
-    void publish() const noexcept
+    static report_figures read_figures(const void* pool) noexcept
     {
-        entry_.publish([this] { return figures(); });
+        return static_cast<const local_store*>(pool)->figures();
     }
+
+    void publish() const noexcept { entry_.publish(); }
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
@@ -475,6 +477,6 @@ private:
         base::pool_made(this);
     }
 
-    reported entry_{"block_pool", identity().name};
+    reported entry_{"block_pool", identity().name, {&read_figures, this, is_shared}};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -51,7 +51,7 @@ public:
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
           alignment_(alignment_of_blocks(block_size, options)),
-          entry_("concurrent_block_pool", identity().name, {&read_figures, this})
+          entry_("concurrent_block_pool", identity().name, {&read_figures, this, is_shared})
     {
         enter_again_with(entry_);
         base::pool_made(this);

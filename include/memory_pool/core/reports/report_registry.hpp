@@ -41,8 +41,10 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// destruction, when its dynamic type may not be the final one.)
 struct report_source
 {
-    report_figures (*read)(const void* pool) noexcept = nullptr; ///< nullptr: the owner publishes.
-    const void* pool = nullptr;
+    /// A function `read_figures` of the pool's class: debuggers know the pool's type by its symbol.
+    report_figures (*read)(const void* pool) noexcept;
+    const void* pool;
+    bool is_shared; ///< Any thread may read it; otherwise its owner publishes.
 };
 
 /// Has a different address in each thread.
@@ -140,6 +142,14 @@ public:
         record.more_bytes_.store(bytes, std::memory_order_relaxed);
     }
 
+    /// Effects: publishes the figures of a pool that is not shared.
+    /// Thread safety: the owner of the pool.
+    static void publish(report_record& record) noexcept
+    {
+        record.published.write(record.source_.read(record.source_.pool), os::coarse_milliseconds());
+        enter_again(record);
+    }
+
     /// Effects: in the child of a fork, notes that a pool made by a lost thread is in use again.
     static void enter_again(report_record& record) noexcept
     {
@@ -234,7 +244,7 @@ private:
         std::strncpy(seen.kind.data(), record.kind_.load(std::memory_order_relaxed), seen.kind.size() - 1);
         seen.name = record.name_;
         seen.is_of_lost_thread = record.maker_.load(std::memory_order_acquire) == nullptr;
-        seen.is_published = record.source_.read == nullptr || seen.is_of_lost_thread;
+        seen.is_published = !record.source_.is_shared || seen.is_of_lost_thread;
         if (!seen.is_published) {
             seen.figures = record.source_.read(record.source_.pool);
             seen.figures.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);

@@ -10,7 +10,6 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/reports/report_listener.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
-#include <memory_pool/os/clock.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -25,14 +24,11 @@ inline constexpr const char* default_name_of_pool_resource = "of a pool resource
 class reported : base::immovable<reported>
 {
 public:
-    /// Effects: enters a pool whose figures any thread may read, if it has a name.
+    /// Effects: enters a pool, if it has a name.
     reported(const char* kind, const char* name, report_source source) noexcept
         : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
     {
     }
-
-    /// Effects: enters a pool that publishes its figures.
-    reported(const char* kind, const char* name) noexcept : reported(kind, name, {}) {}
 
     ~reported() { leave(); }
 
@@ -45,15 +41,11 @@ public:
 
     bool is_on() const noexcept { return record_ != nullptr; }
 
-    /// Effects: publishes `figures()`.
-    /// Thread safety: the owner of the pool.
-    template <class Figures>
-    MEMORY_POOL_ALWAYS_INLINE void publish(Figures&& figures) const noexcept
+    /// Effects: as report_registry::publish.
+    MEMORY_POOL_ALWAYS_INLINE void publish() const noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(record_ != nullptr)) {
-            record_->published.write(figures(), os::coarse_milliseconds());
-            report_registry::enter_again(*record_);
-        }
+        if (MEMORY_POOL_UNLIKELY(record_ != nullptr))
+            report_registry::publish(*record_);
     }
 
     /// Effects: names the kind of what is built on the pool.

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The heaps with a name, for reports.
+///
+///     all_heaps  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
+///
+/// Thread safety: any thread; in the child of a fork, too, as a fork waits for the locks of these heaps.
+#pragma once
+
+#include <memory_pool/core/reports/report_registry.hpp>
+
+#include "../heaps/heap_registry.hpp"
+#include "../support/callbacks.hpp"
+#include "../support/internals.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memory_pool::np {
+/// Returns: the record of a heap.
+inline core::report_view view_of(named_heap& heap) noexcept
+{
+    const heap_figures its = heap.figures();
+    core::report_view view{};
+    std::strncpy(view.kind.data(), "np_heap", view.kind.size() - 1);
+    view.name = heap.name();
+    view.figures.in_use = its.outstanding_blocks + its.large_blocks;
+    view.figures.slabs = its.slabs;
+    view.figures.bytes_reserved = its.slab_bytes + its.large_bytes;
+    view.figures.bytes_in_use = its.outstanding_bytes - its.slack + its.large_bytes;
+    view.figures.bytes_of_slack = its.slack;
+    return view;
+}
+
+/// Effects: calls `each(view, bytes, argument)` for each heap with a name, in the order in which they were made. Holds
+///   no lock then.
+/// Throws: what `each` throws.
+inline void visit_named_heaps(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)
+{
+    std::array<core::report_view, 16> views;
+    std::uint64_t last = 0;
+    std::size_t count = 0;
+    do {
+        count = 0;
+        registry().for_some_named_heaps(last, views.size(), [&](named_heap& heap) { views[count++] = view_of(heap); });
+        for (std::size_t i = 0; i != count; ++i)
+            each(&views[i], sizeof views[i], argument);
+    } while (count != 0);
+}
+} // namespace memory_pool::np
