@@ -73,6 +73,12 @@ public:
         return ++taken.generation;
     }
 
+    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    static void hold(place& taken, void* block) noexcept { taken.object = block; }
+
+    /// Returns: the block that the place holds.
+    static void* held(const place& holding) noexcept { return holding.object; }
+
     /// Returns: the object, or nullptr if it is not alive.
     MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
     {
@@ -132,7 +138,7 @@ public:
         return none;
     }
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
+    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {

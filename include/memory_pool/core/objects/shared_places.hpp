@@ -80,6 +80,12 @@ public:
         return generation;
     }
 
+    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    static void hold(place& taken, void* block) noexcept { taken.object.store(block, std::memory_order_relaxed); }
+
+    /// Returns: the block that the place holds.
+    static void* held(const place& holding) noexcept { return holding.object.load(std::memory_order_relaxed); }
+
     /// Returns: the object, or nullptr if it is not alive.
     MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
     {
@@ -155,9 +161,9 @@ public:
     /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
     std::uint32_t end() const noexcept { return end_.load(std::memory_order_acquire); }
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
+    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
-    /// Thread safety: no other thread uses the places.
+    /// Thread safety: no other thread uses the places, or the place holds a block.
     static void* take_object(place& taken) noexcept
     {
         const generation_type seen = generation_of(taken);
