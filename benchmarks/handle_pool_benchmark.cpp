@@ -268,7 +268,7 @@ void batch_by_bulk_forms(benchmark::State& state)
     std::array<typename Pool::handle, 64> handles{};
     Pool& pool = all.side.objects();
     for (auto _ : state) {
-        (void)pool.create_bulk(handles.data(), handles.size(), particle{1});
+        (void)pool.create_bulk(handles.data(), handles.size(), std::uint64_t{1});
         benchmark::DoNotOptimize(handles);
         (void)pool.destroy_bulk(handles.data(), handles.size());
     }
