@@ -239,10 +239,10 @@ public:
     template <class Visit>
     void for_each(Visit&& visit)
     {
-        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index))
+        for (typename Places::walk all; all.next(places_);)
             places_.visit(
-                index, [&](void* object) { visit(*object_in(object)); },
-                [this, index](place& ended, void* object) { destroy_now(ended, index, object); });
+                all.place(), [&](void* object) { visit(*object_in(object)); },
+                [&](place& ended, void* object) { destroy_now(ended, all.index(), object); });
     }
 
     /// Effects: destroys every object that is alive, and makes all handles stale. Destructors may destroy other

@@ -357,10 +357,9 @@ private:
     bool destroy_round() noexcept
     {
         bool has_destroyed = false;
-        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index)) {
-            place& each = places_.at(index);
-            if (void* const object = places_.take_object(each)) {
-                destroy_now(each, index, object);
+        for (typename Places::walk all; all.next(places_);) {
+            if (void* const object = places_.take_object(all.place())) {
+                destroy_now(all.place(), all.index(), object);
                 has_destroyed = true;
             }
         }
