@@ -94,8 +94,8 @@ def parse_arguments(argv):
                         help="rows to run, as a regular expression")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE",
                         help="write what the programs reported under each malloc there")
-    parser.add_argument("--mallocs", default="glibc", metavar="NAME,NAME...",
-                        help=f"of {', '.join((*mallocs.LIBRARIES, mallocs.OURS))} (default: %(default)s)")
+    parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()), default="glibc",
+                        metavar="NAME,NAME...", help=f"of {', '.join(mallocs.all_names())} (default: %(default)s)")
     litter.add_arguments(parser)
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args(argv)
@@ -228,7 +228,7 @@ def print_tables(rows_under, ours):
 def main():
     arguments = parse_arguments(sys.argv[1:])
     require_programs(arguments)
-    libraries = mallocs.entrants(arguments.mallocs.split(","), os.path.join(arguments.build, os.pardir))
+    libraries = mallocs.entrants(arguments.mallocs, os.path.join(arguments.build, os.pardir))
     if not libraries:
         sys.exit("compare.py: there is no malloc to run")
     reports = {}
