@@ -58,11 +58,12 @@ CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchroni
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
-        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame")
+        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame",
+        "handle_pool", "handle_pool_bulk", "concurrent_handle_pool", "concurrent_handle_pool_bulk", "visited")
 # ... except these, which it need only be level with: (the most times as long, the least number of blocks of a row).
 LEVEL = {"plf_colony": (1.15, 1000)}
-# The cost of a row without any pool, as a lower bound: shown, but no competitor.
-NO_POOL = ("bare_array", "one_frame")
+# The cost of a row without any pool, or of objects that move, as a lower bound: shown, but no competitor.
+NO_POOL = ("bare_array", "one_frame", "slot_map")
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
          "shared_pool_benchmark": "unsynchronized_shared_pool",
@@ -70,7 +71,7 @@ AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_
          "pool_resource_benchmark": "unsynchronized_pool_resource",
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
          "structures_benchmark": "object_pool", "iteration_benchmark": "object_pool",
-         "pooled_frame_benchmark": "pooled_frame"}
+         "pooled_frame_benchmark": "pooled_frame", "handle_pool_benchmark": "handle_pool"}
 # Not built where there is no Boost, no plf_colony.h, or no coroutines, and left out then:
 OPTIONAL = ("intrusive_pool_benchmark", "iteration_benchmark", "pooled_frame_benchmark")
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
@@ -93,8 +94,8 @@ def parse_arguments(argv):
                         help="rows to run, as a regular expression")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE",
                         help="write what the programs reported under each malloc there")
-    parser.add_argument("--mallocs", default="glibc", metavar="NAME,NAME...",
-                        help=f"of {', '.join((*mallocs.LIBRARIES, mallocs.OURS))} (default: %(default)s)")
+    parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()), default="glibc",
+                        metavar="NAME,NAME...", help=f"of {', '.join(mallocs.all_names())} (default: %(default)s)")
     litter.add_arguments(parser)
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args(argv)
@@ -227,7 +228,7 @@ def print_tables(rows_under, ours):
 def main():
     arguments = parse_arguments(sys.argv[1:])
     require_programs(arguments)
-    libraries = mallocs.entrants(arguments.mallocs.split(","), os.path.join(arguments.build, os.pardir))
+    libraries = mallocs.entrants(arguments.mallocs, os.path.join(arguments.build, os.pardir))
     if not libraries:
         sys.exit("compare.py: there is no malloc to run")
     reports = {}

@@ -6,11 +6,12 @@
 ///     get       look up n live objects in random order, and read each
 ///     stale     look up n that are gone
 ///     pair      create an object and destroy it, with n others alive
+///     batch     create 64 objects and destroy them in that order, with n others alive
 ///     iterate   read n live objects, in the order of the pool
 ///
 /// A row is named <shape>/<side>/<n>; `per_block` is the time of one object. `slot_map` is one as it is usually
 /// written, a std::vector of { generation, next free, value }: its objects move when it grows, so no
-/// pointer to one stays valid.
+/// pointer to one stays valid. `handle_pool_bulk` and the like use the bulk forms.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 
@@ -51,6 +52,7 @@ public:
         pool_.for_each([&](const particle& each) { sum += each.id; });
         return sum;
     }
+    Pool& objects() { return pool_; }
 
 private:
     Pool pool_;
@@ -245,6 +247,35 @@ void pair(benchmark::State& state)
 }
 
 template <class Side>
+void batch(benchmark::State& state)
+{
+    filled<Side> all(count_of(state));
+    std::array<typename Side::handle, 64> handles{};
+    for (auto _ : state) {
+        for (std::size_t i = 0; i != handles.size(); ++i)
+            handles[i] = all.side.create(i);
+        benchmark::DoNotOptimize(handles);
+        for (const auto each : handles)
+            all.side.destroy(each);
+    }
+    report(state, handles.size());
+}
+
+template <class Pool>
+void batch_by_bulk_forms(benchmark::State& state)
+{
+    filled<pool_side<Pool>> all(count_of(state));
+    std::array<typename Pool::handle, 64> handles{};
+    Pool& pool = all.side.objects();
+    for (auto _ : state) {
+        (void)pool.create_bulk(handles.data(), handles.size(), std::uint64_t{1});
+        benchmark::DoNotOptimize(handles);
+        (void)pool.destroy_bulk(handles.data(), handles.size());
+    }
+    report(state, handles.size());
+}
+
+template <class Side>
 void iterate(benchmark::State& state)
 {
     filled<Side> all(count_of(state));
@@ -253,16 +284,21 @@ void iterate(benchmark::State& state)
     report(state, all.handles.size());
 }
 
-#define MEMORY_POOL_ROWS(shape, side) BENCHMARK_TEMPLATE(shape, side)->Name(#shape "/" #side)->Arg(1000)->Arg(100'000)
+#define MEMORY_POOL_NAMED_ROWS(name, shape, side) BENCHMARK_TEMPLATE(shape, side)->Name(name)->Arg(1000)->Arg(100'000)
+#define MEMORY_POOL_ROWS(shape, side) MEMORY_POOL_NAMED_ROWS(#shape "/" #side, shape, side)
 #define MEMORY_POOL_SHAPES(side)                                                                                       \
     MEMORY_POOL_ROWS(get, side);                                                                                       \
     MEMORY_POOL_ROWS(stale, side);                                                                                     \
     MEMORY_POOL_ROWS(pair, side);                                                                                      \
+    MEMORY_POOL_ROWS(batch, side);                                                                                     \
     MEMORY_POOL_ROWS(iterate, side)
 
 MEMORY_POOL_SHAPES(handle_pool);
 MEMORY_POOL_SHAPES(concurrent_handle_pool);
 MEMORY_POOL_ROWS(get, visited);
+MEMORY_POOL_NAMED_ROWS("batch/handle_pool_bulk", batch_by_bulk_forms, memory_pool::handle_pool<particle>);
+MEMORY_POOL_NAMED_ROWS("batch/concurrent_handle_pool_bulk", batch_by_bulk_forms,
+                       memory_pool::concurrent_handle_pool<particle>);
 MEMORY_POOL_SHAPES(slot_map);
 MEMORY_POOL_SHAPES(hash_table);
 

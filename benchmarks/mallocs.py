@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
 """The mallocs that programs run under: those of the system, and those that fetch_mallocs.py fetches."""
+import argparse
 import os
 import re
 import subprocess
@@ -33,12 +34,24 @@ def path_of(library):
     return found and found.group(1)
 
 
-def installed(names, known=tuple(LIBRARIES)):
+def names_among(known):
+    """Returns what names of them, with commas between, are for argparse."""
+    def names(text):
+        for name in filter(None, text.split(",")):
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"no such malloc: {name} (there are {', '.join(known)})")
+        return list(filter(None, text.split(",")))
+    return names
+
+
+def all_names():
+    return (*LIBRARIES, OURS)
+
+
+def installed(names):
     """Returns {name: path to load, or None}; says what is left out as it is not there."""
     found = {}
     for name in names:
-        if name not in known:
-            sys.exit(f"{os.path.basename(sys.argv[0])}: no such malloc: {name} (there are {', '.join(known)})")
         library = LIBRARIES[name]
         path = library and path_of(library)
         if library is None or path:
@@ -52,7 +65,7 @@ def installed(names, known=tuple(LIBRARIES)):
 
 def entrants(names, build):
     """Returns {name: path to load, or None} of the mallocs, ours included, in the build directory of a preset."""
-    found = installed((name for name in names if name != OURS), (*LIBRARIES, OURS))
+    found = installed(name for name in names if name != OURS)
     if OURS in names:
         ours = os.path.abspath(os.path.join(build, "src", "np_alloc", "libnp_malloc.so"))
         if os.path.isfile(ours):

@@ -77,7 +77,8 @@ def parse_arguments(words):
     parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
                         help="rows to run, as a regular expression")
     parser.add_argument("--rounds", type=argument_types.count, default=5)
-    parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, mallocs.OURS)), help="default: %(default)s")
+    parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()),
+                        default=",".join(mallocs.all_names()), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
     parser.add_argument("--timeout", type=argument_types.seconds, default=300,
@@ -97,8 +98,7 @@ def parse_arguments(words):
 
 def entrants(arguments):
     """Returns {name: library, or None for that of the system}."""
-    names = [name for name in arguments.mallocs.split(",") if name]
-    found = mallocs.entrants(names, os.path.join(arguments.build, os.pardir, os.pardir))
+    found = mallocs.entrants(arguments.mallocs, os.path.join(arguments.build, os.pardir, os.pardir))
     for added in arguments.add:
         name, _, path = added.partition("=")
         if not name or not path:

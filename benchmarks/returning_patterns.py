@@ -50,7 +50,7 @@ def parse_arguments(argv):
     parser.add_argument("--items", type=argument_types.count, default=100000, help="objects in a round")
     parser.add_argument("--steps", type=argument_types.steps, default=list(STEPS), metavar="STEP,STEP...",
                         help="objects that a pool grows by")
-    parser.add_argument("--mallocs", default=",".join(MALLOCS))
+    parser.add_argument("--mallocs", type=mallocs.names_among(MALLOCS), default=",".join(MALLOCS))
     parser.add_argument("--csv", type=argument_types.file_to_write, metavar="FILE", help="write the least times there")
     parser.add_argument("--plots", metavar="DIRECTORY", help="write a picture for each malloc and pattern there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
@@ -195,7 +195,7 @@ def main():
         except ImportError:
             sys.exit(f"returning_patterns.py: {sys.executable} has no matplotlib, which --plots needs (Debian package: "
                      "python3-matplotlib)")
-    least = measure(arguments, mallocs.installed(arguments.mallocs.split(","), MALLOCS))
+    least = measure(arguments, mallocs.installed(arguments.mallocs))
     print_tables(least)
     missed = list(missed_goals(least))
     if arguments.csv:

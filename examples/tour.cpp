@@ -7,10 +7,12 @@
 ///     tour [--rounds N] [PATH]
 ///     tour --map FOLDER [PATH]
 ///
-/// The folder tour/ holds its parts. Start with tour/sides.hpp and tour/pmr_sides.hpp, which use the pools and
-/// resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with standard
-/// containers in tour/chapters.hpp. The rest measures and prints.
+/// The folder tour/ holds its parts. Start with tour/sides.hpp, tour/pmr_sides.hpp and tour/entity_sides.hpp, which use
+/// the pools and resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with
+/// standard containers in tour/chapters.hpp; that with handles in tour/entities.hpp. The rest measures and prints.
 #include "tour/chapters.hpp"
+#include "tour/entities.hpp"
+#include "tour/entity_sides.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
 #include "tour/map.hpp"
@@ -137,7 +139,7 @@ measurement measure_text_alone(std::string_view text, const std::string* /*repor
 
 using measuring = measurement (*)(std::string_view, const std::string* report);
 
-constexpr std::size_t job_count = 5;
+constexpr std::size_t job_count = 6;
 
 struct job
 {
@@ -152,6 +154,7 @@ constexpr std::array<job, job_count> jobs{{
     {"replay", "each word creates a record, or destroys the one that it finds in its slot", 2},
     {"shared index", "the word index once more, built, read and torn down by several threads together", 0},
     {"chapters", "for every 16 KiB of the text, a word index of std::pmr containers, gone before the next", 4},
+    {"entities", "for each word an entity, which targets others; some end, and references to them must show it", 5},
 }};
 
 struct side
@@ -165,48 +168,59 @@ struct side
 template <template <class> class Nodes>
 constexpr side one_thread_side(const char* name, const char* explanation)
 {
-    return {name,
-            explanation,
-            {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr, nullptr}};
+    return {
+        name,
+        explanation,
+        {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr, nullptr, nullptr}};
 }
 
 /// A side that is there for threads to share its nodes.
 template <template <class> class Nodes>
 constexpr side shared_side(const char* name, const char* explanation)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr}};
+    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr, nullptr}};
 }
 
 /// A side that has memory for containers.
 template <class Memory>
 constexpr side container_side(const char* name, const char* explanation)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>}};
+    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>, nullptr}};
+}
+
+/// A side whose entities refer to each other.
+template <template <class> class Entities>
+constexpr side entity_side(const char* name, const char* explanation)
+{
+    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, nullptr, measure<entity_system<Entities>>}};
 }
 
 /// A side that does every job.
-template <template <class> class Nodes, class Memory>
+template <template <class> class Nodes, class Memory, template <class> class Entities>
 constexpr side all_round_side(const char* name, const char* explanation)
 {
     return {name,
             explanation,
             {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>,
-             measure<shared_index<Nodes>>, measure<chapters<Memory>>}};
+             measure<shared_index<Nodes>>, measure<chapters<Memory>>, measure<entity_system<Entities>>}};
 }
 
 /// The first does every job, and is what the others are compared to.
 constexpr std::array sides{
-    all_round_side<new_delete_nodes, heap_memory>("new/delete", "each node, or block of a container, from the heap"),
+    all_round_side<new_delete_nodes, heap_memory, shared_ptr_entities>(
+        "new/delete", "each node, or block of a container, from the heap; entities by std::shared_ptr, std::weak_ptr"),
     one_thread_side<object_pool_nodes>("object_pool", "each node from a pool for objects of its type"),
     one_thread_side<block_pool_nodes>("block_pool", "each node in a block from a pool of raw blocks of its size"),
     shared_side<concurrent_object_pool_nodes>("concurrent_object_pool", "the same as object_pool, for many threads"),
     container_side<std_pool_memory>("std::pmr pool", "containers over the pools by size of the standard library"),
     container_side<pool_memory>("pool_resource", "the same containers over unsynchronized_pool_resource"),
     container_side<arena_memory>("arena_resource", "the same over unsynchronized_arena_resource"),
+    entity_side<handle_pool_entities>("handle_pool",
+                                      "each entity from a pool, which detects handles of those that ended"),
 };
 
-constexpr side faulty_side =
-    all_round_side<faulty_nodes, faulty_memory>("faulty", "each node from the heap, and some of them wrong");
+constexpr side faulty_side = all_round_side<faulty_nodes, faulty_memory, faulty_entities>(
+    "faulty", "each node from the heap, and some of them wrong");
 
 // --- the command line
 
@@ -504,7 +518,7 @@ void print_conclusion(const measurements& results)
     std::printf(
         "\n"
         "time          to build, read and tear down; to cut the text into words and to hash them, as all sides do,\n"
-        "              takes one thread %s of it\n"
+        "              takes one thread %s of it; entities need only part of the text\n"
         "speed         new/delete is 1: 2.00x does the job in half the time\n"
         "peak memory   that the process took for the job, at most\n"
         "malloc calls  that new and delete, or the pools, made for the job\n"

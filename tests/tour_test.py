@@ -18,10 +18,11 @@ TOUR = ""
 ONE_THREAD_SIDES = ["new/delete", "object_pool", "block_pool"]
 SHARED_SIDES = ["new/delete", "concurrent_object_pool"]
 CONTAINER_SIDES = ["new/delete", "std::pmr pool", "pool_resource", "arena_resource"]
+ENTITY_SIDES = ["new/delete", "handle_pool"]
 SIDES_OF = {"word index": ONE_THREAD_SIDES, "parse tree": ONE_THREAD_SIDES, "replay": ONE_THREAD_SIDES,
-            "shared index": SHARED_SIDES, "chapters": CONTAINER_SIDES}
+            "shared index": SHARED_SIDES, "chapters": CONTAINER_SIDES, "entities": ENTITY_SIDES}
 JOBS = list(SIDES_OF)
-SIDES = list(dict.fromkeys(ONE_THREAD_SIDES + SHARED_SIDES + CONTAINER_SIDES))
+SIDES = list(dict.fromkeys(ONE_THREAD_SIDES + SHARED_SIDES + CONTAINER_SIDES + ENTITY_SIDES))
 AGREEMENT = "All sides agree"
 TEXT = "int sum(const int (&values)[4]) { return values[0] + values[1]; } // ((: unbalanced ]\n" * 200
 

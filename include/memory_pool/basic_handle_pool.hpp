@@ -16,14 +16,10 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
-#include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/core/objects/handle_store.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/pool_handle.hpp>
 #include <memory_pool/pool_options.hpp>
@@ -33,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -41,9 +36,10 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The common part of handle_pool and concurrent_handle_pool, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool.
 template <class Object, class Blocks, class Places>
-class basic_handle_pool
+class basic_handle_pool : detail::core::handle_store<detail::core::checked_object<Object>, Blocks, Places>
 {
     using T = detail::core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
+    using store = detail::core::handle_store<T, Blocks, Places>;
 
 public:
     /// The pooled type.
@@ -59,12 +55,8 @@ public:
     /// Complexity: as `Blocks`, and linear in `options.initial_capacity`.
     explicit basic_handle_pool(const pool_options& options = {},
                                std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : blocks_(block_size(), detail::core::with_alignment(alignof(detail::core::complete_object<T>), options),
-                  upstream),
-          places_(upstream)
+        : store(options, upstream)
     {
-        detail::core::pool_access::set_kind(blocks_, "handle_pool", "concurrent_handle_pool");
-        reserve_places(options.initial_capacity);
     }
 
     /// Effects: as the first, with default options, from `upstream`.
@@ -109,7 +101,7 @@ public:
     template <class... Arguments>
     [[nodiscard]] handle create(Arguments&&... arguments)
     {
-        return construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
+        return this->construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: makes a `T` as `create` does, if a block is available.
@@ -121,7 +113,7 @@ public:
     [[nodiscard]] handle try_create(Arguments&&... arguments) noexcept(
         detail::core::is_nothrow_makeable<T, Arguments...>())
     {
-        return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
+        return this->construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: makes a `T` as `create` does, as soon as a block is available.
@@ -133,7 +125,7 @@ public:
     template <class... Arguments>
     [[nodiscard]] handle create_wait(Arguments&&... arguments)
     {
-        return construct(blocks_.allocate_wait(), std::forward<Arguments>(arguments)...);
+        return this->construct(blocks_.allocate_wait(), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
@@ -145,7 +137,7 @@ public:
     [[nodiscard]] handle try_create_until(const std::chrono::time_point<Clock, Duration>& deadline,
                                           Arguments&&... arguments)
     {
-        return construct_if(blocks_.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
+        return this->construct_if(blocks_.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: as `create_wait`, but gives up after `patience`, as `Blocks::try_allocate_for`.
@@ -155,7 +147,7 @@ public:
     template <class Rep, class Period, class... Arguments>
     [[nodiscard]] handle try_create_for(const std::chrono::duration<Rep, Period>& patience, Arguments&&... arguments)
     {
-        return construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
+        return this->construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: destroys the object, if it is alive: first its handles become stale, then its destructor runs, in which
@@ -166,17 +158,47 @@ public:
     /// Preconditions: a handle that is not null is from this pool.
     /// Complexity: O(1), and the destructor.
     /// Thread safety: that of the blocks. Of several threads that destroy the same object, one gets true.
-    MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept { return this->destroy_one(destroyed); }
+
+    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their handles from `handles`
+    ///   on. It takes all blocks and places before it makes the first object, and the objects become alive together,
+    ///   after the last constructor: before that, nothing visits them, and no handle finds them.
+    /// Returns: `count`.
+    /// Preconditions: the constructor does not clear the pool.
+    /// Throws: as `create`. The objects made so far are destroyed then, and all blocks and places are free again.
+    /// Complexity: linear in `count`; takes blocks as `Blocks::allocate_bulk`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    std::size_t create_bulk(handle* handles, std::size_t count, const Arguments&... arguments)
     {
-        if (MEMORY_POOL_UNLIKELY(is_clearing_))
-            return places_.end_object_later(destroyed.index, destroyed.generation);
-        void* object = nullptr;
-        place* const ended = places_.end_object(destroyed.index, destroyed.generation, object);
-        if (ended == nullptr)
-            return false;
-        if (Places::caller_always_destroys || object != nullptr)
-            destroy_now(*ended, destroyed.index, object);
-        return true;
+        this->prepare_many(handles, count);
+        this->construct_many(handles, count, arguments...);
+        return count;
+    }
+
+    /// Effects: makes up to `count` objects as `create_bulk` does, as many as blocks and places are available for.
+    /// Returns: how many.
+    /// Preconditions: as `create_bulk`.
+    /// Throws: what the constructor throws, as `create_bulk`.
+    /// Complexity: as `create_bulk`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] std::size_t try_create_bulk(handle* handles, std::size_t count, const Arguments&... arguments)
+    {
+        const std::size_t prepared = this->try_prepare_many(handles, count);
+        this->construct_many(handles, prepared, arguments...);
+        return prepared;
+    }
+
+    /// Effects: destroys the objects of `count` handles that are alive, as `destroy` does, in that order. It frees
+    ///   their blocks together, some time after it has destroyed them.
+    /// Returns: how many were alive: stale handles and null handles are ignored, also if one comes twice.
+    /// Preconditions: as `destroy`. The destructors do not clear the pool.
+    /// Complexity: linear in `count`, and the destructors.
+    /// Thread safety: that of the blocks.
+    std::size_t destroy_bulk(const handle* handles, std::size_t count) noexcept
+    {
+        return this->destroy_many(handles, count);
     }
 
     /// Returns: the object, or nullptr if it is gone, or the handle is null. The pointer is valid until the object is
@@ -205,7 +227,7 @@ public:
     /// Thread safety: that of the blocks.
     handle handle_of(const T* object) const noexcept
     {
-        const std::uint32_t index = index_in(detail::base::address_of(object));
+        const std::uint32_t index = store::index_in(detail::base::address_of(object));
         return {index, places_.generation(index)};
     }
 
@@ -217,10 +239,10 @@ public:
     template <class Visit>
     void for_each(Visit&& visit)
     {
-        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index))
+        for (typename Places::walk all; all.next(places_);)
             places_.visit(
-                index, [&](void* object) { visit(*object_in(object)); },
-                [this, index](place& ended, void* object) { destroy_now(ended, index, object); });
+                all.place(), [&](void* object) { visit(*object_in(object)); },
+                [&](place& ended, void* object) { destroy_now(ended, all.index(), object); });
     }
 
     /// Effects: destroys every object that is alive, and makes all handles stale. Destructors may destroy other
@@ -233,22 +255,7 @@ public:
     ///   objects eventually stop doing so; no object is being visited.
     /// Complexity: linear in the greatest number of objects alive since the last `clear`.
     /// Thread safety: no other thread may use the pool at the same time.
-    void clear() noexcept
-    {
-        if (std::is_trivially_destructible_v<detail::core::complete_object<T>> ||
-            detail::core::pool_access::store(blocks_).has_lost_threads()) {
-            blocks_.clear();
-            places_.reset();
-            is_clearing_ = false; // A lost thread may have been in clear().
-            return;
-        }
-        if (std::exchange(is_clearing_, true))
-            return; // called by a destructor, within clear()
-        while (destroy_all())
-            continue;
-        places_.reset();
-        is_clearing_ = false;
-    }
+    void clear() noexcept { this->destroy_all_alive(); }
 
     /// Effects: destroys every object that is alive, as `clear` does, and returns all memory to upstream but for the
     ///   table of places, so that old handles stay stale.
@@ -258,7 +265,7 @@ public:
     void release() noexcept
     {
         clear();
-        if (!is_clearing_) // Otherwise called by a destructor, within clear().
+        if (!this->is_clearing()) // Otherwise called by a destructor, within clear().
             blocks_.release();
     }
 
@@ -269,9 +276,9 @@ public:
     void reserve(std::size_t count)
     {
         if (count > Places::max_capacity())
-            throw_no_place();
+            this->throw_no_place();
         blocks_.reserve(count);
-        reserve_places(count);
+        this->reserve_places(count);
     }
 
     /// Effects: returns slabs without objects alive to upstream. The table of places stays.
@@ -312,7 +319,7 @@ public:
     std::size_t growth_count() const noexcept { return blocks_.growth_count(); }
 
     /// Returns: bytes held from upstream, bookkeeping and the table of places included.
-    std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved() + bytes_of_places(); }
+    std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved() + this->bytes_of_places(); }
 
     /// Returns: the pool's name in reports.
     const char* name() const noexcept { return blocks_.name(); }
@@ -325,7 +332,7 @@ public:
     pool_statistics statistics() const noexcept
     {
         pool_statistics statistics = blocks_.statistics();
-        statistics.bytes_reserved += bytes_of_places();
+        statistics.bytes_reserved += this->bytes_of_places();
         return statistics;
     }
 
@@ -336,20 +343,9 @@ public:
 
 protected:
     /// An entry of the table.
-    using place = typename Places::place;
-
-    /// Returns: the object in the block.
-    static T* object_in(void* block) noexcept { return detail::core::laundered<T>(block); }
-
-    /// Destroys an object whose handles are stale, and frees its place and block.
-    MEMORY_POOL_ALWAYS_INLINE void destroy_now(place& ended, std::uint32_t index, void* block) noexcept
-    {
-        if constexpr (detail::base::checked_policy<policy>::checks)
-            report_overflow(index, block);
-        detail::core::destroy_object(object_in(block));
-        places_.put_back(ended, index, block);
-        detail::core::give_back_ended(blocks_, block);
-    }
+    using store::destroy_now;
+    using store::object_in;
+    using typename store::place;
 
     /// Returns: the table.
     Places& places() noexcept { return places_; }
@@ -357,128 +353,8 @@ protected:
     const Places& places() const noexcept { return places_; }
 
 private:
-    /// In a block, the index of its place is behind the object.
-    static constexpr std::size_t index_offset() noexcept
-    {
-        return detail::base::round_up(sizeof(detail::core::complete_object<T>), alignof(std::uint32_t));
-    }
-    static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
-
-    static std::uint32_t& index_in(void* block) noexcept
-    {
-        return *std::launder(static_cast<std::uint32_t*>(detail::base::address_past(block, index_offset())));
-    }
-
-    /// Grows the table of places for as long as `is_needed()`: with the lock, as upstream may be for one thread.
-    /// Returns: whether it is large enough; false if it is at its maximum size.
-    template <class IsNeeded>
-    bool grow_places(IsNeeded&& is_needed)
-    {
-        return detail::core::pool_access::store(blocks_).with_slabs([&](const detail::core::slab_store&) {
-            while (is_needed()) {
-                if (!places_.grow())
-                    return false;
-                detail::core::pool_access::store(blocks_).entry().set_more_bytes(places_.bytes());
-            }
-            return true;
-        });
-    }
-
-    void reserve_places(std::size_t count)
-    {
-        if (!grow_places([&] { return places_.capacity() < count; }))
-            throw_no_place();
-    }
-
-    std::size_t bytes_of_places() const noexcept
-    {
-        return detail::core::pool_access::store(blocks_).with_slabs(
-            [this](const detail::core::slab_store&) { return places_.bytes(); });
-    }
-
-    [[noreturn]] MEMORY_POOL_SLOW_PATH void throw_no_place() const
-    {
-        detail::base::throw_exhausted(name(), Places::max_capacity(), block_size());
-    }
-
-    /// Returns: a place, or nullptr if there are as many objects as there can be.
-    MEMORY_POOL_ALWAYS_INLINE place* take_place(std::uint32_t& index, void* block)
-    {
-        return places_.take(index, block, [this](auto&& is_needed) {
-            detail::base::failure_guard guard([this] { detail::core::pool_access::count_failure(blocks_); });
-            if (!this->grow_places(is_needed))
-                return false;
-            guard.succeeded();
-            return true;
-        });
-    }
-
-    template <class... Arguments>
-    MEMORY_POOL_ALWAYS_INLINE handle construct(void* block, Arguments&&... arguments)
-    {
-        detail::base::failure_guard guard([this, block] { detail::core::give_back_ended(blocks_, block); });
-        std::uint32_t index = 0;
-        place* const taken = take_place(index, block);
-        if (MEMORY_POOL_UNLIKELY(taken == nullptr))
-            throw_no_place();
-        guard.succeeded();
-        return construct_at(*taken, index, block, std::forward<Arguments>(arguments)...);
-    }
-
-    template <class... Arguments>
-    handle construct_if(void* block,
-                        Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
-    {
-        if (block == nullptr)
-            return {};
-        std::uint32_t index = 0;
-        place* taken = nullptr;
-        if (!detail::base::succeeds([&] { taken = take_place(index, block); }) || taken == nullptr) {
-            detail::core::give_back_ended(blocks_, block);
-            return {};
-        }
-        return construct_at(*taken, index, block, std::forward<Arguments>(arguments)...);
-    }
-
-    template <class... Arguments>
-    MEMORY_POOL_ALWAYS_INLINE handle construct_at(place& taken, std::uint32_t index, void* block,
-                                                  Arguments&&... arguments)
-    {
-        detail::base::failure_guard guard([&] {
-            places_.put_back(taken, index, block);
-            detail::core::give_back_ended(blocks_, block);
-        });
-        (void)detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
-        guard.succeeded();
-        ::new (detail::base::address_past(block, index_offset())) std::uint32_t(index);
-        return {index, places_.begin(taken, block)};
-    }
-
-    MEMORY_POOL_NOINLINE void report_overflow(std::uint32_t index, void* block) noexcept
-    {
-        if (index_in(block) != index)
-            detail::base::report_misuse(error_kind::buffer_overflow, block, sizeof(T), name());
-        (void)blocks_.check(block);
-    }
-
-    /// Destroys every object, for clear().
-    /// Returns: whether there was one.
-    bool destroy_all() noexcept
-    {
-        bool has_destroyed = false;
-        for (std::uint32_t index = 0; index != places_.end(); index = Places::after(index)) {
-            place& each = places_.at(index);
-            if (void* const object = places_.take_object(each)) {
-                destroy_now(each, index, object);
-                has_destroyed = true;
-            }
-        }
-        return has_destroyed;
-    }
-
-    Blocks blocks_;
-    Places places_;
-    bool is_clearing_ = false;
+    using store::blocks_;
+    using store::places_;
 };
 
 /// Effects: destroys each object of `pool` for which `predicate(object)` is true.

@@ -50,17 +50,17 @@ public:
 
     /// Returns: an iterator to the first object, or `end()`.
     /// Complexity: linear in free places before the first object.
-    iterator begin() noexcept { return {this, this->places().next_alive(0)}; }
+    iterator begin() noexcept { return {this, {}}; }
     /// Returns: as the other.
-    const_iterator begin() const noexcept { return {this, this->places().next_alive(0)}; }
+    const_iterator begin() const noexcept { return {this, {}}; }
     /// Returns: as the other.
     const_iterator cbegin() const noexcept { return begin(); }
 
     /// Returns: the iterator behind the last object, which stays the same.
     /// Complexity: O(1).
-    iterator end() noexcept { return {this, places_type::none}; }
+    iterator end() noexcept { return {}; }
     /// Returns: as the other.
-    const_iterator end() const noexcept { return {this, places_type::none}; }
+    const_iterator end() const noexcept { return {}; }
     /// Returns: as the other.
     const_iterator cend() const noexcept { return end(); }
 
@@ -72,7 +72,7 @@ public:
     {
         (void)this->destroy(position.handle());
         // Not before: the destructor may destroy the next one.
-        return {this, this->places().next_alive(places_type::after(position.index_))};
+        return {this, position.walk_};
     }
 
 private:
@@ -94,21 +94,21 @@ private:
 
         /// Effects: makes a const_iterator from an iterator.
         template <bool IsOtherConst, class = std::enable_if_t<IsConst && !IsOtherConst>>
-        iterator_of(iterator_of<IsOtherConst> other) noexcept : pool_(other.pool_), index_(other.index_)
+        iterator_of(iterator_of<IsOtherConst> other) noexcept : pool_(other.pool_), walk_(other.walk_)
         {
         }
 
         /// Returns: the object.
         reference operator*() const noexcept { return *operator->(); }
-        pointer operator->() const noexcept { return base::object_in(pool_->places().at(index_).object); }
+        pointer operator->() const noexcept { return base::object_in(walk_.place().object); }
 
         /// Returns: the handle of the object.
-        typename base::handle handle() const noexcept { return {index_, pool_->places().generation(index_)}; }
+        typename base::handle handle() const noexcept { return {walk_.index(), walk_.place().generation}; }
 
         /// Effects: goes on to the next object.
         iterator_of& operator++() noexcept
         {
-            index_ = pool_->places().next_alive(places_type::after(index_));
+            go_on();
             return *this;
         }
         iterator_of operator++(int) noexcept
@@ -119,18 +119,27 @@ private:
         }
 
         /// Returns: whether both are at the same object of the same pool.
-        friend bool operator==(const iterator_of& a, const iterator_of& b) noexcept { return a.index_ == b.index_; }
-        friend bool operator!=(const iterator_of& a, const iterator_of& b) noexcept { return a.index_ != b.index_; }
+        friend bool operator==(const iterator_of& a, const iterator_of& b) noexcept { return a.index() == b.index(); }
+        friend bool operator!=(const iterator_of& a, const iterator_of& b) noexcept { return a.index() != b.index(); }
 
     private:
         friend handle_pool;
         template <bool>
         friend class iterator_of;
 
-        iterator_of(pool_type* pool, std::uint32_t index) noexcept : pool_(pool), index_(index) {}
+        /// At the first object behind `walk`.
+        iterator_of(pool_type* pool, places_type::walk walk) noexcept : pool_(pool), walk_(walk) { go_on(); }
+
+        void go_on() noexcept
+        {
+            if (!walk_.next_alive(pool_->places()))
+                walk_ = {};
+        }
+
+        std::uint32_t index() const noexcept { return walk_.index(); }
 
         pool_type* pool_ = nullptr;
-        std::uint32_t index_ = places_type::none;
+        places_type::walk walk_; ///< At the end, before the first place.
     };
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

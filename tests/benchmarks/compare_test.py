@@ -120,8 +120,9 @@ class Compare(unittest.TestCase):
         status, said = self.compare("--mallocs=np_alloc")
         self.assertEqual(status, "compare.py: there is no malloc to run")
         self.assertIn("np_alloc is left out: there is no ", said)
-        status, _ = self.compare("--mallocs=fastest")
-        self.assertIn("no such malloc: fastest", status)
+        status, said = self.compare("--mallocs=fastest")
+        self.assertEqual(status, 2)
+        self.assertIn("no such malloc: fastest", said)
         status, _ = self.compare(programs=("block_pool_benchmark",))
         self.assertIn("block_pool_benchmark is not in", status)
 

@@ -81,9 +81,9 @@ VERB(create_for, true, "`try_create_for`", p.try_create_for(a_second));
 VERB(make_for, true, "`try_make_for`", p.try_make_for(a_second));
 VERB(allocate_bulk, false, "`allocate_bulk`", p.allocate_bulk(static_cast<void**>(nullptr), 0));
 VERB(try_allocate_bulk, false, "`try_allocate_bulk`", p.try_allocate_bulk(static_cast<void**>(nullptr), 0));
-VERB(create_bulk, false, "`create_bulk`", p.create_bulk(static_cast<int**>(nullptr), 0));
-VERB(try_create_bulk, false, "`try_create_bulk`", p.try_create_bulk(static_cast<int**>(nullptr), 0));
-VERB(destroy_bulk, false, "`destroy_bulk`", p.destroy_bulk(static_cast<int**>(nullptr), 0));
+VERB(create_bulk, false, "`create_bulk`", p.create_bulk(nullptr, 0));
+VERB(try_create_bulk, false, "`try_create_bulk`", p.try_create_bulk(nullptr, 0));
+VERB(destroy_bulk, false, "`destroy_bulk`", p.destroy_bulk(nullptr, 0));
 VERB(good_size, false, "`good_size`", p.good_size(1));
 VERB(move, false, "yes", P(std::move(p)));
 VERB(make_from_upstream, false, "yes", P(upstream));
@@ -241,15 +241,10 @@ std::string table_of_pools()
                                 "that destroys objects in use.";
     const std::string inside = "An object belongs to its pointers: the pool offers no access to it.";
     const std::string many = "Each has an owner of its own: call the form for one in a loop.";
-    const std::string in_a_loop = "Each has a place of its own in the table: call the form for one in a loop.";
-    const std::string handle_pool = "`handle_pool`";
     table pools(
-        {"`block_pool`", "`object_pool`", handle_pool, "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
+        {"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
          "`recycling_shared_pool`"},
-        {{{"hand out many, or throw", handle_pool}, in_a_loop},
-         {{"hand out many, or as many as there are", handle_pool}, in_a_loop},
-         {{"give back many", handle_pool}, in_a_loop},
-         {{"give back", ""}, pointer},
+        {{{"give back", ""}, pointer},
          {{"give back many", ""}, pointer},
          {{"forget all, keep the memory", ""}, pointer},
          {{"hand out many, or throw", ""}, many},

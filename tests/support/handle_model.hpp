@@ -4,6 +4,7 @@
 /// Random operations on a pool with handles, compared with a model that knows which objects are alive.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,8 @@ private:
             whole_pool();
         else if (kind < 64)
             expect(!pool_.destroy(stale));
+        else if (kind < 72)
+            change_in_bulk(dice);
         else if (kind % 2 == 0)
             change(chosen, dice);
     }
@@ -88,6 +91,29 @@ private:
         ++alive_;
     }
 
+    /// Destroys a range of the entries, of which some are alive, or creates an object for each.
+    void change_in_bulk(std::uint64_t dice)
+    {
+        const std::size_t first = dice % (entries_.size() - bulk_.size());
+        const std::size_t count = (dice >> 16) % (bulk_.size() + 1);
+        const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end = begin + static_cast<std::ptrdiff_t>(count);
+        std::transform(begin, end, bulk_.begin(), [](const entry& each) { return each.last; });
+        const auto alive = std::count_if(begin, end, [](const entry& each) { return each.is_alive; });
+        expect(pool_.destroy_bulk(bulk_.data(), count) == static_cast<std::size_t>(alive));
+        std::for_each(begin, end, [](entry& each) { each.is_alive = false; });
+        alive_ -= static_cast<std::size_t>(alive);
+        if ((dice >> 32) % 2 == 0)
+            return;
+        expect(pool_.create_bulk(bulk_.data(), count, numbered{0}) == count);
+        for (std::size_t i = 0; i != count; ++i) {
+            entry& created = entries_[first + i];
+            created = {bulk_[i], ++created_, true};
+            *pool_.get(created.last) = numbered{created_};
+        }
+        alive_ += count;
+    }
+
     void whole_pool()
     {
         (void)pool_.trim();
@@ -105,6 +131,7 @@ private:
     std::mt19937_64 random_;
     std::array<entry, 4096> entries_{};
     std::array<handle, 16384> stale_{}; ///< At first, null handles.
+    std::array<handle, 200> bulk_{};
     std::uint64_t created_ = 0;
     std::size_t alive_ = 0;
     std::uint64_t wrong_ = 0;

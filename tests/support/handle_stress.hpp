@@ -67,6 +67,8 @@ public:
                     visit_all();
                 else if ((dice >> 50) % 256 == 1)
                     (void)pool_.trim();
+                else if ((dice >> 50) % 16 == 2)
+                    replace_in_bulk(dice);
                 break;
             default: visit(chosen.load());
             }
@@ -117,6 +119,18 @@ private:
         const handle made = pool_.create(dice);
         created_.fetch_add(1, std::memory_order_relaxed);
         count_destroyed(pool_.destroy(replaced.exchange(made)));
+    }
+
+    void replace_in_bulk(std::uint64_t dice)
+    {
+        std::array<handle, 80> bulk;
+        const std::size_t made = pool_.create_bulk(bulk.data(), dice % bulk.size(), dice);
+        created_.fetch_add(made, std::memory_order_relaxed);
+        for (std::size_t i = 0; i != made; ++i)
+            bulk[i] = cells_[(dice + i) % cells_.size()].exchange(bulk[i]);
+        const std::size_t destroyed = pool_.destroy_bulk(bulk.data(), made);
+        destroyed_.fetch_add(destroyed, std::memory_order_relaxed);
+        missed_.fetch_add(made - destroyed, std::memory_order_relaxed);
     }
 
     void visit(handle of)

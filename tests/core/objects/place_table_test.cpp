@@ -49,6 +49,40 @@ TEST(place_table, has_distinct_places_that_never_move)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
+TEST(place_table, is_walked_in_the_order_of_indices_up_to_any_end)
+{
+    core::place_table<std::uint64_t> table(std::pmr::get_default_resource());
+    core::place_table<std::uint64_t>::walk none_yet;
+    EXPECT_EQ(none_yet.index(), table.none);
+    EXPECT_FALSE(none_yet.next(table, 0)) << "there is no place";
+    while (table.capacity() < 64 + 128 + 256)
+        EXPECT_TRUE(table.grow());
+    std::uint32_t end = 0;
+    for (std::size_t length = 0; length != table.capacity() + 1; ++length, end = table.after(end)) {
+        core::place_table<std::uint64_t>::walk walk;
+        std::uint32_t index = 0;
+        for (std::size_t i = 0; i != length; ++i, index = table.after(index)) {
+            ASSERT_TRUE(walk.next(table, end));
+            ASSERT_EQ(walk.index(), index);
+            ASSERT_EQ(&walk.place(), &table.at(index));
+        }
+        ASSERT_FALSE(walk.next(table, end)) << length;
+    }
+}
+
+TEST(place_table, is_walked_on_where_it_has_grown_meanwhile)
+{
+    core::place_table<std::uint64_t> table(std::pmr::get_default_resource());
+    EXPECT_TRUE(table.grow());
+    core::place_table<std::uint64_t>::walk walk;
+    for (std::size_t i = 0; i != 64; ++i)
+        ASSERT_TRUE(walk.next(table, 1));
+    EXPECT_TRUE(table.grow());
+    EXPECT_TRUE(walk.next(table, 1 + 32));
+    EXPECT_EQ(&walk.place(), table.find(1));
+    EXPECT_FALSE(walk.next(table, 1 + 32));
+}
+
 TEST(place_table, has_a_limit)
 {
     small_table table(std::pmr::get_default_resource());

@@ -34,8 +34,8 @@ class local_places : place_table<local_place>
 {
 public:
     using place = local_place;
-    using place_table::after, place_table::at, place_table::bytes, place_table::capacity, place_table::grow,
-        place_table::max_capacity, place_table::none, place_table::place_table;
+    using place_table::at, place_table::bytes, place_table::capacity, place_table::grow, place_table::max_capacity,
+        place_table::none, place_table::place_table;
 
     /// Whether `end_object` always leaves the object to its caller.
     static constexpr bool caller_always_destroys = true;
@@ -73,6 +73,12 @@ public:
         return ++taken.generation;
     }
 
+    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    static void hold(place& taken, void* block) noexcept { taken.object = block; }
+
+    /// Returns: the block that the place holds.
+    static void* held(const place& holding) noexcept { return holding.object; }
+
     /// Returns: the object, or nullptr if it is not alive.
     MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
     {
@@ -109,30 +115,38 @@ public:
     generation_type generation(std::uint32_t index) const noexcept { return at(index).generation; }
 
     /// Effects: calls `use(object)` for the object in that place, if it is alive.
-    /// Preconditions: as `at`.
     template <class Use, class Destroy>
-    void visit(std::uint32_t index, Use&& use, Destroy&&)
+    MEMORY_POOL_ALWAYS_INLINE static void visit(place& visited, Use&& use, Destroy&&)
     {
-        const place& visited = at(index);
         if (is_of_object(visited.generation))
             use(visited.object);
     }
 
     // All places.
 
-    /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
-    std::uint32_t end() const noexcept { return end_; }
-
-    /// Returns: the index of the first place from `index` on whose object is alive, or `none`.
-    std::uint32_t next_alive(std::uint32_t index) const noexcept
+    /// Goes through the places that were in use since `reset`.
+    class walk : public place_table::walk
     {
-        for (; index != end_; index = after(index))
-            if (is_of_object(generation(index)))
-                return index;
-        return none;
-    }
+    public:
+        /// Effects: goes on to the next place.
+        /// Returns: whether there is one.
+        MEMORY_POOL_ALWAYS_INLINE bool next(const local_places& places) noexcept
+        {
+            return place_table::walk::next(places, places.end_);
+        }
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
+        /// Effects: goes on to the next place whose object is alive.
+        /// Returns: whether there is one.
+        MEMORY_POOL_ALWAYS_INLINE bool next_alive(const local_places& places) noexcept
+        {
+            while (next(places))
+                if (is_of_object(this->place().generation))
+                    return true;
+            return false;
+        }
+    };
+
+    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {
@@ -144,8 +158,8 @@ public:
     /// Effects: makes all handles stale. All places are free, and used in the order of their numbers.
     void reset() noexcept
     {
-        for (std::uint32_t index = 0; index != end_; index = after(index))
-            (void)take_object(at(index));
+        for (walk each; each.next(*this);)
+            (void)take_object(each.place());
         end_ = 0;
         free_ = none;
     }
@@ -154,8 +168,8 @@ public:
     bool verify(std::size_t alive) const noexcept
     {
         std::size_t free = 0;
-        for (std::uint32_t index = 0; index != end_; index = after(index)) {
-            const place& each = at(index);
+        for (walk all; all.next(*this);) {
+            const place& each = all.place();
             const bool has_object = each.object != nullptr;
             if (is_of_object(each.generation) != has_object)
                 return false;

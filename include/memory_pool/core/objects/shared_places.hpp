@@ -42,8 +42,8 @@ class shared_places : place_table<shared_place>
 {
 public:
     using place = shared_place;
-    using place_table::after, place_table::at, place_table::bytes, place_table::capacity, place_table::grow,
-        place_table::max_capacity, place_table::place_table;
+    using place_table::at, place_table::bytes, place_table::capacity, place_table::grow, place_table::max_capacity,
+        place_table::place_table;
 
     /// Whether `end_object` always leaves the object to its caller.
     static constexpr bool caller_always_destroys = false;
@@ -79,6 +79,12 @@ public:
         taken.word.store(generation, std::memory_order_release); // publishes the object
         return generation;
     }
+
+    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    static void hold(place& taken, void* block) noexcept { taken.object.store(block, std::memory_order_relaxed); }
+
+    /// Returns: the block that the place holds.
+    static void* held(const place& holding) noexcept { return holding.object.load(std::memory_order_relaxed); }
 
     /// Returns: the object, or nullptr if it is not alive.
     MEMORY_POOL_ALWAYS_INLINE void* find(std::uint32_t index, generation_type generation) const noexcept
@@ -132,32 +138,33 @@ public:
     bool visit(std::uint32_t index, generation_type generation, Use&& use, Destroy&& destroy)
     {
         place* const found = place_table::find(index);
-        if (found == nullptr || !enter(*found, generation))
-            return false;
-        const base::failure_guard leaving([&]() noexcept { // on every way out
-            if (void* const ended = leave(*found))
-                destroy(*found, ended);
-        });
-        use(found->object.load(std::memory_order_relaxed));
-        return true;
+        return found != nullptr && visit_object(*found, generation, use, destroy);
     }
 
     /// Effects: as the other, for the object that is in that place, if there is one.
-    /// Preconditions: as `at`.
     template <class Use, class Destroy>
-    void visit(std::uint32_t index, Use&& use, Destroy&& destroy)
+    static void visit(place& visited, Use&& use, Destroy&& destroy)
     {
-        (void)visit(index, generation(index), use, destroy);
+        (void)visit_object(visited, generation_of(visited), use, destroy);
     }
 
     // All places.
 
-    /// Returns: the index of the first place that was not in use since `reset`. Those in use are before, from 0 on.
-    std::uint32_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+    /// Goes through the places that were in use since `reset`.
+    class walk : public place_table::walk
+    {
+    public:
+        /// Effects: goes on to the next place.
+        /// Returns: whether there is one.
+        bool next(const shared_places& places) noexcept
+        {
+            return place_table::walk::next(places, places.end_.load(std::memory_order_acquire));
+        }
+    };
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`.
+    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
-    /// Thread safety: no other thread uses the places.
+    /// Thread safety: no other thread uses the places, or the place holds a block.
     static void* take_object(place& taken) noexcept
     {
         const generation_type seen = generation_of(taken);
@@ -169,8 +176,8 @@ public:
     /// Thread safety: no other thread uses the places.
     void reset() noexcept
     {
-        for (std::uint32_t index = 0; index != end(); index = after(index))
-            (void)take_object(at(index));
+        for (walk each; each.next(*this);)
+            (void)take_object(each.place());
         end_.store(0, std::memory_order_relaxed);
         for (stripe& each : free_)
             each.stack.clear();
@@ -181,14 +188,14 @@ public:
     bool verify(std::size_t alive) const noexcept
     {
         std::size_t free = 0;
-        for (std::uint32_t index = 0; index != end(); index = after(index)) {
-            const place& each = at(index);
+        for (walk all; all.next(*this);) {
+            const place& each = all.place();
             const bool has_object = each.object.load(std::memory_order_relaxed) != nullptr;
-            if (is_of_object(generation(index)) != has_object ||
+            if (is_of_object(generation_of(each)) != has_object ||
                 visitors_in(each.word.load(std::memory_order_relaxed)) != 0)
                 return false;
             alive -= has_object ? 1u : 0u;
-            if (!has_object && generation(index) != retired_generation)
+            if (!has_object && generation_of(each) != retired_generation)
                 ++free;
         }
         for (const stripe& each : free_)
@@ -211,6 +218,19 @@ private:
     static generation_type generation_of(const place& of) noexcept
     {
         return generation_in(of.word.load(std::memory_order_relaxed));
+    }
+
+    template <class Use, class Destroy>
+    static bool visit_object(place& visited, generation_type generation, Use&& use, Destroy&& destroy)
+    {
+        if (!enter(visited, generation))
+            return false;
+        const base::failure_guard leaving([&]() noexcept { // on every way out
+            if (void* const ended = leave(visited))
+                destroy(visited, ended);
+        });
+        use(visited.object.load(std::memory_order_relaxed));
+        return true;
     }
 
     /// Returns: whether the object is alive, and has this visitor now.

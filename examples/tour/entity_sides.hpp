@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The sides of the job in entities.hpp: each holds entities, which refer to each other by its `handle`. A side has
+/// these functions:
+///
+///     create(entity)         ->  its handle
+///     get(handle)            ->  the entity, or nullptr if it is gone
+///     for_each(visit)        ->  visit(entity&) was called for each
+///     erase_if(side, which)  ->  how many are gone now
+///     size()                 ->  how many there are
+///     bytes_held()           ->  bytes that it holds now, including its own bookkeeping, if known
+#pragma once
+
+#include <memory_pool/handle_pool.hpp>
+#include <memory_pool/pool_options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tour {
+/// What the standard library has for references that detect that their object is gone.
+template <class T>
+class shared_ptr_entities
+{
+public:
+    using handle = std::weak_ptr<T>;
+
+    handle create(T made) { return entities_.emplace_back(std::make_shared<T>(std::move(made))); }
+
+    T* get(const handle& of) const { return of.lock().get(); }
+
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        for (const std::shared_ptr<T>& each : entities_)
+            visit(*each);
+    }
+
+    template <class Condition>
+    friend std::size_t erase_if(shared_ptr_entities& from, Condition&& condition)
+    {
+        std::vector<std::shared_ptr<T>>& all = from.entities_;
+        const auto is_ended = [&](const std::shared_ptr<T>& each) { return condition(*each); };
+        const auto end = std::remove_if(all.begin(), all.end(), is_ended);
+        const auto ended = static_cast<std::size_t>(all.end() - end);
+        all.erase(end, all.end());
+        return ended;
+    }
+
+    std::size_t size() const { return entities_.size(); }
+    std::optional<std::size_t> bytes_held() const { return std::nullopt; }
+
+private:
+    std::vector<std::shared_ptr<T>> entities_;
+};
+
+/// What the library has for that.
+template <class T>
+class handle_pool_entities : public memory_pool::handle_pool<T>
+{
+    using pool = memory_pool::handle_pool<T>;
+
+public:
+    handle_pool_entities() : pool(memory_pool::pool_options{}.with_name("nodes of the job")) {}
+
+    std::optional<std::size_t> bytes_held() const { return pool::bytes_reserved(); }
+};
+
+/// Spoils an entity now and then, to show that the tour detects it: see --faulty.
+template <class T>
+class faulty_entities : public shared_ptr_entities<T>
+{
+public:
+    typename shared_ptr_entities<T>::handle create(T made)
+    {
+        if (made.serial % 10 == 9)
+            --made.serial;
+        return shared_ptr_entities<T>::create(std::move(made));
+    }
+};
+} // namespace tour

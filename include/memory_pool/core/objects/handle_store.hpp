@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects in blocks, each with a place in a table by which handles find it: what a pool with handles stores.
+///
+///     handle { index, generation }  ->  place: | generation | object |  ->  block: | T | index |
+///
+///     one:   block and place taken -> constructed -> alive
+///     many:  all blocks and places taken -> all constructed -> all alive      on failure, back to the start
+///
+/// Until many objects are alive, their handles are { index, 0 }, and their places hold the blocks.
+///
+/// Thread safety: that of the blocks, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/policy_checks.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/pool_handle.hpp>
+#include <memory_pool/pool_options.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// A base of basic_handle_pool. `Blocks` is a pool of blocks, `Places` is local_places or shared_places.
+template <class T, class Blocks, class Places>
+class handle_store
+{
+protected:
+    using handle = pool_handle<T>;
+    using place = typename Places::place;
+
+    handle_store(const pool_options& options, std::pmr::memory_resource* upstream)
+        : blocks_(block_size(), with_alignment(alignof(complete_object<T>), options), upstream), places_(upstream)
+    {
+        pool_access::set_kind(blocks_, "handle_pool", "concurrent_handle_pool");
+        reserve_places(options.initial_capacity);
+    }
+
+    /// Returns: the object in the block.
+    static T* object_in(void* block) noexcept { return laundered<T>(block); }
+
+    static std::uint32_t& index_in(void* block) noexcept
+    {
+        return *std::launder(static_cast<std::uint32_t*>(base::address_past(block, index_offset())));
+    }
+
+    // One object.
+
+    /// Makes an object in `block`, which is given back if that fails.
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE handle construct(void* block, Arguments&&... arguments)
+    {
+        base::failure_guard guard([this, block] { give_back_ended(blocks_, block); });
+        std::uint32_t index = 0;
+        place* const taken = take_place(index, block);
+        if (MEMORY_POOL_UNLIKELY(taken == nullptr))
+            throw_no_place();
+        guard.succeeded();
+        return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
+    }
+
+    /// The same, if there are a block and a place.
+    template <class... Arguments>
+    handle construct_if(void* block, Arguments&&... arguments) noexcept(is_nothrow_makeable<T, Arguments...>())
+    {
+        if (block == nullptr)
+            return {};
+        std::uint32_t index = 0;
+        place* const taken = try_take_place(index, block);
+        if (taken == nullptr) {
+            give_back_ended(blocks_, block);
+            return {};
+        }
+        return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
+    }
+
+    /// Makes the handles of an object stale, and destroys it, unless a visitor or `destroy_all_alive` will.
+    MEMORY_POOL_ALWAYS_INLINE bool destroy_one(handle destroyed) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(is_clearing_))
+            return places_.end_object_later(destroyed.index, destroyed.generation);
+        void* object = nullptr;
+        place* const ended = places_.end_object(destroyed.index, destroyed.generation, object);
+        if (ended == nullptr)
+            return false;
+        if (Places::caller_always_destroys || object != nullptr)
+            destroy_now(*ended, destroyed.index, object);
+        return true;
+    }
+
+    /// Destroys an object whose handles are stale, and frees its place and block.
+    MEMORY_POOL_ALWAYS_INLINE void destroy_now(place& ended, std::uint32_t index, void* block) noexcept
+    {
+        if constexpr (checks)
+            report_overflow(index, block);
+        destroy_object(object_in(block));
+        places_.put_back(ended, index, block);
+        give_back_ended(blocks_, block);
+    }
+
+    // Many objects.
+
+    /// Takes blocks and places for `count` objects, all or none.
+    /// Throws: as `Blocks::allocate`; pool_exhausted.
+    void prepare_many(handle* handles, std::size_t count)
+    {
+        std::size_t done = 0;
+        base::failure_guard guard([&] { give_back_many(handles, done); });
+        while (done != count) {
+            block_batch blocks;
+            const std::size_t size = std::min(blocks.size(), count - done);
+            (void)pool_access::allocate_bulk(blocks_, blocks.data(), size);
+            const auto take = [this](std::uint32_t& index, void* block) { return this->take_place(index, block); };
+            if (!place_many(blocks, size, handles, done, take))
+                throw_no_place();
+        }
+        guard.succeeded();
+    }
+
+    /// Takes as many of them as are available, up to `count`.
+    /// Returns: how many.
+    std::size_t try_prepare_many(handle* handles, std::size_t count) noexcept
+    {
+        std::size_t done = 0;
+        while (done != count) {
+            block_batch blocks;
+            const std::size_t size = std::min(blocks.size(), count - done);
+            const std::size_t taken = pool_access::try_allocate_bulk(blocks_, blocks.data(), size);
+            const auto take = [this](std::uint32_t& index, void* block) { return this->try_take_place(index, block); };
+            if (!place_many(blocks, taken, handles, done, take) || taken != size)
+                break;
+        }
+        return done;
+    }
+
+    /// Makes objects in what was prepared, and only then makes them alive; or makes none, and gives all of it back.
+    template <class... Arguments>
+    void construct_many(handle* handles, std::size_t count, const Arguments&... arguments)
+    {
+        std::size_t made = 0;
+        base::failure_guard guard([&] {
+            std::for_each(handles, handles + made, [this](handle& each) {
+                place& ended = places_.at(each.index);
+                destroy_now(ended, std::exchange(each, {}).index, places_.take_object(ended));
+            });
+            give_back_many(handles + made, count - made);
+        });
+        for (; made != count; ++made) {
+            void* const block = places_.held(places_.at(handles[made].index));
+            (void)construct_at<T>(block, arguments...);
+            ::new (base::address_past(block, index_offset())) std::uint32_t(handles[made].index);
+        }
+        guard.succeeded();
+        std::for_each(handles, handles + count, [this](handle& each) {
+            place& taken = places_.at(each.index);
+            each.generation = places_.begin(taken, places_.held(taken));
+        });
+    }
+
+    /// As `destroy_one` for each. The blocks are freed in batches.
+    /// Returns: how many were alive.
+    std::size_t destroy_many(const handle* handles, std::size_t count) noexcept
+    {
+        const auto destroy = [this](handle each) { return this->destroy_one(each); };
+        if (checks || is_clearing_)
+            return static_cast<std::size_t>(std::count_if(handles, handles + count, destroy));
+        std::size_t destroyed = 0;
+        while (count != 0) {
+            const std::size_t size = std::min(block_batch().size(), count);
+            destroyed += destroy_batch(handles, size);
+            handles += size;
+            count -= size;
+        }
+        return destroyed;
+    }
+
+    // All objects.
+
+    /// Destroys every object that is alive, or that destructors make. A no-op if called by one of them.
+    void destroy_all_alive() noexcept
+    {
+        if (std::is_trivially_destructible_v<complete_object<T>> || pool_access::store(blocks_).has_lost_threads()) {
+            blocks_.clear();
+            places_.reset();
+            is_clearing_ = false; // A lost thread may have been in here.
+            return;
+        }
+        if (std::exchange(is_clearing_, true))
+            return;
+        while (destroy_round())
+            continue;
+        places_.reset();
+        is_clearing_ = false;
+    }
+
+    bool is_clearing() const noexcept { return is_clearing_; }
+
+    /// Makes the table large enough for `count` objects.
+    /// Throws: what upstream throws; pool_exhausted.
+    void reserve_places(std::size_t count)
+    {
+        if (!grow_places([&] { return places_.capacity() < count; }))
+            throw_no_place();
+    }
+
+    std::size_t bytes_of_places() const noexcept
+    {
+        return pool_access::store(blocks_).with_slabs([this](const slab_store&) { return places_.bytes(); });
+    }
+
+    [[noreturn]] MEMORY_POOL_SLOW_PATH void throw_no_place() const
+    {
+        base::throw_exhausted(blocks_.name(), Places::max_capacity(), block_size());
+    }
+
+    Blocks blocks_;
+    Places places_;
+
+private:
+    static constexpr bool checks = base::checked_policy<typename Blocks::policy>::checks;
+
+    /// Blocks that are taken or given back together.
+    using block_batch = std::array<void*, 64>;
+
+    /// In a block, the index of its place is behind the object.
+    static constexpr std::size_t index_offset() noexcept
+    {
+        return base::round_up(sizeof(complete_object<T>), alignof(std::uint32_t));
+    }
+    static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
+
+    /// Grows the table of places for as long as `is_needed()`: with the lock, as upstream may be for one thread.
+    /// Returns: whether it is large enough; false if it is at its maximum size.
+    template <class IsNeeded>
+    bool grow_places(IsNeeded&& is_needed)
+    {
+        return pool_access::store(blocks_).with_slabs([&](const slab_store&) {
+            while (is_needed()) {
+                if (!places_.grow())
+                    return false;
+                pool_access::store(blocks_).entry().set_more_bytes(places_.bytes());
+            }
+            return true;
+        });
+    }
+
+    /// Returns: a place, or nullptr if there are as many objects as there can be.
+    MEMORY_POOL_ALWAYS_INLINE place* take_place(std::uint32_t& index, void* block)
+    {
+        return places_.take(index, block, [this](auto&& is_needed) {
+            base::failure_guard guard([this] { pool_access::count_failure(blocks_); });
+            if (!this->grow_places(is_needed))
+                return false;
+            guard.succeeded();
+            return true;
+        });
+    }
+
+    /// Returns: a place, or nullptr if there is none.
+    place* try_take_place(std::uint32_t& index, void* block) noexcept
+    {
+        place* taken = nullptr;
+        return base::succeeds([&] { taken = take_place(index, block); }) ? taken : nullptr;
+    }
+
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE handle construct_in(place& taken, std::uint32_t index, void* block,
+                                                  Arguments&&... arguments)
+    {
+        base::failure_guard guard([&] {
+            places_.put_back(taken, index, block);
+            give_back_ended(blocks_, block);
+        });
+        (void)construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        ::new (base::address_past(block, index_offset())) std::uint32_t(index);
+        return {index, places_.begin(taken, block)};
+    }
+
+    /// Has a place hold each of the first `count` blocks, and writes the handles from `handles[done]` on, which it
+    /// counts. Gives back the blocks for which `take` has no place.
+    /// Returns: whether there was a place for each.
+    template <class Take>
+    bool place_many(const block_batch& blocks, std::size_t count, handle* handles, std::size_t& done, Take&& take)
+    {
+        auto block = blocks.begin();
+        const auto end = block + static_cast<std::ptrdiff_t>(count);
+        const base::failure_guard guard([&] { // on every way out
+            std::for_each(block, end, [this](void* left) { give_back_ended(blocks_, left); });
+        });
+        for (; block != end; ++block) {
+            std::uint32_t index = 0;
+            place* const taken = take(index, *block);
+            if (taken == nullptr)
+                return false;
+            places_.hold(*taken, *block);
+            handles[done++] = {index, 0};
+        }
+        return true;
+    }
+
+    /// Gives back what was prepared.
+    void give_back_many(handle* handles, std::size_t count) noexcept
+    {
+        std::for_each(handles, handles + count, [this](handle& each) {
+            place& taken = places_.at(each.index);
+            void* const block = places_.take_object(taken);
+            places_.put_back(taken, std::exchange(each, {}).index, block);
+            give_back_ended(blocks_, block);
+        });
+    }
+
+    /// `count` is at most the size of a batch.
+    std::size_t destroy_batch(const handle* handles, std::size_t count) noexcept
+    {
+        block_batch freed;
+        std::size_t free = 0;
+        std::size_t destroyed = 0;
+        std::for_each(handles, handles + count, [&](handle each) {
+            void* object = nullptr;
+            place* const ended = places_.end_object(each.index, each.generation, object);
+            destroyed += ended != nullptr ? 1u : 0u;
+            if (object == nullptr)
+                return;
+            destroy_object(object_in(object));
+            places_.put_back(*ended, each.index, object);
+            freed[free++] = object;
+        });
+        pool_access::deallocate_bulk(blocks_, freed.data(), free);
+        return destroyed;
+    }
+
+    MEMORY_POOL_NOINLINE void report_overflow(std::uint32_t index, void* block) noexcept
+    {
+        if (index_in(block) != index)
+            base::report_misuse(error_kind::buffer_overflow, block, sizeof(T), blocks_.name());
+        (void)blocks_.check(block);
+    }
+
+    /// Destroys the objects that are alive, once through the table.
+    /// Returns: whether there was one.
+    bool destroy_round() noexcept
+    {
+        bool has_destroyed = false;
+        for (typename Places::walk all; all.next(places_);) {
+            if (void* const object = places_.take_object(all.place())) {
+                destroy_now(all.place(), all.index(), object);
+                has_destroyed = true;
+            }
+        }
+        return has_destroyed;
+    }
+
+    bool is_clearing_ = false;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
