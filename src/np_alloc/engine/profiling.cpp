@@ -67,7 +67,7 @@ MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, s
     if (home != nullptr)
         home->note_samples();
     MEMORY_POOL_DELAY_POINT();
-    the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end()}, home);
+    (void)the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end()}, home);
 }
 
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept

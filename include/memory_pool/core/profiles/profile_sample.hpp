@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The blocks of a call stack, estimated from samples.
@@ -31,5 +32,6 @@ struct profile_sample
     const void* const* begin; ///< The innermost frame.
     const void* const* end;   ///< At most most_frames further.
     profile_values values;
+    std::string_view pool{}; ///< The name of the pool, if they are of one.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

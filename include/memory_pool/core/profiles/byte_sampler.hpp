@@ -18,8 +18,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
-namespace memory_pool::np {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Returns: the natural logarithm of a normal number above 0, up to 1e-12; without the mathematical library of C, which
 ///   a program in C may not be linked with.
 inline double natural_logarithm(double number) noexcept
@@ -65,11 +66,39 @@ inline double weight_of_sample(std::size_t bytes, std::size_t mean) noexcept
 class byte_sampler
 {
 public:
+    constexpr byte_sampler() noexcept = default;
+
+    /// With the random numbers of `seed`, which is not 0.
+    constexpr explicit byte_sampler(std::uint64_t seed) noexcept : state_(seed) {}
+
     /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
     MEMORY_POOL_ALWAYS_INLINE bool is_due(std::size_t bytes, std::size_t mean) noexcept
     {
+        return MEMORY_POOL_UNLIKELY(may_be_due(bytes, mean)) && is_due_slowly(bytes, mean);
+    }
+
+    /// The two halves of is_due: counts the block, and returns whether the other one has to be called.
+    MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes, std::size_t mean) noexcept
+    {
         left_ -= static_cast<std::int64_t>(bytes);
-        return MEMORY_POOL_UNLIKELY(left_ < 0 || mean != mean_) && is_due_slowly(bytes, mean);
+        return left_ < 0 || mean != mean_;
+    }
+
+    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean) noexcept
+    {
+        if (mean == 0) {
+            mean_ = 0;
+            left_ = std::numeric_limits<std::int64_t>::max();
+            return false;
+        }
+        if (mean != mean_) {
+            mean_ = mean;
+            left_ = distance() - static_cast<std::int64_t>(bytes);
+        }
+        if (left_ >= 0)
+            return false;
+        left_ = distance();
+        return true;
     }
 
     /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
@@ -84,18 +113,6 @@ public:
     std::int64_t left() const noexcept { return left_; }
 
 private:
-    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean) noexcept
-    {
-        if (mean != mean_) {
-            mean_ = mean;
-            left_ = mean != 0 ? distance() - static_cast<std::int64_t>(bytes) : 0;
-        }
-        if (mean == 0 || left_ >= 0)
-            return false;
-        left_ = distance();
-        return true;
-    }
-
     /// Returns: a random number of the exponential distribution. In a program whose threads begin in the same order,
     ///   they are the same in each run.
     std::int64_t distance() noexcept
@@ -116,4 +133,4 @@ private:
     std::size_t mean_ = 0;
     std::uint64_t state_ = 0;
 };
-} // namespace memory_pool::np
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
