@@ -17,7 +17,6 @@
 #include <memory_pool/os/stdio_lock.hpp>
 
 #include "../profile/allocation_profile.hpp"
-#include "../profile/loader_gate.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"

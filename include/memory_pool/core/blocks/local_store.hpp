@@ -65,14 +65,23 @@ public:
 
     ~local_store()
     {
-        if (!is_abandoned_) // Else each block was freed one by one.
+        if (!is_abandoned_) { // Else each block was freed one by one.
+            observe_end(in_use(), false);
             observe_all_freed();
+        }
         if constexpr (variant::checks) {
             const base::late_reports reports(slabs_);
             slabs_.report_damage();
         }
         magazine_.drop(slabs_);
         base::pool_gone(this);
+    }
+
+    /// Notifies the observer of the policy of `count` blocks in use, before they are freed as the pool ends.
+    void observe_end(std::size_t count, bool is_leak) noexcept
+    {
+        base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
+                                  [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
     // One block.

@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,31 +75,47 @@ public:
     /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
     MEMORY_POOL_ALWAYS_INLINE bool is_due(std::size_t bytes, std::size_t mean) noexcept
     {
-        return MEMORY_POOL_UNLIKELY(may_be_due(bytes, mean)) && is_due_slowly(bytes, mean);
+        const bool may_be = may_be_due(bytes);
+        return MEMORY_POOL_UNLIKELY(may_be || mean != mean_) && is_due_slowly(bytes, mean);
     }
 
-    /// The two halves of is_due: counts the block, and returns whether the other one has to be called.
-    MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes, std::size_t mean) noexcept
+    /// Effects: counts a block of that many bytes.
+    /// Returns: whether is_due_slowly has to be called for it. In contrast to is_due, a new mean is not noticed here.
+    MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes) noexcept
     {
         left_ -= static_cast<std::int64_t>(bytes);
-        return left_ < 0 || mean != mean_;
+        return left_ < 0;
     }
 
-    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean) noexcept
+    /// Returns: as is_due. `most`: may_be_due will ask for a call after that many bytes.
+    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean,
+                                            std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
     {
         if (mean == 0) {
             mean_ = 0;
-            left_ = std::numeric_limits<std::int64_t>::max();
+            left_ = most;
             return false;
         }
         if (mean != mean_) {
             mean_ = mean;
-            left_ = distance() - static_cast<std::int64_t>(bytes);
+            left_ = -static_cast<std::int64_t>(bytes);
+            behind_ = distance();
         }
+        while (left_ < 0 && behind_ != 0)
+            move_on(most);
         if (left_ >= 0)
             return false;
-        left_ = distance();
+        left_ = 0;
+        behind_ = distance();
+        move_on(most);
         return true;
+    }
+
+    /// Effects: has may_be_due ask for a call at the next block.
+    void notice_mean() noexcept
+    {
+        behind_ += left_;
+        left_ = 0;
     }
 
     /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
@@ -110,9 +127,16 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void pass(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes); }
 
     /// Returns: bytes until the next sample, if it has begun.
-    std::int64_t left() const noexcept { return left_; }
+    std::int64_t left() const noexcept { return left_ + behind_; }
 
 private:
+    void move_on(std::int64_t most) noexcept
+    {
+        const std::int64_t step = std::min(behind_, most);
+        left_ += step;
+        behind_ -= step;
+    }
+
     /// Returns: a random number of the exponential distribution. In a program whose threads begin in the same order,
     ///   they are the same in each run.
     std::int64_t distance() noexcept
@@ -132,5 +156,6 @@ private:
     std::int64_t left_ = 0;
     std::size_t mean_ = 0;
     std::uint64_t state_ = 0;
+    std::int64_t behind_ = 0; ///< Bytes until the next sample, behind those that are left.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -34,4 +34,13 @@ struct profile_sample
     profile_values values;
     std::string_view pool{}; ///< The name of the pool, if they are of one.
 };
+
+/// What a profile is of.
+struct profile_header
+{
+    std::uint64_t unix_ms;
+    std::uint64_t period_bytes;      ///< A sample stands for that many bytes, in the mean.
+    std::string_view dropped_frames; ///< A regular expression of functions that pprof leaves out, with those they call.
+    std::string_view library;        ///< Who allocates.
+};
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
