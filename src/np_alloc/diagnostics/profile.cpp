@@ -40,19 +40,6 @@ const void* module_of(const void* address) noexcept
     return where.module != nullptr ? static_cast<const char*>(address) - where.offset : nullptr;
 }
 
-/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
-///   if it has no others.
-core::profile_sample without_own_frames(core::profile_sample sample) noexcept
-{
-    static const char anchor = 0;
-    const void* const own = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 ? module_of(&anchor) : nullptr;
-    const void* const* first = sample.begin;
-    while (own != nullptr && first != sample.end && module_of(*first) == own)
-        ++first;
-    sample.begin = first != sample.end ? first : sample.begin;
-    return sample;
-}
-
 profile_format in_cpp(np_profile_format format) noexcept
 {
     static_assert(static_cast<int>(profile_format::pprof) == np_profile_pprof &&
@@ -72,6 +59,17 @@ int write_profile(profile_format format, const core::report_output& to)
     return 0;
 }
 } // namespace
+
+core::profile_sample without_own_frames(core::profile_sample sample) noexcept
+{
+    static const char anchor = 0;
+    const void* const own = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 ? module_of(&anchor) : nullptr;
+    const void* const* first = sample.begin;
+    while (own != nullptr && first != sample.end && module_of(*first) == own)
+        ++first;
+    sample.begin = first != sample.end ? first : sample.begin;
+    return sample;
+}
 
 int dump_profile(const char* path) noexcept
 {

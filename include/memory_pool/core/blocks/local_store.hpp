@@ -90,18 +90,18 @@ public:
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            return allocate_uncached();
+            return observed(allocate_uncached());
         hand_out(block);
-        return block;
+        return observed(block);
     }
 
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            return try_allocate_uncached();
+            return observed(try_allocate_uncached());
         hand_out(block);
-        return block;
+        return observed(block);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
@@ -122,8 +122,10 @@ public:
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
         const std::size_t taken = take_cached(blocks, count);
-        for (std::size_t i = 0; i != taken; ++i)
+        for (std::size_t i = 0; i != taken; ++i) {
             hand_out(base::address_of(blocks[i]));
+            (void)observed(base::address_of(blocks[i]));
+        }
         return taken;
     }
 
@@ -340,7 +342,16 @@ private:
     {
         this->count_allocation();
         base::block_handed_out(this, block, identity().block_size);
-        base::observe_allocated<Policy>(identity().name, block, identity().block_size);
+    }
+
+    /// Notifies the observer of the policy, if there is a block. In the function that the program calls, or that this
+    /// is inlined in: so a profiler sees one call site, whichever way the block was found.
+    MEMORY_POOL_ALWAYS_INLINE void* observed(void* block) noexcept
+    {
+        if constexpr (base::has_observer<Policy>)
+            if (MEMORY_POOL_LIKELY(block != nullptr))
+                base::observe_allocated<Policy>(identity().name, block, identity().block_size);
+        return block;
     }
 
     MEMORY_POOL_NOINLINE void* allocate_uncached()
