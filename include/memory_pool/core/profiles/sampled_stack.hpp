@@ -3,7 +3,7 @@
 /// \file
 /// The call stack of a sample.
 ///
-///     | call_stack | sampler | allocate | parse | main |        by rows where the loader may be asked, else by the unwinder
+///     | call_stack | sampler | allocate | parse | main |      by rows if the loader may be asked, else by the unwinder
 ///
 /// Thread safety: any thread.
 #pragma once
