@@ -228,7 +228,7 @@ TEST(profiling_policy_of_threads, begins_in_other_threads_after_some_kilobytes)
     mp::basic_concurrent_block_pool<profiled> pool(64, named("begins"));
     test::in_threads(1, [&](std::size_t) {
         pool.deallocate(pool.allocate());
-        core::the_pool_sampling.mean.store(1, std::memory_order_relaxed); // As if another thread did.
+        core::mean_of_pool_profile.store(1, std::memory_order_relaxed); // As if another thread did.
         for (int i = 0; i != 2000; ++i)
             pool.deallocate(pool.allocate());
     });

@@ -67,6 +67,6 @@ inline void set_profile_bytes(std::size_t mean) noexcept
 /// Returns: that number.
 inline std::size_t profile_bytes() noexcept
 {
-    return detail::core::the_pool_sampling.mean.load(std::memory_order_relaxed);
+    return detail::core::mean_of_pool_profile.load(std::memory_order_relaxed);
 }
 }} // namespace memory_pool::MEMORY_POOL_ABI

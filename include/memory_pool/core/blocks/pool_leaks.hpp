@@ -81,7 +81,7 @@ void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count
     in_use_list list(report_output(
         [](const char* text, std::size_t length, void*) { (void)std::fwrite(text, 1, length, stderr); }, nullptr));
     list.begin(base::message("memory_pool: pool '%.100s'", pool_name).c_str(),
-               the_pool_sampling.mean.load(std::memory_order_relaxed));
+               mean_of_pool_profile.load(std::memory_order_relaxed));
     for (const profile_sample& each : taken)
         list.sample(without_own_functions(each));
     list.end(count, count * block_size);

@@ -33,16 +33,10 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// What allocating and freeing a block has to know.
-struct pool_sampling
-{
-    static constexpr std::size_t default_mean = std::size_t{512} * 1024;
+/// Bytes between samples; 0: none.
+MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
 
-    std::atomic<std::size_t> mean{default_mean}; ///< Bytes between samples; 0: none.
-    sample_filter filter;
-};
-
-MEMORY_POOL_CONSTINIT inline pool_sampling the_pool_sampling;
+MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
 
 /// What a thread has for it.
 struct sampling_thread
@@ -70,7 +64,7 @@ public:
     /// Effects: has one sample stand for `mean` bytes; 0: there are none.
     static void set_mean(std::size_t mean) noexcept
     {
-        the_pool_sampling.mean.store(mean, std::memory_order_relaxed);
+        mean_of_pool_profile.store(mean, std::memory_order_relaxed);
         this_sampling_thread.sampler.notice_mean();
     }
 
@@ -85,7 +79,7 @@ public:
     /// Effects: forgets a block that is freed, if it is a sample.
     MEMORY_POOL_ALWAYS_INLINE static void freed(const void* block) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(the_pool_sampling.filter.may_have(block)))
+        if (MEMORY_POOL_UNLIKELY(filter_of_pool_profile.may_have(block)))
             get().forget(block);
     }
 
@@ -100,7 +94,7 @@ public:
         // Not an address, which could be that of another one later.
         const auto* const mark = reinterpret_cast<const void*>(marks_.fetch_add(1, std::memory_order_relaxed) + 1);
         for_each([&](const void* block) {
-            if (the_pool_sampling.filter.may_have(block))
+            if (filter_of_pool_profile.may_have(block))
                 profile_.set_home(block, mark);
         });
         return profile_.take_in_use_of(mark, to);
@@ -150,7 +144,7 @@ private:
     // Not inline: the frames from here on are left out.
     MEMORY_POOL_NOINLINE static void sample(const char* pool_name, const void* block, std::size_t bytes) noexcept
     {
-        const std::size_t mean = the_pool_sampling.mean.load(std::memory_order_relaxed);
+        const std::size_t mean = mean_of_pool_profile.load(std::memory_order_relaxed);
         sampling_thread& thread = this_sampling_thread;
         if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, most_unnoticed))
             return;
@@ -166,13 +160,13 @@ private:
     void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls) noexcept
     {
         if (profile_.add(block, bytes, mean, calls, nullptr))
-            the_pool_sampling.filter.add(block);
+            filter_of_pool_profile.add(block);
     }
 
     MEMORY_POOL_NOINLINE void forget(const void* block) noexcept
     {
         if (profile_.forget(block))
-            the_pool_sampling.filter.remove(block);
+            filter_of_pool_profile.remove(block);
     }
 
     allocation_profile<base::mutex, system_pages> profile_;
