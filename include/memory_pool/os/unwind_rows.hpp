@@ -298,8 +298,10 @@ private:
     /// Understands, of the frame pointer: at frame pointer + offset.
     void set_place_by_expression(std::uint64_t of) noexcept
     {
-        if (of != frame_pointer)
-            return skip_expression(of);
+        if (of != frame_pointer) {
+            skip_expression(of);
+            return;
+        }
         const std::uint64_t bytes = unsigned_number();
         const unsigned char* const behind = at_ + bytes;
         is_understood_ = read_offset_from_frame(bytes, now_.frame_at) && at_ == behind;

@@ -37,9 +37,12 @@ inline int number_in_environment(std::string_view variable) noexcept
             continue;
         int number = 0;
         for (const char digit : text.substr(variable.size() + 1)) {
-            if (digit < '0' || digit > '9' || (number = 10 * number + (digit - '0')) > 255)
+            if (digit < '0' || digit > '9' || number > 25)
                 return 0;
+            number = 10 * number + (digit - '0');
         }
+        if (number > 255)
+            return 0;
         return number;
     }
     return 0;

@@ -32,6 +32,7 @@ struct profile_sample
     const void* const* begin; ///< The innermost frame.
     const void* const* end;   ///< At most most_frames further.
     profile_values values;
+    // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
     std::string_view pool{}; ///< The name of the pool, if they are of one.
 };
 

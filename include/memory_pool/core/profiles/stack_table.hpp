@@ -43,6 +43,7 @@ struct stack_frames
 {
     const void* const* begin;
     const void* const* end;
+    // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
     std::string_view pool{}; ///< Its name.
 
     std::size_t count() const noexcept { return static_cast<std::size_t>(end - begin); }
