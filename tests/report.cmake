@@ -17,3 +17,15 @@ add_test(NAME report.read_by_others
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/report/write_report_test.py
         ${PROJECT_SOURCE_DIR}/docs/report.schema.json ${programs})
 set_tests_properties(report.read_by_others PROPERTIES TIMEOUT 120)
+
+# Profiles of pools, read by others.
+if(UNIX)
+    add_executable(report_profiled_pools report/profiled_pools.cpp)
+    target_link_libraries(report_profiled_pools PRIVATE memory_pool_program memory_pool_warnings)
+    target_compile_options(report_profiled_pools PRIVATE -g)
+    add_dependencies(memory_pool_tidy_tests report_profiled_pools)
+    add_test(NAME report.profiles_read_by_others
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/report/write_profile_test.py
+            $<TARGET_FILE:report_profiled_pools>)
+    set_tests_properties(report.profiles_read_by_others PROPERTIES TIMEOUT 120)
+endif()

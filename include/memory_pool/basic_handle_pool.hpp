@@ -88,8 +88,10 @@ public:
                       "the pool must be able to destroy its objects: make the destructor public");
         static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
                       "destroying a pooled object must not throw");
-        if constexpr (!std::is_trivially_destructible_v<complete>)
+        if constexpr (!std::is_trivially_destructible_v<complete>) {
+            detail::core::pool_access::observe_end(blocks_);
             clear();
+        }
     }
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.

@@ -120,6 +120,7 @@ public:
                       "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<complete>)
             return;
+        detail::core::pool_access::observe_end(blocks_);
         // Also if the count is 0: a double destroy hides a leaked object until the blocks are inspected.
         clear();
     }

@@ -349,6 +349,11 @@ int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), v
  *    If nothing is in use, there is no text. JSON has `tracked`, whether np_alloc_at was ever called, the numbers
  *    `blocks` and `bytes`, and an array `sites` of objects with `file`, `line`, `blocks` and `bytes`, which may be
  *    empty. Bytes are as requested.
+ *
+ *    If np_alloc_at was never called, and blocks are sampled (NP_PROFILE_BYTES), it prints the call stacks that
+ *    allocated what is in use: the innermost function in place of a line, its callers below. Unless each block is a
+ *    sample, figures are estimates, which the text says. JSON has `bytes_between_samples` then, and an array `stacks`
+ *    of objects with `frames`, `blocks` and `bytes`.
  *  Returns: the number of these blocks.
  *  Throws: what `write` throws, as np_call_site_visit.
  *  Complexity: as np_call_site_visit.

@@ -86,9 +86,27 @@ TEST(unwind_rows, finds_the_callers_that_the_unwinder_finds)
             with_frame_pointer(bytes);
         with_many_registers(numbers.data());
         aligned_value value{};
-        with_aligned_stack(&value); // By the unwinder: rows do not have that.
+        with_aligned_stack(&value);
     }
     EXPECT_EQ(compared, 3 * (35 + 3 + 2 + 1));
+}
+
+/// Calls the walk from a function that aligns its stack, which GCC describes by expressions.
+MEMORY_POOL_NOINLINE std::size_t walk_with_aligned_stack(aligned_value* to)
+{
+    aligned_value here{};
+    std::memcpy(&here, to, sizeof here);
+    std::array<const void*, 64> addresses{};
+    const std::size_t count = os::unwind_rows::walk(addresses.data(), addresses.size(), os::unwind_rows::unloads());
+    std::memcpy(to, &here, sizeof here);
+    return count;
+}
+
+TEST(unwind_rows, needs_no_unwinder_for_functions_that_align_the_stack)
+{
+    aligned_value value{};
+    EXPECT_GT(walk_with_aligned_stack(&value), 3U);
+    EXPECT_GT(walk_with_aligned_stack(&value), 3U) << "the rows are known";
 }
 
 TEST(unwind_rows, finds_the_callers_in_functions_of_libraries)

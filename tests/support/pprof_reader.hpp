@@ -114,6 +114,7 @@ public:
     {
         std::vector<std::uint64_t> addresses;
         std::vector<std::uint64_t> values;
+        std::map<std::string, std::string> labels;
     };
 
     explicit pprof_reader(const std::string& file)
@@ -217,6 +218,8 @@ private:
             for (const auto& [number, part] : fields_of(each.bytes)) {
                 if (number == 2)
                     its.values = packed(part.bytes);
+                else if (number == 3)
+                    add_label(its, numbers_of(part.bytes));
                 else if (number != 1)
                     throw std::runtime_error("a field that samples do not have");
                 else
@@ -227,6 +230,12 @@ private:
                 throw std::runtime_error("not a value of each type");
             samples.push_back(its);
         }
+    }
+
+    void add_label(sample& to, std::map<std::uint32_t, std::uint64_t> its) const
+    {
+        if (!to.labels.emplace(text(its[1]), text(its[2])).second)
+            throw std::runtime_error("two labels of one name");
     }
 
     std::vector<std::string> strings_;

@@ -167,6 +167,8 @@
 #define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 /// A function after whose call that lock is known to be held.
 #define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock))
+/// A function that returns that lock.
+#define MEMORY_POOL_LOCK_RETURNED(lock) MEMORY_POOL_THREAD_SAFETY(lock_returned(lock))
 /// Disables the analysis of a function whose locking it cannot follow. A comment there says why it is correct.
 #define MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS MEMORY_POOL_THREAD_SAFETY(no_thread_safety_analysis)
 

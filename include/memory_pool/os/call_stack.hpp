@@ -113,6 +113,16 @@ private:
 
 using call_stack = basic_call_stack<16>;
 
+/// Returns: where the function returns to that this is called from, if it is not inline; nullptr if unknown.
+MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
+{
+#if MEMORY_POOL_OS_HAS_CALL_STACKS
+    return __builtin_return_address(0);
+#else
+    return nullptr;
+#endif
+}
+
 /// The location of code. The strings live as long as its module.
 struct code_place
 {

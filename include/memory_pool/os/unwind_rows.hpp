@@ -7,8 +7,9 @@
 ///     code address -> row:   stack pointer of the caller = stack pointer, or frame pointer, + offset
 ///                            frame pointer of the caller = unchanged, or in memory at an offset from that
 ///
-/// Where a row is of another kind (functions that align the stack, signal frames, code without .eh_frame), the walk
-/// fails, and the unwinder is needed.
+///     of a function that aligns the stack (GCC), both are in memory at an offset from its frame pointer
+///
+/// Where a row is of another kind (signal frames, code without .eh_frame), the walk fails, and the unwinder is needed.
 ///
 /// (x86-64, glibc, libgcc: _Unwind_Find_FDE, dl_iterate_phdr. Elsewhere, the walk always fails.) Nothing is allocated.
 ///
@@ -58,12 +59,14 @@ struct unwind_row
         outermost,  ///< There is no caller.
         from_stack, ///< By the stack pointer.
         from_frame, ///< By the frame pointer.
+        in_frame,   ///< In memory, below the frame pointer by the offset.
     };
 
     kind of = none;
-    bool saves_frame = false;  ///< The frame pointer of the caller is in memory.
-    std::int32_t offset = 0;   ///< To the stack pointer of the caller.
-    std::int32_t frame_at = 0; ///< Where that is, from the stack pointer of the caller; a multiple of 8.
+    bool saves_frame = false; ///< The frame pointer of the caller is in memory.
+    std::int32_t offset = 0;  ///< To the stack pointer of the caller.
+    /// Where that is, from the stack pointer of the caller, or the frame pointer if `in_frame`; a multiple of 8.
+    std::int32_t frame_at = 0;
 };
 
 #if MEMORY_POOL_OS_HAS_UNWIND_ROWS
@@ -97,6 +100,8 @@ private:
         bool saves_frame = false;
         std::int64_t frame_at = 0;
         bool is_outermost = false;
+        bool is_in_frame = false;       ///< The canonical frame address is in memory, at `offset` from `base`.
+        bool is_saved_in_frame = false; ///< `frame_at` is from the frame pointer.
     };
 
     template <class Number>
@@ -235,6 +240,7 @@ private:
         case 0x0B: restore_state(); break;
         case 0x0D: now_.base = unsigned_number(); break;
         case 0x0E: now_.offset = static_cast<std::int64_t>(unsigned_number()); break;
+        case 0x0F: set_base_by_expression(); break;
         case 0x2E: (void)unsigned_number(); break; // bytes of arguments
         default: run_with_two_operands(code); break;
         }
@@ -248,17 +254,60 @@ private:
         case 0x0C:
             now_.base = its;
             now_.offset = static_cast<std::int64_t>(unsigned_number());
+            now_.is_in_frame = false;
             break;
         case 0x11: set_offset(its, signed_number() * data_factor_); break;
-        case 0x10: // an expression: of another register, it does not matter
-        case 0x16: {
-            const std::uint64_t bytes = unsigned_number();
-            at_ += bytes;
-            is_understood_ = !matters(its);
-            break;
-        }
+        case 0x10: set_place_by_expression(its); break;
+        case 0x16: skip_expression(its); break;
         default: is_understood_ = false; break;
         }
+    }
+
+    /// Reads an expression. Of another register, it does not matter.
+    void skip_expression(std::uint64_t of) noexcept
+    {
+        const std::uint64_t bytes = unsigned_number();
+        at_ += bytes;
+        is_understood_ = !matters(of);
+    }
+
+    /// Reads the beginning of an expression, of `bytes` bytes: frame pointer + offset.
+    /// Returns: whether it is that.
+    bool read_offset_from_frame(std::uint64_t bytes, std::int64_t& offset) noexcept
+    {
+        constexpr unsigned char frame_pointer_plus = 0x70 + frame_pointer;
+        if (bytes == 0 || *at_ != frame_pointer_plus)
+            return false;
+        ++at_;
+        offset = signed_number();
+        return true;
+    }
+
+    /// Understands: the word at frame pointer + offset.
+    void set_base_by_expression() noexcept
+    {
+        constexpr unsigned char dereference = 0x06;
+        const std::uint64_t bytes = unsigned_number();
+        const unsigned char* const behind = at_ + bytes;
+        is_understood_ = read_offset_from_frame(bytes, now_.offset) && at_ + 1 == behind && *at_ == dereference;
+        now_.base = frame_pointer;
+        now_.is_in_frame = true;
+        at_ = behind;
+    }
+
+    /// Understands, of the frame pointer: at frame pointer + offset.
+    void set_place_by_expression(std::uint64_t of) noexcept
+    {
+        if (of != frame_pointer) {
+            skip_expression(of);
+            return;
+        }
+        const std::uint64_t bytes = unsigned_number();
+        const unsigned char* const behind = at_ + bytes;
+        is_understood_ = read_offset_from_frame(bytes, now_.frame_at) && at_ == behind;
+        now_.saves_frame = true;
+        now_.is_saved_in_frame = true;
+        at_ = behind;
     }
 
     static bool matters(std::uint64_t of) noexcept
@@ -270,6 +319,7 @@ private:
     {
         if (of == frame_pointer) {
             now_.saves_frame = true;
+            now_.is_saved_in_frame = false;
             now_.frame_at = offset;
         } else if (of == stack_pointer || (of == return_address && offset != -8)) {
             is_understood_ = false;
@@ -288,6 +338,7 @@ private:
     {
         if (of == frame_pointer) {
             now_.saves_frame = initial_.saves_frame;
+            now_.is_saved_in_frame = initial_.is_saved_in_frame;
             now_.frame_at = initial_.frame_at;
         }
     }
@@ -313,12 +364,16 @@ private:
         constexpr std::int64_t most = std::int64_t{1} << 24U;
         if (now_.is_outermost)
             return {unwind_row::outermost, false, 0, 0};
-        const bool is_row = (now_.base == stack_pointer || now_.base == frame_pointer) && now_.offset >= 0 &&
-                            now_.offset < most && now_.frame_at <= 0 && now_.frame_at > -most && now_.frame_at % 8 == 0;
+        const std::int64_t offset = now_.is_in_frame ? -now_.offset : now_.offset;
+        const bool is_row = (now_.base == stack_pointer || now_.base == frame_pointer) && offset >= 0 &&
+                            offset < most && now_.frame_at <= 0 && now_.frame_at > -most && now_.frame_at % 8 == 0 &&
+                            (!now_.saves_frame || now_.is_saved_in_frame == now_.is_in_frame);
         if (!is_row)
             return {};
-        return {now_.base == stack_pointer ? unwind_row::from_stack : unwind_row::from_frame, now_.saves_frame,
-                static_cast<std::int32_t>(now_.offset), static_cast<std::int32_t>(now_.frame_at)};
+        const unwind_row::kind of = now_.is_in_frame             ? unwind_row::in_frame
+                                    : now_.base == stack_pointer ? unwind_row::from_stack
+                                                                 : unwind_row::from_frame;
+        return {of, now_.saves_frame, static_cast<std::int32_t>(offset), static_cast<std::int32_t>(now_.frame_at)};
     }
 
     const unsigned char* at_ = nullptr;
@@ -369,13 +424,13 @@ public:
             const unwind_row row = find(code, generation);
             if (row.of == unwind_row::outermost)
                 return count;
-            const std::uintptr_t base = row.of == unwind_row::from_stack ? stack : frame;
-            const std::uintptr_t next = base + static_cast<std::uintptr_t>(row.offset);
+            const std::uintptr_t next = caller_of(row, stack, frame);
             if (row.of == unwind_row::none || next <= stack || next % 8 != 0 || next - stack > longest_frame)
                 return 0;
             const auto* const words = reinterpret_cast<const std::uintptr_t*>(next);
             if (row.saves_frame)
-                frame = words[row.frame_at / 8];
+                frame = (row.of == unwind_row::in_frame ? reinterpret_cast<const std::uintptr_t*>(frame)
+                                                        : words)[row.frame_at / 8];
             stack = next;
             if (words[-1] == 0)
                 return count;
@@ -387,6 +442,18 @@ public:
     }
 
 private:
+    /// Returns: the stack pointer of the caller; 0 if it cannot be.
+    MEMORY_POOL_ALWAYS_INLINE static std::uintptr_t caller_of(const unwind_row& row, std::uintptr_t stack,
+                                                              std::uintptr_t frame) noexcept
+    {
+        const auto offset = static_cast<std::uintptr_t>(row.offset);
+        if (row.of != unwind_row::in_frame)
+            return (row.of == unwind_row::from_stack ? stack : frame) + offset;
+        const bool may_be =
+            frame % 8 == 0 && offset % 8 == 0 && frame - offset >= stack && frame - stack <= longest_frame;
+        return may_be ? *reinterpret_cast<const std::uintptr_t*>(frame - offset) : 0;
+    }
+
     static constexpr std::uintptr_t longest_frame = std::uintptr_t{1} << 24U;
 
     struct place

@@ -9,4 +9,5 @@
 #include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/report/report_on_signal.hpp>
 #include <memory_pool/report/snapshot.hpp>
+#include <memory_pool/report/write_profile.hpp>
 #include <memory_pool/report/write_report.hpp>

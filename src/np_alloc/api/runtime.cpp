@@ -129,14 +129,14 @@ private:
         if (list == 0 && status == 0)
             return;
         const np_format format = begin(list);
-        const std::size_t untracked = untracked_bytes();
+        const std::size_t leaked_blocks = np_leak_report(format, &write, this);
+        const std::size_t untracked = leaked_blocks == 0 ? untracked_bytes() : 0;
         if (format == np_format_text && untracked != 0)
             output(&write, this)
                 .print(base::message(
                     "np_alloc: leaks are not tracked: %zu bytes are in use, none with an allocation site\n"
-                    "  remedy: allocate by np_alloc_at(bytes, __FILE__, __LINE__)\n",
+                    "  remedy: allocate by np_alloc_at(bytes, __FILE__, __LINE__), or set NP_PROFILE_BYTES=1\n",
                     untracked));
-        const std::size_t leaked_blocks = np_leak_report(format, &write, this);
         if ((leaked_blocks != 0 || untracked != 0) && status != 0)
             os::end_with_status(static_cast<int>(status));
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is in use, by allocation site for it: for a function of the program, or as a text.
+/// What is in use, by allocation site for it: for a function of the program, or as a text. If no block was asked for
+/// with its line, but blocks are sampled for the profile, by their call stacks.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -10,18 +11,26 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/profiles/text_profile.hpp>
+#include <memory_pool/core/reports/report_format.hpp>
 
 #include "../heaps/traced_heap.hpp"
+#include "../profile/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/output.hpp"
 #include "../support/site_list.hpp"
+#include "profile.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
@@ -38,19 +47,89 @@ void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMOR
         each.sites().unlock();
 }
 
+/// Samples in use by call stack, where np_alloc_at was never called and there is a profile; else none.
+class sampled_stacks : base::immovable<sampled_stacks>
+{
+public:
+    explicit sampled_stacks(np::checkpoint_count checkpoints) noexcept : mean_(np::the_profile.mean_bytes())
+    {
+        if (checkpoints != 0 || mean_ == 0 || np::registry().has_traced() || !np::the_profile.take(taken_))
+            return;
+        for (const core::profile_sample& each : taken_) {
+            blocks_ += each.values.blocks_in_use;
+            bytes_ += each.values.bytes_in_use;
+        }
+    }
+
+    std::uint64_t blocks() const noexcept { return blocks_; }
+
+    void print_text(const core::report_output& to) const
+    {
+        core::in_use_list list(to);
+        list.begin("np_alloc", mean_);
+        for_each([&list](const core::profile_sample& each) { list.sample(each); });
+        list.end(blocks_, bytes_);
+    }
+
+    /// Effects: prints members of an object, with a comma before them.
+    void print_json(core::report_output to) const
+    {
+        to << ",\n  \"bytes_between_samples\": " << mean_ << ",\n  \"stacks\": [";
+        std::string_view before = "\n    ";
+        for_each([&](const core::profile_sample& each) {
+            to << before << R"({"frames": [)";
+            for (const void* const* frame = each.begin; frame != each.end; ++frame) {
+                to << (frame != each.begin ? ", \"" : "\"");
+                core::report_output quoted(&write_escaped, &to);
+                core::write_code_name(quoted, *frame);
+                to << "\"";
+            }
+            to << R"(], "blocks": )" << each.values.blocks_in_use << R"(, "bytes": )" << each.values.bytes_in_use
+               << "}";
+            before = ",\n    ";
+        });
+        to << "\n  ]";
+    }
+
+private:
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        for (const core::profile_sample& each : taken_)
+            if (each.values.blocks_in_use != 0)
+                visit(np::without_own_frames(each));
+    }
+
+    static void write_escaped(const char* text, std::size_t length, void* to)
+    {
+        core::write_escaped(*static_cast<core::report_output*>(to), {text, length}, [](std::string_view each) {
+            if (each == "\"" || each == "\\")
+                return each == "\"" ? std::string_view("\\\"") : std::string_view("\\\\");
+            return std::string_view(core::is_control(each) ? "?" : "");
+        });
+    }
+
+    std::size_t mean_;
+    np::taken_profile taken_;
+    std::uint64_t blocks_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
 /// Returns: the line as np_alloc_at was told.
 int line_of(const np::site_figures& its) noexcept
 {
     return static_cast<int>(its.site.line);
 }
 
-void print_text(const np::site_list& sites, const np::output& to)
+void print_text(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
     constexpr std::size_t most_of_file = 250; // There is something behind it.
     const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
         to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), its.blocks,
                                its.blocks == 1 ? "" : "s", its.bytes));
     };
+    if (stacks.blocks() != 0)
+        stacks.print_text(to.as_report_output());
     if (sites.all().blocks == 0)
         return;
     to.print("np_alloc: in use, by allocation site:\n");
@@ -100,7 +179,7 @@ void print_quoted(const char* text, const np::output& to)
     to.print("\"");
 }
 
-void print_json(const np::site_list& sites, const np::output& to)
+void print_json(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
     to.print(base::message("{\n  \"tracked\": %s,\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [",
                            np::registry().has_traced() ? "true" : "false", sites.all().blocks, sites.all().bytes));
@@ -112,7 +191,10 @@ void print_json(const np::site_list& sites, const np::output& to)
             base::message(R"(, "line": %d, "blocks": %zu, "bytes": %zu})", line_of(each), each.blocks, each.bytes));
         before = ",\n    {\"file\": ";
     }
-    to.print("\n  ]\n}\n");
+    to.print("\n  ]");
+    if (stacks.blocks() != 0)
+        stacks.print_json(to.as_report_output());
+    to.print("\n}\n");
 }
 } // namespace
 
@@ -144,7 +226,8 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
 {
     np::site_list sites;
     list(sites, checkpoint);
-    (format == np_format_json ? print_json : print_text)(sites, np::output(write, argument));
-    return sites.all().blocks;
+    const sampled_stacks stacks(checkpoint);
+    (format == np_format_json ? print_json : print_text)(sites, stacks, np::output(write, argument));
+    return sites.all().blocks + static_cast<std::size_t>(stacks.blocks());
 }
 }

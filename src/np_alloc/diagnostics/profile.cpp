@@ -6,13 +6,11 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/profiles/pprof_profile.hpp>
+#include <memory_pool/core/profiles/profile_format.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
-#include <memory_pool/core/profiles/text_profile.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/replaced_file.hpp>
 
 #include "../profile/allocation_profile.hpp"
 #include "../support/misuse.hpp"
@@ -42,8 +40,26 @@ const void* module_of(const void* address) noexcept
     return where.module != nullptr ? static_cast<const char*>(address) - where.offset : nullptr;
 }
 
-/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
-///   if it has no others.
+profile_format in_cpp(np_profile_format format) noexcept
+{
+    static_assert(static_cast<int>(profile_format::pprof) == np_profile_pprof &&
+                  static_cast<int>(profile_format::folded) == np_profile_folded &&
+                  static_cast<int>(profile_format::text) == np_profile_text);
+    return static_cast<profile_format>(format);
+}
+
+/// Returns: an error; 0: none.
+int write_profile(profile_format format, const core::report_output& to)
+{
+    taken_profile profile;
+    if (!the_profile.take(profile))
+        return ENOMEM;
+    const core::profile_header header{os::unix_milliseconds(), the_profile.mean_bytes(), own_functions, "np_alloc"};
+    core::write_profile(format, header, profile, &without_own_frames, to);
+    return 0;
+}
+} // namespace
+
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept
 {
     static const char anchor = 0;
@@ -55,44 +71,10 @@ core::profile_sample without_own_frames(core::profile_sample sample) noexcept
     return sample;
 }
 
-template <class Format>
-void write_as(const taken_profile& profile, const core::report_output& to)
-{
-    Format format(to);
-    format.begin(os::unix_milliseconds(), the_profile.mean_bytes(), own_functions);
-    for (const core::profile_sample& each : profile)
-        format.sample(without_own_frames(each));
-    format.end();
-}
-
-bool has_ending(std::string_view path, std::string_view ending) noexcept
-{
-    if (path.size() <= ending.size())
-        return false;
-    path.remove_prefix(path.size() - ending.size());
-    return path == ending;
-}
-
-np_profile_format format_of(std::string_view path) noexcept
-{
-    if (has_ending(path, ".folded"))
-        return np_profile_folded;
-    return has_ending(path, ".txt") ? np_profile_text : np_profile_pprof;
-}
-} // namespace
-
 int dump_profile(const char* path) noexcept
 {
     const errno_as_it_was kept;
-    errno = 0;
-    os::replaced_file file(path);
-    if (const int error = errno)
-        return error;
-    if (const int error = np_profile_write(format_of(path), &os::replaced_file::write_to, &file))
-        return error;
-    if (file.finish())
-        return 0;
-    return errno != 0 ? errno : ENOTSUP; // Where such files are not supported, errno is unchanged.
+    return core::write_profile_file(path, &write_profile);
 }
 } // namespace memory_pool::np
 
@@ -105,16 +87,7 @@ MEMORY_POOL_VISIBLE int np_profile_write(np_profile_format format,
 {
     if (write == nullptr || format < np_profile_pprof || format > np_profile_text)
         return EINVAL;
-    np::taken_profile profile;
-    if (!np::the_profile.take(profile))
-        return ENOMEM;
-    const core::report_output to(write, argument);
-    switch (format) {
-    case np_profile_pprof: np::write_as<core::pprof_profile>(profile, to); break;
-    case np_profile_folded: np::write_as<core::folded_profile>(profile, to); break;
-    case np_profile_text: np::write_as<core::text_profile>(profile, to); break;
-    }
-    return 0;
+    return np::write_profile(np::in_cpp(format), core::report_output(write, argument));
 }
 
 MEMORY_POOL_VISIBLE int np_profile_dump(const char* path) noexcept

@@ -8,7 +8,15 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/core/profiles/profile_sample.hpp>
+
+#include "../support/internals.hpp"
+
 namespace memory_pool::np {
+/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
+///   if it has no others.
+core::profile_sample without_own_frames(core::profile_sample sample) noexcept;
+
 /// Effects: as np_profile_dump.
 int dump_profile(const char* path) noexcept;
 } // namespace memory_pool::np

@@ -274,7 +274,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
         return;
     }
     const errno_as_it_was kept;
-    the_profile.forget(block);
+    (void)the_profile.forget(block);
     if (tag != large_block) {
         if (!pages().give_direct(block))
             report_wrong_outside(block);

@@ -63,7 +63,7 @@ struct plain_blocks
         if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
             return nullptr;
         const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8),
-                                             [&its] { the_profile.forget(its.begin); });
+                                             [&its] { (void)the_profile.forget(its.begin); });
         if (moved.first == no_slice)
             return nullptr;
         pages().note_asked(moved.first, bytes);

@@ -9,24 +9,21 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/core/profiles/profile_sample.hpp>
-#include <memory_pool/os/call_stack.hpp>
-#include <memory_pool/os/unwind_rows.hpp>
+#include <memory_pool/core/profiles/loader_gate.hpp>
+#include <memory_pool/core/profiles/sampled_stack.hpp>
 
 #include "../heaps/shared_heap.hpp"
 #include "../profile/allocation_profile.hpp"
-#include "../profile/loader_gate.hpp"
 #include "../support/misuse.hpp"
 #include "allocation_scopes.hpp"
 #include "engine.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 namespace memory_pool::np {
 MEMORY_POOL_CONSTINIT allocation_profile the_profile;
-MEMORY_POOL_CONSTINIT loader_gate the_loader_gate;
+MEMORY_POOL_CONSTINIT core::loader_gate the_loader_gate;
 
 namespace {
 /// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
@@ -36,17 +33,6 @@ public:
     sampling_scope() noexcept { this_thread.is_sampling = true; }
     ~sampling_scope() { this_thread.is_sampling = false; }
 };
-
-using call_stack = os::basic_call_stack<core::profile_sample::most_frames>;
-
-MEMORY_POOL_ALWAYS_INLINE call_stack take_call_stack() noexcept
-{
-    if (!the_loader_gate.enter())
-        return call_stack::of_this_thread();
-    const std::uintptr_t unloads = os::unwind_rows::unloads();
-    the_loader_gate.leave();
-    return call_stack::of_this_thread_by_rows(unloads);
-}
 } // namespace
 
 void set_profile_bytes(std::size_t bytes) noexcept
@@ -62,11 +48,11 @@ MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, s
         return;
     const errno_as_it_was kept;
     const sampling_scope scope;
-    const call_stack calls = take_call_stack();
+    const core::sampled_stack calls = core::take_sampled_stack(the_loader_gate);
     if (home != nullptr)
         home->note_samples();
     MEMORY_POOL_DELAY_POINT();
-    the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end()}, home);
+    (void)the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end(), {}}, home);
 }
 
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept

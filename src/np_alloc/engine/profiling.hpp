@@ -55,7 +55,7 @@ inline void count_allocation(const void* block, std::size_t bytes, shared_heap* 
 /// Effects: counts a large block as freed and allocated again.
 inline void count_reallocation(const void* from, const void* to, std::size_t bytes, shared_heap* home) noexcept
 {
-    the_profile.forget(from);
+    (void)the_profile.forget(from);
     count_allocation(to, bytes, home);
 }
 

@@ -17,7 +17,6 @@
 #include <memory_pool/os/stdio_lock.hpp>
 
 #include "../profile/allocation_profile.hpp"
-#include "../profile/loader_gate.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
@@ -131,7 +130,7 @@ private:
         for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
-        the_profile.lock_for_fork();
+        the_profile.mutex().lock_for_fork();
         pages_.lock_for_fork();
         this_thread_forks = true;
     }
@@ -140,7 +139,7 @@ private:
     {
         this_thread_forks = false;
         pages_.unlock_after_fork();
-        the_profile.unlock_after_fork();
+        the_profile.mutex().unlock_after_fork();
         for (traced_heap& each : traced_)
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });

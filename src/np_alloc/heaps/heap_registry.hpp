@@ -21,6 +21,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/core/profiles/byte_sampler.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
@@ -28,7 +29,6 @@
 
 #include "../hardening/access_report.hpp"
 #include "../profile/allocation_profile.hpp"
-#include "../profile/byte_sampler.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
@@ -58,7 +58,7 @@ struct thread_state
     std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
     std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
     bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
-    byte_sampler sampler;                ///< Of the profile.
+    core::byte_sampler sampler;          ///< Of the profile.
     np_no_allocation_scope* no_allocation = nullptr; ///< The innermost scope in which it must not allocate.
 
     /// Returns: whether each allocation of this thread has to take the slow path.

@@ -280,7 +280,7 @@ private:
         if (sites_ != nullptr)
             sites_->forget(block);
         if (has_samples())
-            the_profile.forget(block);
+            (void)the_profile.forget(block);
     }
 
     bool has_samples() const noexcept { return has_samples_.load(std::memory_order_relaxed); }

@@ -1,172 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A hash table in pages of its own, for what has to be known beside blocks and cannot stand in them.
-///
-///     | entry | gap | entry | entry | gap | ...       an entry stands at its place, or behind it without a gap between
-///
-///     at most 3 of 4 places are taken, and at least 1 of 8, if it has more than 64
-///
-/// An Entry is a struct that is zeros where there is none, and says `is_there()`, `hash()`, and whether it `is(other)`,
-/// which may be an entry with nothing but what it is found by.
+/// Hash tables whose pages count as metadata of np_alloc: see core/profiles/hash_table.hpp.
 ///
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
 
-#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/hash_table.hpp>
 
 #include "internals.hpp"
 #include "metadata_pages.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-#include <utility>
-
 namespace memory_pool::np {
-/// Returns: the bits of a number, mixed so that numbers that are alike are not.
-constexpr std::uint64_t mixed(std::uint64_t number) noexcept
-{
-    number *= 0x9E37'79B9'7F4A'7C15U;
-    return number ^ number >> 32U;
-}
+using core::mixed;
 
 /// Entries by what they are found by.
 template <class Entry>
-class hash_table : base::immovable<hash_table<Entry>>
-{
-public:
-    static_assert(std::is_trivially_copyable_v<Entry>, "entries are moved about");
-
-    ~hash_table() = default; // Tables of the process are never destroyed: see release().
-
-    /// Effects: gives the pages back.
-    void release() noexcept
-    {
-        give_metadata_pages(std::exchange(entries_, nullptr), std::exchange(places_, 0) * sizeof(Entry));
-        count_ = 0;
-    }
-
-    std::size_t count() const noexcept { return count_; }
-
-    /// Returns: bytes of its pages.
-    std::size_t bytes() const noexcept { return in_whole_pages(places_ * sizeof(Entry)); }
-
-    /// Effects: makes room for one entry more.
-    /// Returns: whether there is; not if the system gives no memory.
-    bool has_room() noexcept
-    {
-        return (count_ + 1) * 4 <= places_ * 3 || move_to(places_ != 0 ? 2 * places_ : least_places);
-    }
-
-    /// Returns: the entry that is the same as `wanted`, until one is added or removed; nullptr if there is none.
-    Entry* find(const Entry& wanted) const noexcept
-    {
-        if (count_ == 0)
-            return nullptr;
-        Entry& found = entries_[place_of(wanted)];
-        return found.is_there() ? &found : nullptr;
-    }
-
-    /// Effects: adds an entry.
-    /// Returns: it, until one is added or removed.
-    /// Preconditions: there is none that is the same; has_room().
-    Entry& add(const Entry& added) noexcept
-    {
-        ++count_;
-        return entries_[place_of(added)] = added;
-    }
-
-    /// Effects: removes an entry that was found, and returns pages if few places are left that are taken.
-    void remove(Entry* removed) noexcept
-    {
-        take_out(static_cast<std::size_t>(removed - entries_));
-        shrink_if_sparse();
-    }
-
-    /// Effects: removes each entry for which `is_removed(const Entry&)`, and returns pages in the same way.
-    template <class IsRemoved>
-    void remove_if(IsRemoved&& is_removed)
-    {
-        for (std::size_t place = 0; place != places_; ++place)
-            while (entries_[place].is_there() && is_removed(static_cast<const Entry&>(entries_[place])))
-                take_out(place); // Another one may be there now.
-        shrink_if_sparse();
-    }
-
-    /// Effects: calls `visit(const Entry&)` for each, until that returns false.
-    /// Returns: whether it never did.
-    template <class Visit>
-    bool for_each(Visit&& visit) const
-    {
-        for (std::size_t place = 0; place != places_; ++place)
-            if (entries_[place].is_there() && !visit(static_cast<const Entry&>(entries_[place])))
-                return false;
-        return true;
-    }
-
-    /// Returns: whether each entry is found, and they are as many as were counted.
-    bool is_valid() const noexcept
-    {
-        std::size_t found = 0;
-        const bool all_are = for_each([&](const Entry& each) { return ++found, find(each) == &each; });
-        return all_are && found == count_ && count_ * 4 <= places_ * 3;
-    }
-
-private:
-    static constexpr std::size_t least_places = 64;
-
-    std::size_t after(std::size_t place) const noexcept { return (place + 1) & (places_ - 1); }
-    std::size_t own_place_of(const Entry& entry) const noexcept { return entry.hash() & (places_ - 1); }
-
-    /// Returns: where such an entry is, or the gap where it would be.
-    std::size_t place_of(const Entry& wanted) const noexcept
-    {
-        std::size_t place = own_place_of(wanted);
-        while (entries_[place].is_there() && !entries_[place].is(wanted))
-            place = after(place);
-        return place;
-    }
-
-    void take_out(std::size_t gap) noexcept
-    {
-        for (std::size_t next = after(gap); entries_[next].is_there(); next = after(next)) {
-            // It may move to the gap if that is not before its own place, going around the end.
-            const std::size_t from_own_place = (next - own_place_of(entries_[next])) & (places_ - 1);
-            if (from_own_place >= ((next - gap) & (places_ - 1)))
-                entries_[std::exchange(gap, next)] = entries_[next];
-        }
-        entries_[gap] = Entry{};
-        --count_;
-    }
-
-    void shrink_if_sparse() noexcept
-    {
-        std::size_t places = places_;
-        while (count_ * 8 < places && places > least_places)
-            places /= 2;
-        if (places != places_)
-            (void)move_to(places); // Without memory for that, the table stays as it is.
-    }
-
-    /// Effects: has that many places from now on, a power of two that leaves gaps.
-    /// Returns: whether there is memory for them. If not, nothing has changed.
-    bool move_to(std::size_t places) noexcept
-    {
-        auto* const entries = static_cast<Entry*>(take_metadata_pages(places * sizeof(Entry))); // Zeros are gaps.
-        if (entries == nullptr)
-            return false;
-        Entry* const old_entries = std::exchange(entries_, entries);
-        const std::size_t old_places = std::exchange(places_, places);
-        for (std::size_t place = 0; place != old_places; ++place)
-            if (old_entries[place].is_there())
-                entries_[place_of(old_entries[place])] = old_entries[place];
-        give_metadata_pages(old_entries, old_places * sizeof(Entry));
-        return true;
-    }
-
-    Entry* entries_ = nullptr;
-    std::size_t places_ = 0; ///< A power of two.
-    std::size_t count_ = 0;
-};
+using hash_table = core::hash_table<Entry, metadata_pages>;
 } // namespace memory_pool::np

@@ -52,4 +52,12 @@ inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
     (void)os::release_addresses(pages, in_whole_pages(bytes));
     metadata_page_bytes.fetch_sub(in_whole_pages(bytes), std::memory_order_relaxed);
 }
+
+/// Such pages, as tables of core/profiles/ take them.
+struct metadata_pages
+{
+    static std::size_t whole(std::size_t bytes) noexcept { return in_whole_pages(bytes); }
+    static void* take(std::size_t bytes) noexcept { return take_metadata_pages(bytes); }
+    static void give(void* pages, std::size_t bytes) noexcept { give_metadata_pages(pages, bytes); }
+};
 } // namespace memory_pool::np

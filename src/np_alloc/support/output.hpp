@@ -9,6 +9,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include <memory_pool/core/reports/report_format.hpp>
+
 #include "internals.hpp"
 
 #include <cstddef>
@@ -30,6 +32,8 @@ public:
     void print(const char* text) const { print(text, std::strlen(text)); }
     void print(const char* text, std::size_t length) const { write_(text, length, argument_); }
     void print(const base::message& text) const { print(text.c_str()); }
+
+    core::report_output as_report_output() const noexcept { return {write_, argument_}; }
 
 private:
     static void to_standard_error(const char* text, std::size_t length, void*)

@@ -44,7 +44,7 @@ struct pprof_profile : testing::Test
 
 TEST_F(pprof_profile, has_the_sample_types_that_pprof_knows_from_heaps)
 {
-    profile.begin(1'700'000'000'123, 524'288, "malloc|free");
+    profile.begin({1'700'000'000'123, 524'288, "malloc|free", ""});
     const test::pprof_reader read = finished();
     EXPECT_EQ(read.sample_types, (std::vector<std::string>{"alloc_objects/count", "alloc_space/bytes",
                                                            "inuse_objects/count", "inuse_space/bytes"}));
@@ -56,7 +56,7 @@ TEST_F(pprof_profile, has_the_sample_types_that_pprof_knows_from_heaps)
 
 TEST_F(pprof_profile, gives_back_stacks_and_values)
 {
-    profile.begin(0, 1, "");
+    profile.begin({0, 1, "", ""});
     sample({at(0x10), at(0x20), at(0x30)}, {1, 2, 3, ~std::uint64_t{0}});
     sample({at(0x20)}, {0, 0, 0, 0});
     const test::pprof_reader read = finished();
@@ -69,7 +69,7 @@ TEST_F(pprof_profile, gives_back_stacks_and_values)
 
 TEST_F(pprof_profile, has_room_for_the_deepest_stack)
 {
-    profile.begin(0, 1, "");
+    profile.begin({0, 1, "", ""});
     std::vector<const void*> calls;
     std::vector<std::uint64_t> addresses;
     for (std::uint64_t i = 0; i != core::profile_sample::most_frames; ++i) {
@@ -83,7 +83,7 @@ TEST_F(pprof_profile, has_room_for_the_deepest_stack)
 
 TEST_F(pprof_profile, is_whole_with_more_locations_than_it_remembers)
 {
-    profile.begin(0, 1, "");
+    profile.begin({0, 1, "", ""});
     for (std::uintptr_t address = 1; address != 5000; ++address)
         sample({at(address * 16)}, {1, 1, 1, 1});
     const test::pprof_reader read = finished();
@@ -111,7 +111,7 @@ void is_somewhere() {}
 
 TEST_F(pprof_profile, tells_which_file_code_is_mapped_from)
 {
-    profile.begin(0, 1, "");
+    profile.begin({0, 1, "", ""});
     sample({reinterpret_cast<const void*>(&is_somewhere), at(1)}, {1, 1, 1, 1});
     const test::pprof_reader read = finished();
     ASSERT_FALSE(read.mappings.empty());

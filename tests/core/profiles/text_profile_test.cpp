@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace core = memory_pool::detail::core;
 
@@ -19,15 +20,15 @@ void append(const char* text, std::size_t length, void* to)
 }
 
 template <class Format>
-std::string written(const core::profile_values& values)
+std::string written(const core::profile_values& values, std::string_view pool = {})
 {
     // Code of the C library, which exports its names, and no code.
     const std::array<const void*, 2> calls{reinterpret_cast<const void*>(&std::abort),
                                            reinterpret_cast<const void*>(std::uintptr_t{16})};
     std::string text;
     Format format{core::report_output(&append, &text)};
-    format.begin(0, 4096, "");
-    format.sample({calls.data(), calls.data() + calls.size(), values});
+    format.begin({0, 4096, "", "np_alloc"});
+    format.sample({calls.data(), calls.data() + calls.size(), values, pool});
     format.end();
     return text;
 }
@@ -35,6 +36,11 @@ std::string written(const core::profile_values& values)
 TEST(folded_profile, has_a_line_for_each_stack_outermost_first)
 {
     EXPECT_EQ(written<core::folded_profile>({1, 2, 3, 4}), "0x10;abort 4\n");
+}
+
+TEST(folded_profile, has_the_pool_outermost)
+{
+    EXPECT_EQ(written<core::folded_profile>({1, 2, 3, 4}, "or;ders"), "or ders;0x10;abort 4\n");
 }
 
 TEST(folded_profile, leaves_out_what_is_not_in_use)
@@ -49,5 +55,35 @@ TEST(text_profile, has_all_figures_and_the_stack_innermost_first)
               "4 bytes in use in 3 blocks; 2 bytes allocated in 1 blocks:\n"
               "    abort\n"
               "    0x10\n");
+}
+
+TEST(text_profile, names_the_pool_behind_the_figures)
+{
+    EXPECT_NE(written<core::text_profile>({1, 2, 3, 4}, "orders").find("allocated in 1 blocks; pool 'orders':\n"),
+              std::string::npos);
+}
+
+TEST(in_use_list, has_a_line_for_each_call_site_and_its_callers_below)
+{
+    const std::array<const void*, 2> calls{reinterpret_cast<const void*>(&std::abort),
+                                           reinterpret_cast<const void*>(std::uintptr_t{16})};
+    std::string text;
+    core::in_use_list list{core::report_output(&append, &text)};
+    list.begin("pool 'orders'", 1);
+    list.sample({calls.data(), calls.data() + calls.size(), {1, 2, 3, 400}});
+    list.sample({calls.data(), calls.data(), {0, 0, 1, 100}});
+    list.end(4, 500);
+    EXPECT_EQ(text, "pool 'orders': in use, by allocation site:\n"
+                    "  abort  3 blocks  400 bytes\n"
+                    "    0x10\n"
+                    "  unknown  1 block  100 bytes\n"
+                    "  in all  4 blocks  500 bytes\n");
+}
+
+TEST(in_use_list, says_that_figures_are_estimates)
+{
+    std::string text;
+    core::in_use_list(core::report_output(&append, &text)).begin("np_alloc", 512);
+    EXPECT_EQ(text, "np_alloc: in use, by allocation site, estimated from samples, one for 512 bytes in the mean:\n");
 }
 } // namespace

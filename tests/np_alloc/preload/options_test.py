@@ -61,6 +61,24 @@ class Options(unittest.TestCase):
         self.assertEqual((status, output), (9, "a\n"))
         self.assertRegex(errors, r"^np_alloc: leaks are not tracked: \d+ bytes are in use, none with an allocation")
 
+    def test_leaks_of_such_a_program_are_listed_by_call_stack_if_it_is_profiled(self):
+        status, output, errors = run(sys.executable, "-c", "print('a')", NP_LEAKS="1", NP_LEAKS_EXIT="9",
+                                     NP_PROFILE_BYTES="1")
+        self.assertEqual((status, output), (9, "a\n"))
+        lines = errors.splitlines()
+        self.assertEqual(lines[0], "np_alloc: in use, by allocation site:")
+        self.assertRegex(lines[1], r"^  \S.*  \d+ blocks?  \d+ bytes$")
+        self.assertRegex(lines[2], r"^    \S")
+        self.assertNotIn("libnp_malloc", errors, "who calls np_alloc is wanted")
+        self.assertRegex(lines[-1], r"^  in all  \d+ blocks  \d+ bytes$")
+        _, _, errors = run(sys.executable, "-c", "", NP_LEAKS="1", NP_PROFILE_BYTES="512")
+        self.assertIn("estimated from samples, one for 512 bytes in the mean:\n", errors)
+        _, _, errors = run(sys.executable, "-c", "", NP_LEAKS="2", NP_PROFILE_BYTES="1")
+        leaks = json.loads(errors)
+        self.assertEqual((leaks["tracked"], leaks["sites"], leaks["bytes_between_samples"]), (False, [], 1))
+        self.assertGreater(leaks["stacks"][0]["bytes"], 0)
+        self.assertTrue(all(leaks["stacks"][0]["frames"]))
+
     def test_a_value_that_makes_no_sense_is_named_and_nothing_else_changes(self):
         status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS_AT_END="0")
         self.assertEqual((status, output), (0, "a\n"))

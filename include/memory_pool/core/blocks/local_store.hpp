@@ -65,8 +65,10 @@ public:
 
     ~local_store()
     {
-        if (!is_abandoned_) // Else each block was freed one by one.
+        if (!is_abandoned_) { // Else each block was freed one by one.
+            observe_end(in_use(), false);
             observe_all_freed();
+        }
         if constexpr (variant::checks) {
             const base::late_reports reports(slabs_);
             slabs_.report_damage();
@@ -75,24 +77,31 @@ public:
         base::pool_gone(this);
     }
 
+    /// Notifies the observer of the policy of `count` blocks in use, before they are freed as the pool ends.
+    void observe_end(std::size_t count, bool is_leak) noexcept
+    {
+        base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
+                                  [this](auto&& visit) { this->for_each_in_use(visit); });
+    }
+
     // One block.
 
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            return allocate_uncached();
+            return observed(allocate_uncached());
         hand_out(block);
-        return block;
+        return observed(block);
     }
 
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            return try_allocate_uncached();
+            return observed(try_allocate_uncached());
         hand_out(block);
-        return block;
+        return observed(block);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
@@ -113,8 +122,10 @@ public:
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
         const std::size_t taken = take_cached(blocks, count);
-        for (std::size_t i = 0; i != taken; ++i)
+        for (std::size_t i = 0; i != taken; ++i) {
             hand_out(base::address_of(blocks[i]));
+            (void)observed(base::address_of(blocks[i]));
+        }
         return taken;
     }
 
@@ -333,7 +344,16 @@ private:
     {
         this->count_allocation();
         base::block_handed_out(this, block, identity().block_size);
-        base::observe_allocated<Policy>(identity().name, block, identity().block_size);
+    }
+
+    /// Notifies the observer of the policy, if there is a block. In the function that the program calls, or that this
+    /// is inlined in: so a profiler sees one call site, whichever way the block was found.
+    MEMORY_POOL_ALWAYS_INLINE void* observed(void* block) noexcept
+    {
+        if constexpr (base::has_observer<Policy>)
+            if (MEMORY_POOL_LIKELY(block != nullptr))
+                base::observe_allocated<Policy>(identity().name, block, identity().block_size);
+        return block;
     }
 
     MEMORY_POOL_NOINLINE void* allocate_uncached()

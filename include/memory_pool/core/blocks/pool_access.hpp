@@ -68,6 +68,13 @@ struct pool_access
         pool.store_.count_failure();
     }
 
+    /// Effects: notifies the observer of the policy that a pool ends whose objects are destroyed next.
+    template <class Pool>
+    static void observe_end(Pool& pool) noexcept
+    {
+        pool.store_.observe_end(pool.store_.in_use(), false);
+    }
+
     /// Returns: the store of a pool: a local_store or a shared_blocks.
     template <class Pool>
     MEMORY_POOL_ALWAYS_INLINE static auto& store(Pool& pool) noexcept

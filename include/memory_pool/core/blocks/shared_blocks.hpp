@@ -60,11 +60,20 @@ public:
     ~shared_blocks()
     {
         entry_.leave();
-        if (!is_abandoned()) // Else each block was freed one by one.
+        if (!is_abandoned()) { // Else each block was freed one by one.
+            observe_end(in_use(), false);
             observe_all_freed();
+        }
         if constexpr (variant::checks)
             with_slabs([](const slab_store& slabs) { slabs.report_damage(); });
         base::pool_gone(this);
+    }
+
+    /// Notifies the observer of the policy of `count` blocks in use, before they are freed as the pool ends.
+    void observe_end(std::size_t count, bool is_leak) noexcept
+    {
+        base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
+                                  [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
     // One block.

@@ -206,6 +206,7 @@ private:
     {
         constexpr outliving allowed = base::outliving_of<typename Blocks::policy>;
         if constexpr (allowed != outliving::allowed) {
+            pool_access::store(blocks).observe_end(count, true);
             const base::message text = base::leak_message(count, blocks.block_size(), blocks.name());
             if constexpr (allowed == outliving::fatal)
                 base::report({error_kind::leak, nullptr, blocks.block_size(), blocks.name(), text.c_str()});

@@ -7,6 +7,8 @@
 ///
 ///     Profile:   sample types | mappings | locations and samples, as they come | strings, as they are needed
 ///
+/// Samples of a pool have a label with its name.
+///
 /// Code is named by its addresses, and by the files that it is mapped from: pprof finds symbols there. What is written
 /// is not kept: of the locations, a few are remembered, so that most stand there once.
 ///
@@ -93,13 +95,11 @@ class pprof_profile : base::immovable<pprof_profile>
 public:
     explicit pprof_profile(report_output to) : to_(to) {}
 
-    /// Effects: `period_bytes`: a sample stands for that many bytes, in the mean. `dropped_frames`: a regular
-    ///   expression of functions that pprof leaves out, with those that they call.
-    void begin(std::uint64_t unix_ms, std::uint64_t period_bytes, std::string_view dropped_frames)
+    void begin(const profile_header& its)
     {
         // In the order of `values`; strings are numbered from 0, which is the empty one.
         for (const std::string_view each :
-             {"", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "space"})
+             {"", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "space", "pool"})
             (void)string(each);
         value_type(sample_type, 1, 2);
         value_type(sample_type, 3, 4);
@@ -107,10 +107,10 @@ public:
         value_type(sample_type, 6, 4);
         value_type(period_type, 7, 4);
         protobuf_message<128> rest;
-        rest.number(time_nanos, unix_ms * 1'000'000);
-        rest.number(period, period_bytes);
+        rest.number(time_nanos, its.unix_ms * 1'000'000);
+        rest.number(period, its.period_bytes);
         rest.number(default_sample_type, 6);
-        rest.number(drop_frames, string(dropped_frames));
+        rest.number(drop_frames, string(its.dropped_frames));
         to_.write(rest.bytes());
         os::for_each_code_mapping([this](const os::code_mapping& each) { add(each); });
     }
@@ -126,9 +126,15 @@ public:
         values.varint(its.values.allocated_bytes);
         values.varint(its.values.blocks_in_use);
         values.varint(its.values.bytes_in_use);
-        protobuf_message<profile_sample::most_frames * longest_number + 100> whole;
+        protobuf_message<profile_sample::most_frames * longest_number + 200> whole;
         whole.text(1, locations.bytes());
         whole.text(2, values.bytes());
+        if (!its.pool.empty()) {
+            protobuf_message<64> label;
+            label.number(1, key_of_pool);
+            label.number(2, string_of_pool(its.pool));
+            whole.text(3, label.bytes());
+        }
         message(sample_field, whole.bytes());
     }
 
@@ -147,6 +153,8 @@ private:
     static constexpr std::uint32_t period = 12;
     static constexpr std::uint32_t default_sample_type = 14;
 
+    static constexpr std::uint64_t key_of_pool = 8; ///< The number of the string "pool".
+
     void message(std::uint32_t field, std::string_view bytes)
     {
         protobuf_message<32> head;
@@ -160,6 +168,16 @@ private:
     {
         message(string_table, text);
         return strings_++;
+    }
+
+    /// Returns: the number of the name, which is written if it is not that of the sample before.
+    std::uint64_t string_of_pool(std::string_view name)
+    {
+        if (name != last_pool_) {
+            number_of_last_pool_ = string(name);
+            last_pool_ = name;
+        }
+        return number_of_last_pool_;
     }
 
     void value_type(std::uint32_t field, std::uint64_t type, std::uint64_t unit)
@@ -209,6 +227,8 @@ private:
     mapping_numbers mappings_;
     std::uint64_t strings_ = 0;
     std::uint64_t locations_ = 0;
+    std::string_view last_pool_; ///< Names are valid until the end.
+    std::uint64_t number_of_last_pool_ = 0;
     std::array<remembered, 256> remembered_{};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

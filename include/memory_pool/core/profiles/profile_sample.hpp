@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The blocks of a call stack, estimated from samples.
@@ -31,5 +32,16 @@ struct profile_sample
     const void* const* begin; ///< The innermost frame.
     const void* const* end;   ///< At most most_frames further.
     profile_values values;
+    // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
+    std::string_view pool{}; ///< The name of the pool, if they are of one.
+};
+
+/// What a profile is of.
+struct profile_header
+{
+    std::uint64_t unix_ms;
+    std::uint64_t period_bytes;      ///< A sample stands for that many bytes, in the mean.
+    std::string_view dropped_frames; ///< A regular expression of functions that pprof leaves out, with those they call.
+    std::string_view library;        ///< Who allocates.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -5,6 +5,9 @@
 ///
 ///     folded_profile:   main;parse;make_node 81920               outermost first, bytes in use
 ///     text_profile:     bytes in use | blocks | bytes allocated | blocks, and the stack below, innermost first
+///     list_in_use:      call site | blocks | bytes, and its callers below
+///
+/// The name of a pool is the outermost frame of a folded stack, and stands behind the figures elsewhere.
 ///
 /// Code is named by what its module exports (dladdr), as it is mangled; else by the module and the offset there. So
 /// programs show more of themselves if they are linked with -rdynamic.
@@ -41,28 +44,53 @@ inline void write_code_name(report_output& to, const void* address)
        << base::message("+0x%zx", static_cast<std::size_t>(where.offset)).c_str();
 }
 
+/// Effects: writes frames, innermost first, a line each.
+inline void write_frames(report_output& to, const void* const* first, const void* const* last)
+{
+    for (; first != last; ++first) {
+        to << "    ";
+        write_code_name(to, *first);
+        to << "\n";
+    }
+}
+
 /// What flamegraph.pl and its relatives read.
 class folded_profile
 {
 public:
     explicit folded_profile(report_output to) noexcept : to_(to) {}
 
-    void begin(std::uint64_t /*unix_ms*/, std::uint64_t /*period_bytes*/, std::string_view /*dropped_frames*/) {}
+    void begin(const profile_header& /*its*/) {}
 
     void sample(const profile_sample& its)
     {
         if (its.values.bytes_in_use == 0)
             return;
-        for (const void* const* frame = its.end; frame != its.begin; --frame) {
-            write_code_name(to_, frame[-1]);
-            to_ << (frame - 1 != its.begin ? ";" : " ");
+        std::string_view before;
+        if (!its.pool.empty()) {
+            write_name(its.pool);
+            before = ";";
         }
-        to_ << its.values.bytes_in_use << "\n";
+        for (const void* const* frame = its.end; frame != its.begin; --frame) {
+            to_ << before;
+            write_code_name(to_, frame[-1]);
+            before = ";";
+        }
+        to_ << " " << its.values.bytes_in_use << "\n";
     }
 
     void end() {}
 
 private:
+    /// What separates frames or stacks becomes a blank.
+    void write_name(std::string_view name)
+    {
+        for (const char each : name) {
+            const char written = each == ';' || each == '\n' || each == '\r' ? ' ' : each;
+            to_ << std::string_view(&written, 1);
+        }
+    }
+
     report_output to_;
 };
 
@@ -72,26 +100,67 @@ class text_profile
 public:
     explicit text_profile(report_output to) noexcept : to_(to) {}
 
-    void begin(std::uint64_t /*unix_ms*/, std::uint64_t period_bytes, std::string_view /*dropped_frames*/)
+    void begin(const profile_header& its)
     {
-        to_ << "np_alloc: allocations by call stack, estimated from samples, one for " << period_bytes
+        to_ << its.library << ": allocations by call stack, estimated from samples, one for " << its.period_bytes
             << " bytes in the mean\n";
     }
 
     void sample(const profile_sample& its)
     {
         to_ << its.values.bytes_in_use << " bytes in use in " << its.values.blocks_in_use << " blocks; "
-            << its.values.allocated_bytes << " bytes allocated in " << its.values.allocated_blocks << " blocks:\n";
-        for (const void* const* frame = its.begin; frame != its.end; ++frame) {
-            to_ << "    ";
-            write_code_name(to_, *frame);
-            to_ << "\n";
-        }
+            << its.values.allocated_bytes << " bytes allocated in " << its.values.allocated_blocks << " blocks";
+        if (!its.pool.empty())
+            to_ << "; pool '" << its.pool << "'";
+        to_ << ":\n";
+        write_frames(to_, its.begin, its.end);
     }
 
     void end() {}
 
 private:
+    report_output to_;
+};
+
+/// What is in use, as np_leak_report lists it: by call site, with its callers.
+class in_use_list
+{
+public:
+    explicit in_use_list(report_output to) noexcept : to_(to) {}
+
+    /// Effects: `period_bytes`: 1 if each block is a sample.
+    void begin(std::string_view subject, std::uint64_t period_bytes)
+    {
+        to_ << subject << ": in use, by allocation site";
+        if (period_bytes != 1)
+            to_ << ", estimated from samples, one for " << period_bytes << " bytes in the mean";
+        to_ << ":\n";
+    }
+
+    void sample(const profile_sample& its)
+    {
+        to_ << "  ";
+        if (its.begin != its.end)
+            write_code_name(to_, *its.begin);
+        else
+            to_ << "unknown";
+        write_figures(its.values.blocks_in_use, its.values.bytes_in_use);
+        if (its.begin != its.end)
+            write_frames(to_, its.begin + 1, its.end);
+    }
+
+    void end(std::uint64_t blocks, std::uint64_t bytes)
+    {
+        to_ << "  in all";
+        write_figures(blocks, bytes);
+    }
+
+private:
+    void write_figures(std::uint64_t blocks, std::uint64_t bytes)
+    {
+        to_ << "  " << blocks << (blocks == 1 ? " block  " : " blocks  ") << bytes << " bytes\n";
+    }
+
     report_output to_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -192,6 +192,17 @@ public:
         this_thread_table.caches.add_first(&cache);
     }
 
+    /// A lock that a fork acquires after those of all pools: threads that hold one of those may wait for it.
+    struct inner_lock
+    {
+        void (*lock)() noexcept;
+        void (*unlock)() noexcept;
+        void (*unlock_in_child)() noexcept;
+    };
+
+    /// Effects: adds that lock, the only one. `lock` lives as long as the process.
+    void set_inner_lock(const inner_lock& lock) noexcept { inner_lock_.store(&lock, std::memory_order_release); }
+
 private:
     /// Its destructor runs when the thread ends.
     struct thread_end : base::immovable<thread_end>
@@ -291,16 +302,23 @@ private:
             pool.quiesce();
             return true;
         });
+        locked_for_fork_ = inner_lock_.load(std::memory_order_acquire);
+        if (locked_for_fork_ != nullptr)
+            locked_for_fork_->lock();
     }
 
     void after_fork() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
+        if (locked_for_fork_ != nullptr)
+            locked_for_fork_->unlock();
         unlock_pools(most_pools);
         mutex_.unlock();
     }
 
     void after_fork_in_child() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
+        if (locked_for_fork_ != nullptr)
+            locked_for_fork_->unlock_in_child();
         forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have had a fork pending, too.
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
             pool.registered.detaching = 0;
@@ -366,6 +384,8 @@ private:
     static constexpr std::chrono::milliseconds patience_with_fork{250};
 
     base::mutex mutex_;
+    std::atomic<const inner_lock*> inner_lock_{nullptr};
+    const inner_lock* locked_for_fork_ MEMORY_POOL_GUARDED_BY(mutex_) = nullptr;
     std::atomic<std::size_t> forks_pending_{0}; ///< Forking threads that do not hold all locks yet.
     /// Set bit: in use.
     std::array<std::uint64_t, base::words_for(most_pools)> numbers_ MEMORY_POOL_GUARDED_BY(mutex_){};

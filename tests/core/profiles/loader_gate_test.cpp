@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/profile/loader_gate.hpp>
+#include <memory_pool/core/profiles/loader_gate.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-namespace np = memory_pool::np;
+namespace core = memory_pool::detail::core;
 
 namespace {
 TEST(loader_gate, lets_no_thread_in_while_one_forks)
 {
-    np::loader_gate gate;
+    core::loader_gate gate;
     EXPECT_TRUE(gate.enter());
     gate.leave();
     gate.close();
@@ -27,7 +27,7 @@ TEST(loader_gate, lets_no_thread_in_while_one_forks)
 
 TEST(loader_gate, waits_for_a_thread_that_is_inside)
 {
-    np::loader_gate gate;
+    core::loader_gate gate;
     std::atomic<bool> is_closed{false};
     ASSERT_TRUE(gate.enter());
     std::thread forks([&] {
@@ -44,7 +44,7 @@ TEST(loader_gate, waits_for_a_thread_that_is_inside)
 
 TEST(loader_gate, is_open_in_the_child)
 {
-    np::loader_gate gate;
+    core::loader_gate gate;
     ASSERT_TRUE(gate.enter()); // by a thread that the child does not have
     gate.reset();
     gate.close();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/profile/allocation_profile.hpp>
+#include <memory_pool/core/profiles/allocation_profile.hpp>
+
+#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/profiles/system_pages.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,9 +12,10 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <vector>
 
-namespace np = memory_pool::np;
+namespace base = memory_pool::detail::base;
 namespace core = memory_pool::detail::core;
 
 namespace {
@@ -20,24 +24,26 @@ const void* at(std::uintptr_t address)
     return reinterpret_cast<const void*>(address);
 }
 
+using profile_of_test = core::allocation_profile<base::mutex, core::system_pages>;
+
 struct allocation_profile : testing::Test
 {
     // Its pages stay, as it is never destroyed in a program.
-    const std::unique_ptr<np::allocation_profile> owner = std::make_unique<np::allocation_profile>();
-    np::allocation_profile& profile = *owner;
+    const std::unique_ptr<profile_of_test> owner = std::make_unique<profile_of_test>();
+    profile_of_test& profile = *owner;
     std::array<const void*, 2> parse{at(1), at(9)};
     std::array<const void*, 2> print{at(2), at(9)};
 
-    static np::stack_frames calls(const std::array<const void*, 2>& stack)
+    static core::stack_frames calls(const std::array<const void*, 2>& stack)
     {
-        return {stack.data(), stack.data() + stack.size()};
+        return {stack.data(), stack.data() + stack.size(), {}};
     }
 
     /// A block that is surely a sample.
     void add(std::uintptr_t block, std::size_t bytes, const std::array<const void*, 2>& stack,
              const void* home = nullptr)
     {
-        profile.add(at(block), bytes, 1, calls(stack), home);
+        EXPECT_TRUE(profile.add(at(block), bytes, 1, calls(stack), home));
     }
 
     struct line
@@ -50,7 +56,7 @@ struct allocation_profile : testing::Test
 
     std::vector<line> lines()
     {
-        np::taken_profile taken;
+        core::taken_profile<core::system_pages> taken;
         EXPECT_TRUE(profile.take(taken));
         std::vector<line> found;
         for (const core::profile_sample& each : taken)
@@ -64,7 +70,7 @@ struct allocation_profile : testing::Test
 TEST_F(allocation_profile, is_empty_in_the_beginning)
 {
     EXPECT_TRUE(lines().empty());
-    profile.forget(at(64));
+    (void)profile.forget(at(64));
     profile.move(at(64), at(128));
     EXPECT_TRUE(lines().empty());
 }
@@ -80,15 +86,15 @@ TEST_F(allocation_profile, sums_up_by_call_stack_most_bytes_in_use_first)
 TEST_F(allocation_profile, keeps_what_was_allocated_when_a_block_is_forgotten)
 {
     add(64, 100, parse);
-    profile.forget(at(64));
-    profile.forget(at(64));
+    EXPECT_TRUE(profile.forget(at(64)));
+    EXPECT_FALSE(profile.forget(at(64)));
     EXPECT_EQ(lines(), (std::vector<line>{{{at(1), at(9)}, {1, 100, 0, 0}}}));
     EXPECT_EQ(profile.samples_in_use(), 0U);
 }
 
 TEST_F(allocation_profile, counts_a_sample_by_its_weight)
 {
-    profile.add(at(64), 100, 1000, calls(parse), nullptr); // 1 / (1 - exp(-0.1)) = 10.508
+    EXPECT_TRUE(profile.add(at(64), 100, 1000, calls(parse), nullptr)); // 1 / (1 - exp(-0.1)) = 10.508
     EXPECT_EQ(lines(), (std::vector<line>{{{at(1), at(9)}, {11, 1051, 11, 1051}}}));
 }
 
@@ -99,9 +105,9 @@ TEST_F(allocation_profile, follows_a_block_that_moves_or_is_resized)
     profile.resize(at(128), 70);
     profile.resize(at(64), 10);
     EXPECT_EQ(lines()[0].values, (std::vector<std::uint64_t>{1, 100, 1, 70}));
-    profile.forget(at(64));
+    (void)profile.forget(at(64));
     EXPECT_EQ(profile.samples_in_use(), 1U);
-    profile.forget(at(128));
+    (void)profile.forget(at(128));
     EXPECT_EQ(profile.samples_in_use(), 0U);
 }
 
@@ -126,7 +132,7 @@ TEST_F(allocation_profile, tells_stacks_apart_that_begin_alike)
 {
     for (std::uintptr_t depth = 1; depth <= core::profile_sample::most_frames; ++depth) {
         std::vector<const void*> deep(depth, at(5));
-        profile.add(at(depth * 64), 1, 1, {deep.data(), deep.data() + depth}, nullptr);
+        EXPECT_TRUE(profile.add(at(depth * 64), 1, 1, {deep.data(), deep.data() + depth, {}}, nullptr));
     }
     EXPECT_EQ(lines().size(), core::profile_sample::most_frames);
 }
@@ -141,5 +147,35 @@ TEST_F(allocation_profile, has_room_for_many_stacks)
     ASSERT_EQ(all.size(), 10'000U);
     for (std::uintptr_t i = 0; i != 10'000; ++i)
         ASSERT_EQ(all[i], (line{{at(10'000 - i), at(9)}, {1, 10'100 - i, 1, 10'100 - i}}));
+}
+
+TEST_F(allocation_profile, tells_pools_apart_by_their_names)
+{
+    std::string name = "orders";
+    for (const std::uintptr_t block : {64U, 128U, 192U}) {
+        EXPECT_TRUE(profile.add(at(block), 10, 1, {parse.data(), parse.data() + 2, name}, nullptr));
+        name = block == 64 ? "order" : "orders"; // Copied: another text is there now.
+    }
+    core::taken_profile<core::system_pages> taken;
+    ASSERT_TRUE(profile.take(taken));
+    std::vector<std::string> found;
+    for (const core::profile_sample& each : taken)
+        found.push_back(std::string(each.pool) + " " + std::to_string(each.values.bytes_in_use));
+    EXPECT_EQ(found, (std::vector<std::string>{"orders 20", "order 10"}));
+}
+
+TEST_F(allocation_profile, gives_what_is_in_use_of_one_home)
+{
+    add(64, 100, parse);
+    add(128, 30, parse);
+    add(192, 50, print);
+    profile.set_home(at(64), this);
+    profile.set_home(at(256), this); // No sample.
+    core::taken_profile<core::system_pages> taken;
+    ASSERT_TRUE(profile.take_in_use_of(this, taken));
+    ASSERT_EQ(taken.end() - taken.begin(), 1);
+    EXPECT_EQ(taken.begin()->values.bytes_in_use, 100U);
+    EXPECT_EQ(taken.begin()->values.blocks_in_use, 1U);
+    EXPECT_EQ(lines()[0].values[3], 130U) << "all, again";
 }
 } // namespace

@@ -11,15 +11,14 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/short_wait.hpp>
-
-#include "../support/internals.hpp"
 
 #include <atomic>
 #include <cstdint>
 
-namespace memory_pool::np {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Threads in the loader, and threads that fork.
 class loader_gate : base::immovable<loader_gate>
 {
@@ -56,7 +55,4 @@ private:
     std::atomic<std::uint32_t> inside_{0};
     std::atomic<std::uint32_t> forks_{0};
 };
-
-/// That of the process.
-MEMORY_POOL_HIDDEN extern loader_gate the_loader_gate;
-} // namespace memory_pool::np
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -15,11 +15,13 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
-namespace memory_pool::np {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Returns: the natural logarithm of a normal number above 0, up to 1e-12; without the mathematical library of C, which
 ///   a program in C may not be linked with.
 inline double natural_logarithm(double number) noexcept
@@ -65,11 +67,55 @@ inline double weight_of_sample(std::size_t bytes, std::size_t mean) noexcept
 class byte_sampler
 {
 public:
+    constexpr byte_sampler() noexcept = default;
+
+    /// With the random numbers of `seed`, which is not 0.
+    constexpr explicit byte_sampler(std::uint64_t seed) noexcept : state_(seed) {}
+
     /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
     MEMORY_POOL_ALWAYS_INLINE bool is_due(std::size_t bytes, std::size_t mean) noexcept
     {
+        const bool may_be = may_be_due(bytes);
+        return MEMORY_POOL_UNLIKELY(may_be || mean != mean_) && is_due_slowly(bytes, mean);
+    }
+
+    /// Effects: counts a block of that many bytes.
+    /// Returns: whether is_due_slowly has to be called for it. In contrast to is_due, a new mean is not noticed here.
+    MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes) noexcept
+    {
         left_ -= static_cast<std::int64_t>(bytes);
-        return MEMORY_POOL_UNLIKELY(left_ < 0 || mean != mean_) && is_due_slowly(bytes, mean);
+        return left_ < 0;
+    }
+
+    /// Returns: as is_due. `most`: may_be_due will ask for a call after that many bytes.
+    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean,
+                                            std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
+    {
+        if (mean == 0) {
+            mean_ = 0;
+            left_ = most;
+            return false;
+        }
+        if (mean != mean_) {
+            mean_ = mean;
+            left_ = -static_cast<std::int64_t>(bytes);
+            behind_ = distance();
+        }
+        while (left_ < 0 && behind_ != 0)
+            move_on(most);
+        if (left_ >= 0)
+            return false;
+        left_ = 0;
+        behind_ = distance();
+        move_on(most);
+        return true;
+    }
+
+    /// Effects: has may_be_due ask for a call at the next block.
+    void notice_mean() noexcept
+    {
+        behind_ += left_;
+        left_ = 0;
     }
 
     /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
@@ -81,19 +127,14 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void pass(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes); }
 
     /// Returns: bytes until the next sample, if it has begun.
-    std::int64_t left() const noexcept { return left_; }
+    std::int64_t left() const noexcept { return left_ + behind_; }
 
 private:
-    MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean) noexcept
+    void move_on(std::int64_t most) noexcept
     {
-        if (mean != mean_) {
-            mean_ = mean;
-            left_ = mean != 0 ? distance() - static_cast<std::int64_t>(bytes) : 0;
-        }
-        if (mean == 0 || left_ >= 0)
-            return false;
-        left_ = distance();
-        return true;
+        const std::int64_t step = std::min(behind_, most);
+        left_ += step;
+        behind_ -= step;
     }
 
     /// Returns: a random number of the exponential distribution. In a program whose threads begin in the same order,
@@ -115,5 +156,6 @@ private:
     std::int64_t left_ = 0;
     std::size_t mean_ = 0;
     std::uint64_t state_ = 0;
+    std::int64_t behind_ = 0; ///< Bytes until the next sample, behind those that are left.
 };
-} // namespace memory_pool::np
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The profile of those pools whose policy asks for it.
+///
+///     allocate:     count the bytes                        ->  a sample: call stack  ->  profile, filter
+///     deallocate:   filter: is it certainly no sample?     ->  it may be one         ->  profile, filter
+///
+/// Locks: a pool may call with its lock held, so that of the profile is behind those of pools: see thread_registry.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/profiles/allocation_profile.hpp>
+#include <memory_pool/core/profiles/byte_sampler.hpp>
+#include <memory_pool/core/profiles/loader_gate.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/profiles/sample_filter.hpp>
+#include <memory_pool/core/profiles/sampled_stack.hpp>
+#include <memory_pool/core/profiles/system_pages.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/os/call_stack.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Bytes between samples; 0: none.
+MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
+
+MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
+
+/// What a thread has for it.
+struct sampling_thread
+{
+    byte_sampler sampler;
+    bool is_sampling = false; ///< Its call stack is being taken, which may allocate.
+};
+
+inline thread_local sampling_thread this_sampling_thread{};
+
+/// The samples of pools.
+class pool_profile : base::immovable<pool_profile>
+{
+public:
+    using taken = taken_profile<system_pages>;
+
+    /// Returns: that of the process. Never destroyed: pools may outlive static destructors.
+    static pool_profile& get() noexcept
+    {
+        alignas(pool_profile) static std::byte memory[sizeof(pool_profile)];
+        static auto* const profile = ::new (memory) pool_profile;
+        return *profile;
+    }
+
+    /// Effects: has one sample stand for `mean` bytes; 0: there are none.
+    static void set_mean(std::size_t mean) noexcept
+    {
+        mean_of_pool_profile.store(mean, std::memory_order_relaxed);
+        this_sampling_thread.sampler.notice_mean();
+    }
+
+    /// Effects: counts a block that is allocated, which may be a sample.
+    MEMORY_POOL_ALWAYS_INLINE static void allocated(const char* pool_name, const void* block,
+                                                    std::size_t bytes) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(this_sampling_thread.sampler.may_be_due(bytes)))
+            sample(pool_name, block, bytes);
+    }
+
+    /// Effects: forgets a block that is freed, if it is a sample.
+    MEMORY_POOL_ALWAYS_INLINE static void freed(const void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(filter_of_pool_profile.may_have(block)))
+            get().forget(block);
+    }
+
+    /// Effects: copies all of it to `to`, which is empty.
+    /// Returns: whether there is memory for it.
+    bool take(taken& to) noexcept { return profile_.take(to); }
+
+    /// Effects: the same, of those samples in use that are blocks which `for_each(visit)` visits.
+    template <class ForEach>
+    bool take_in_use(taken& to, ForEach&& for_each) noexcept
+    {
+        // Not an address, which could be that of another one later.
+        const auto* const mark = reinterpret_cast<const void*>(marks_.fetch_add(1, std::memory_order_relaxed) + 1);
+        for_each([&](const void* block) {
+            if (filter_of_pool_profile.may_have(block))
+                profile_.set_home(block, mark);
+        });
+        return profile_.take_in_use_of(mark, to);
+    }
+
+    /// Returns: samples in use.
+    std::size_t samples_in_use() const noexcept { return profile_.samples_in_use(); }
+
+private:
+    static constexpr std::size_t longest_name = 127; ///< As in reports.
+
+    /// A thread notices a new mean after that many bytes.
+    static constexpr std::int64_t most_unnoticed = std::int64_t{64} * 1024;
+
+    /// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
+    class sampling_scope : base::immovable<sampling_scope>
+    {
+    public:
+        sampling_scope() noexcept { this_sampling_thread.is_sampling = true; }
+        ~sampling_scope() { this_sampling_thread.is_sampling = false; }
+    };
+
+    pool_profile() noexcept
+    {
+        static constexpr thread_registry::inner_lock lock{&lock_for_fork, &unlock_after_fork, &unlock_in_child};
+        thread_registry::get().set_inner_lock(lock);
+    }
+
+    static void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        get().gate_.close();
+        get().profile_.mutex().lock();
+    }
+
+    static void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        get().profile_.mutex().unlock();
+        get().gate_.open();
+    }
+
+    static void unlock_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        get().profile_.mutex().unlock();
+        get().gate_.reset();
+    }
+
+    // Not inline: the frames from here on are left out.
+    MEMORY_POOL_NOINLINE static void sample(const char* pool_name, const void* block, std::size_t bytes) noexcept
+    {
+        const std::size_t mean = mean_of_pool_profile.load(std::memory_order_relaxed);
+        sampling_thread& thread = this_sampling_thread;
+        if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, most_unnoticed))
+            return;
+        const sampling_scope scope;
+        const sampled_stack calls = take_sampled_stack(get().gate_);
+        const void* const caller = static_cast<const char*>(os::caller_of_this_function()) - 1;
+        const void* const* const first = std::find(calls.begin(), calls.end(), caller);
+        get().add(block, bytes, mean,
+                  {first != calls.end() ? first : calls.begin(), calls.end(),
+                   std::string_view(pool_name).substr(0, longest_name)});
+    }
+
+    void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls) noexcept
+    {
+        if (profile_.add(block, bytes, mean, calls, nullptr))
+            filter_of_pool_profile.add(block);
+    }
+
+    MEMORY_POOL_NOINLINE void forget(const void* block) noexcept
+    {
+        if (profile_.forget(block))
+            filter_of_pool_profile.remove(block);
+    }
+
+    allocation_profile<base::mutex, system_pages> profile_;
+    loader_gate gate_;
+    std::atomic<std::uintptr_t> marks_{0};
+};
+
+/// Made at startup, so that fork handlers of the program may use pools.
+inline const bool pool_profile_is_prepared = (static_cast<void>(pool_profile::get()), true);
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
