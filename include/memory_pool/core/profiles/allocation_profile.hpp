@@ -156,7 +156,7 @@ public:
     {
         return take_if(
             taken, [home](const sample& each) { return each.home == home; },
-            [](const stack_entry& each) { return each.blocks_in_use != 0; });
+            [](const stack_entry& each) { return each.blocks_in_use > 0; });
     }
 
     /// Returns: samples in use.
