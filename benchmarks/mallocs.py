@@ -35,7 +35,7 @@ def path_of(library):
 
 
 def names_among(known):
-    """Returns what names of them, with commas between, are for argparse."""
+    """Returns an argparse type: a comma-separated list of names in `known`."""
     def names(text):
         for name in filter(None, text.split(",")):
             if name not in known:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A server of pages whose memory grows: docs/observability.md finds out why. It knows nothing of np_alloc.
+/// A web server whose memory grows: docs/observability.md finds out why. It does not refer to np_alloc.
 ///
 ///     request -> session (object_pool)
 ///             -> page, from the cache or rendered
 ///
-/// Without an argument, it serves requests, with the fault and without it, and checks that the fault is one. With
-/// `wait`, or `fixed`, it serves them with the fault, or without it, and then waits for the end of its input.
+/// Without an argument, it serves requests with the fault and without it, and checks that only the fault uses memory.
+/// With `wait` (with the fault) or `fixed` (without it), it serves them, and then waits for the end of its input.
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/report/report.hpp>
 
@@ -49,7 +49,7 @@ public:
         return found->second;
     }
 
-    /// Effects: ignores what identifies the visitor, so that all have the same page.
+    /// Effects: ignores the visitor's part of the address, so that all visitors share a page.
     void fix() { is_fixed_ = true; }
 
     std::size_t size() const { return pages_.size(); }
@@ -76,7 +76,7 @@ public:
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
-    /// Returns: how many bytes were sent.
+    /// Returns: the number of bytes sent.
     std::size_t serve(std::size_t visitor, std::size_t page)
     {
         while (visitor >= visitors_.size())

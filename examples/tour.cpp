@@ -154,7 +154,7 @@ constexpr std::array<job, job_count> jobs{{
     {"replay", "each word creates a record, or destroys the one that it finds in its slot", 2},
     {"shared index", "the word index once more, built, read and torn down by several threads together", 0},
     {"chapters", "for every 16 KiB of the text, a word index of std::pmr containers, gone before the next", 4},
-    {"entities", "for each word an entity, which targets others; some end, and references to them must show it", 5},
+    {"entities", "an entity for each word, which targets others; references to destroyed ones must detect that", 5},
 }};
 
 struct side
@@ -216,7 +216,7 @@ constexpr std::array sides{
     container_side<pool_memory>("pool_resource", "the same containers over unsynchronized_pool_resource"),
     container_side<arena_memory>("arena_resource", "the same over unsynchronized_arena_resource"),
     entity_side<handle_pool_entities>("handle_pool",
-                                      "each entity from a pool, which detects handles of those that ended"),
+                                      "each entity from a pool, whose handles detect that it was destroyed"),
 };
 
 constexpr side faulty_side = all_round_side<faulty_nodes, faulty_memory, faulty_entities>(

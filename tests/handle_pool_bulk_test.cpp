@@ -44,7 +44,7 @@ struct shared
     using pool = mp::concurrent_handle_pool<T, Policy>;
 };
 
-/// Knows how many of its kind are alive, and throws on request.
+/// Counts its live objects, and throws on request.
 class counted
 {
 public:
@@ -101,7 +101,7 @@ using kinds = testing::Types<local<mp::default_policy>, local<mp::counting_polic
                              shared<mp::default_policy>, shared<mp::counting_policy>, shared<mp::checking_policy>>;
 TYPED_TEST_SUITE(handle_pool_bulk, kinds, );
 
-TYPED_TEST(handle_pool_bulk, creates_all_or_none_and_tries_to_create_as_many_as_there_is_room_for)
+TYPED_TEST(handle_pool_bulk, creates_all_or_none_and_tries_to_create_as_many_as_fit)
 {
     typename TestFixture::template pool_of<counted> pool(test::bounded_to(200), &this->upstream_);
     typename TestFixture::template handles_of<counted> handles(150);
@@ -229,7 +229,7 @@ TYPED_TEST(handle_pool_bulk, tries_to_create_as_many_as_upstream_has_memory_for)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-/// Knows how many others are alive during its construction.
+/// Counts the objects that are alive during its construction.
 template <class Kind>
 struct observer
 {
@@ -261,7 +261,7 @@ TYPED_TEST(handle_pool_bulk, makes_objects_alive_together_after_the_last_constru
     EXPECT_EQ(alive, 101u);
 }
 
-/// Destroys others in bulk, also while the pool is cleared, and makes some in bulk then.
+/// Its destructor destroys and creates others in bulk, also while the pool is cleared.
 template <class Kind>
 struct chief
 {
@@ -286,7 +286,7 @@ struct chief
     std::array<mp::pool_handle<chief>, 5> others{};
 };
 
-TYPED_TEST(handle_pool_bulk, is_for_destructors_too)
+TYPED_TEST(handle_pool_bulk, may_be_called_by_destructors)
 {
     typename chief<TypeParam>::pool_type pool;
     for (const bool clears : {false, true}) {

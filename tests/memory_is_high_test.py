@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The program of the guide in docs/observability.md has the fault that is found there, in the lines named there.
+"""The program of docs/observability.md has the fault that is found there, in the lines that are named there.
 
     memory_is_high_test.py PROGRAM
 """
@@ -24,7 +24,7 @@ LINES = {
 
 
 class MemoryIsHigh(unittest.TestCase):
-    def test_the_fault_is_one(self):
+    def test_only_the_fault_fills_the_cache(self):
         self.assertEqual(subprocess.run([PROGRAM], timeout=60, check=False).returncode, 0)
 
     def test_serves_as_in_the_guide_until_its_input_ends(self):

@@ -56,7 +56,7 @@ TEST(no_allocation_scope, counts_a_pool_that_goes_upstream)
     pool.destroy(first);
 }
 
-TEST(no_allocation_scope, counts_nothing_where_a_pool_has_memory)
+TEST(no_allocation_scope, counts_nothing_while_a_pool_has_free_blocks)
 {
     memory_pool::object_pool<voice> pool;
     pool.reserve(100);
@@ -70,7 +70,7 @@ TEST(no_allocation_scope, counts_nothing_where_a_pool_has_memory)
               0U);
 }
 
-TEST(no_allocation_scope, counts_when_a_pool_is_made_that_has_its_store_upstream)
+TEST(no_allocation_scope, counts_upstream_allocations_of_a_constructor)
 {
     EXPECT_EQ(allocations_of([] { const memory_pool::shared_pool<voice> pool; }), 1U);
 }
@@ -108,7 +108,7 @@ TEST(no_allocation_scope, counts_pools_by_size)
     EXPECT_EQ(allocations_of([&] { pools.deallocate(pools.allocate(64), 64); }), 0U);
 }
 
-TEST(no_allocation_scope, counts_what_a_view_of_a_pool_asks_of_upstream)
+TEST(no_allocation_scope, counts_upstream_allocations_of_a_view_of_a_pool)
 {
     memory_pool::block_pool pool(64);
     memory_pool::block_resource<memory_pool::block_pool> view(pool);
@@ -117,7 +117,7 @@ TEST(no_allocation_scope, counts_what_a_view_of_a_pool_asks_of_upstream)
     EXPECT_EQ(allocations_of([&] { view.deallocate(view.allocate(65), 65); }), 1U);
 }
 
-TEST(no_allocation_scope, counts_a_pool_whose_upstream_is_a_pool_once)
+TEST(no_allocation_scope, counts_once_if_upstream_is_a_pool)
 {
     memory_pool::block_pool outer(std::size_t{64} * 1024);
     memory_pool::block_resource<memory_pool::block_pool> upstream(outer);
@@ -169,7 +169,7 @@ TEST(no_allocation_scope, allows_allocations_in_an_allocation_scope)
     EXPECT_GE(guard.allocations(), 1U);
 }
 
-TEST(no_allocation_scope, is_of_one_thread)
+TEST(no_allocation_scope, applies_to_one_thread)
 {
     memory_pool::concurrent_object_pool<voice> pool;
     const no_allocation_scope guard("test", allocating::counted);
@@ -213,7 +213,7 @@ TEST(no_allocation_scope, reports_each_call_stack_once)
 #endif
 }
 
-TEST(no_allocation_scope, prints_nothing_where_allocations_are_counted)
+TEST(no_allocation_scope, prints_nothing_if_allocations_are_only_counted)
 {
     memory_pool::object_pool<voice> pool;
     testing::internal::CaptureStderr();
@@ -221,7 +221,7 @@ TEST(no_allocation_scope, prints_nothing_where_allocations_are_counted)
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(no_allocation_scope, calls_the_error_handler_each_time_where_they_are_fatal)
+TEST(no_allocation_scope, calls_the_error_handler_each_time_if_allocations_are_fatal)
 {
     memory_pool::object_pool<voice> pool;
     test::error_recorder recorder;
@@ -237,7 +237,7 @@ TEST(no_allocation_scope, calls_the_error_handler_each_time_where_they_are_fatal
     EXPECT_EQ(recorder.reports()[0].kind, memory_pool::error_kind::forbidden_allocation);
     EXPECT_GE(recorder.reports()[0].block_size, sizeof(voice));
     EXPECT_NE(recorder.reports()[0].text.find("in no_allocation_scope 'unnamed'"), std::string::npos);
-    EXPECT_GE(pool.capacity(), 1U) << "it was done";
+    EXPECT_GE(pool.capacity(), 1U) << "it was not prevented";
 }
 
 TEST(no_allocation_scope, lets_an_error_handler_allocate)

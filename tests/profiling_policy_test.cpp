@@ -55,7 +55,7 @@ core::profile_values values_of(std::string_view pool)
     return sum;
 }
 
-/// Another mean during its life, and always the same random numbers.
+/// Sets the mean during its life, with deterministic random numbers.
 struct mean_for_now
 {
     explicit mean_for_now(std::size_t mean)
@@ -110,7 +110,7 @@ TYPED_TEST(profiling_policy, samples_each_block_if_the_mean_is_1)
     EXPECT_EQ(values.allocated_bytes - before.allocated_bytes, 480U) << "remains";
 }
 
-TYPED_TEST(profiling_policy, is_silent_when_it_is_off)
+TYPED_TEST(profiling_policy, samples_nothing_when_off)
 {
     const mean_for_now mean(0);
     TypeParam pool(48, named("off"));
@@ -120,7 +120,7 @@ TYPED_TEST(profiling_policy, is_silent_when_it_is_off)
     EXPECT_EQ(values_of("off").allocated_blocks, 0U);
 }
 
-TYPED_TEST(profiling_policy, forgets_blocks_that_are_freed_with_all_others)
+TYPED_TEST(profiling_policy, forgets_blocks_that_clear_and_release_free)
 {
     const mean_for_now mean(1);
     const char* const name = "all others";
@@ -222,13 +222,13 @@ TEST(profiling_policy_of_threads, counts_blocks_that_other_threads_free)
     EXPECT_NEAR(static_cast<double>(values.allocated_blocks), 80'000, 4000);
 }
 
-TEST(profiling_policy_of_threads, begins_in_other_threads_after_some_kilobytes)
+TEST(profiling_policy_of_threads, notices_a_new_mean_in_other_threads_within_64_kib)
 {
     const mean_for_now mean(0);
     mp::basic_concurrent_block_pool<profiled> pool(64, named("begins"));
     test::in_threads(1, [&](std::size_t) {
         pool.deallocate(pool.allocate());
-        core::mean_of_pool_profile.store(1, std::memory_order_relaxed); // As if another thread did.
+        core::mean_of_pool_profile.store(1, std::memory_order_relaxed); // As another thread would.
         for (int i = 0; i != 2000; ++i)
             pool.deallocate(pool.allocate());
     });
@@ -266,7 +266,7 @@ TEST(profiling_policy_of_processes, goes_on_in_the_child_of_a_fork)
     EXPECT_EQ(values_of("forks").blocks_in_use, 0U);
 }
 
-/// The environment during its life.
+/// Sets an environment variable during its life.
 struct variable_for_now
 {
     variable_for_now(const char* variable, const char* value) : name(variable)
@@ -281,7 +281,7 @@ struct variable_for_now
     const char* name;
 };
 
-/// What a pool says on stderr that ends with two objects.
+/// What a pool prints on stderr that is destroyed with two objects in use.
 template <class Pool>
 std::string said_with_two_left(const char* name)
 {
@@ -313,13 +313,13 @@ using object_pools =
                    mp::handle_pool<std::array<char, 40>, profiled>>;
 TYPED_TEST_SUITE(profiling_policy_at_the_end, object_pools, );
 
-TYPED_TEST(profiling_policy_at_the_end, lists_what_is_in_use_if_the_environment_asks_for_it)
+TYPED_TEST(profiling_policy_at_the_end, lists_blocks_in_use_if_the_environment_asks_for_it)
 {
     const mean_for_now mean(1);
     const variable_for_now leaks("NP_LEAKS", "1");
     const std::string text = said_with_two_left<TypeParam>("left");
     EXPECT_EQ(text.find("memory_pool: pool 'left': in use, by allocation site:\n  "), 0U) << text;
-    // 80, but for handles, which are beside their objects.
+    // 80, except with handles, which are stored beside their objects.
     EXPECT_NE(text.find("  in all  2 blocks  8"), std::string::npos) << text;
     EXPECT_EQ(text.find("in all"), text.rfind("in all")) << "once";
     EXPECT_EQ(values_of("left").blocks_in_use, 0U);
@@ -350,7 +350,7 @@ TEST(profiling_policy_at_the_end, says_that_samples_are_estimates)
     const mean_for_now mean(512);
     const variable_for_now leaks("NP_LEAKS", "1");
     const std::string text = said_with_two_left<mp::object_pool<int, profiled>>("left");
-    EXPECT_NE(text.find("estimated from samples, one for 512 bytes in the mean:\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("estimated from samples, one per 512 bytes on average:\n"), std::string::npos) << text;
 }
 
 template <class Blocks>
@@ -368,7 +368,7 @@ std::string said_with_survivor()
     return testing::internal::GetCapturedStderr();
 }
 
-TEST(profiling_policy_at_the_end, lists_objects_that_outlive_their_pool_if_the_policy_calls_that_a_leak)
+TEST(profiling_policy_at_the_end, lists_objects_that_outlive_their_pool_if_the_policy_reports_that)
 {
     const mean_for_now mean(1);
     using reported = mp::profiling_policy<mp::leak_reporting_policy<>>;
@@ -397,7 +397,7 @@ TEST(profiling_policy_at_the_end_DeathTest, sets_the_exit_status_that_the_enviro
     EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(99), "pool 'left': in use, by allocation site");
 }
 
-TEST(profiling_policy_at_the_end_DeathTest, leaves_the_exit_status_without_that)
+TEST(profiling_policy_at_the_end_DeathTest, leaves_the_exit_status_otherwise)
 {
     const variable_for_now leaks("NP_LEAKS", "1");
     EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(0), "pool 'left': in use, by allocation site");

@@ -18,7 +18,7 @@ add_test(NAME report.read_by_others
         ${PROJECT_SOURCE_DIR}/docs/report.schema.json ${programs})
 set_tests_properties(report.read_by_others PROPERTIES TIMEOUT 120)
 
-# Profiles of pools, read by others.
+# Profiles of pools, read by pprof and as folded stacks.
 if(UNIX)
     add_executable(report_profiled_pools report/profiled_pools.cpp)
     target_link_libraries(report_profiled_pools PRIVATE memory_pool_program memory_pool_warnings)

@@ -20,7 +20,7 @@ struct entity
 
     int health;
     typename pool::handle target;
-    std::uint64_t serial;           ///< Which entity it is, so that `world` can check what handles find.
+    std::uint64_t serial;           ///< Identifies the entity, so that `world` can check what handles find.
     std::uint64_t serial_of_target; ///< 0 if it has none.
 };
 
@@ -31,7 +31,7 @@ public:
     using entity = entities::entity<Pool>;
     using pool = typename entity::pool;
 
-    /// Makes a world without entities, for `count` of them.
+    /// Makes an empty world, for `count` entities.
     explicit world(std::size_t count) : known_(count) {}
 
     /// `random` decides how long the entity lives.
@@ -42,7 +42,7 @@ public:
         ++serials_;
     }
 
-    /// Returns: how many entities have ended in this frame.
+    /// Returns: the number of entities that ended in this frame.
     std::size_t frame()
     {
         ++frames_;
@@ -74,7 +74,7 @@ private:
             return;
         }
         if (acting.serial_of_target != 0)
-            ++lost_; // It is gone: no use after free, and nothing that the target had to do when it ended.
+            ++lost_; // It is gone: no use after free, and the target had to notify no one.
         look_for_target(acting);
     }
 

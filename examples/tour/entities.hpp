@@ -33,7 +33,7 @@ public:
             spawn(world_.frame());
     }
 
-    /// Does not depend on the order in which the side has its entities.
+    /// Does not depend on the order in which the side iterates over its entities.
     std::uint64_t read()
     {
         std::uint64_t sum = mixed(world_.hits(), mixed(world_.lost(), world_.wrong()));

@@ -7,8 +7,8 @@
 ///     create(entity)         ->  its handle
 ///     get(handle)            ->  the entity, or nullptr if it is gone
 ///     for_each(visit)        ->  visit(entity&) was called for each
-///     erase_if(side, which)  ->  how many are gone now
-///     size()                 ->  how many there are
+///     erase_if(side, which)  ->  the number of erased entities
+///     size()                 ->  the number of entities
 ///     bytes_held()           ->  bytes that it holds now, including its own bookkeeping, if known
 #pragma once
 
@@ -23,7 +23,7 @@
 #include <vector>
 
 namespace tour {
-/// What the standard library has for references that detect that their object is gone.
+/// References that detect that their object is gone, by the standard library.
 template <class T>
 class shared_ptr_entities
 {
@@ -59,7 +59,7 @@ private:
     std::vector<std::shared_ptr<T>> entities_;
 };
 
-/// What the library has for that.
+/// The same by handles.
 template <class T>
 class handle_pool_entities : public memory_pool::handle_pool<T>
 {

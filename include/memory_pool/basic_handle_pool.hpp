@@ -162,9 +162,9 @@ public:
     /// Thread safety: that of the blocks. Of several threads that destroy the same object, one gets true.
     MEMORY_POOL_ALWAYS_INLINE bool destroy(handle destroyed) noexcept { return this->destroy_one(destroyed); }
 
-    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their handles from `handles`
-    ///   on. It takes all blocks and places before it makes the first object, and the objects become alive together,
-    ///   after the last constructor: before that, nothing visits them, and no handle finds them.
+    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their handles to `handles`.
+    ///   It takes all blocks and places before it makes the first object, and the objects become alive together, after
+    ///   the last constructor: before that, nothing visits them, and no handle finds them.
     /// Returns: `count`.
     /// Preconditions: the constructor does not clear the pool.
     /// Throws: as `create`. The objects made so far are destroyed then, and all blocks and places are free again.
@@ -192,9 +192,9 @@ public:
         return prepared;
     }
 
-    /// Effects: destroys the objects of `count` handles that are alive, as `destroy` does, in that order. It frees
-    ///   their blocks together, some time after it has destroyed them.
-    /// Returns: how many were alive: stale handles and null handles are ignored, also if one comes twice.
+    /// Effects: destroys, in order and as `destroy` does, the objects of `count` handles that are alive. Their blocks
+    ///   are freed in batches, after the destructors.
+    /// Returns: how many were alive. Stale, null and repeated handles are ignored.
     /// Preconditions: as `destroy`. The destructors do not clear the pool.
     /// Complexity: linear in `count`, and the destructors.
     /// Thread safety: that of the blocks.

@@ -2,15 +2,15 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * Scopes in which a thread must not allocate, such as an audio callback: the C interface. In C++, see
- * no_allocation_scope.hpp, which is for pools, too.
+ * Scopes in which a thread must not allocate, such as an audio callback: the C interface. In C++, use
+ * no_allocation_scope.hpp, which does not need np_alloc.
  *
  *     np_no_allocation_scope scope = {"audio callback", np_allocating_reported, 0, 0, NULL};
  *     np_no_allocation_scope* const outer = np_set_no_allocation_scope(&scope);
  *     ...                                       an allocation is counted in the scope, and reported
  *     np_set_no_allocation_scope(outer);
  *
- * Thread safety: any thread; a scope is of one.
+ * Thread safety: any thread; a scope belongs to one.
  */
 #ifndef MEMORY_POOL_NO_ALLOCATION_SCOPE_H
 #define MEMORY_POOL_NO_ALLOCATION_SCOPE_H
@@ -25,42 +25,42 @@ extern "C" {
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
 
-/** The treatment of an allocation in a scope without them. It is always counted, and always done. */
+/** The treatment of an allocation in a scope, which always counts it and never prevents it. */
 typedef enum np_allocating
 {
-    /** It is only counted. */
+    /** Only counted. */
     np_allocating_counted = 1,
-    /** It is reported on stderr, with its call stack; once for each of up to 256 call stacks of the process. */
+    /** Reported on stderr, with its call stack; once for each of up to 256 call stacks of the process. */
     np_allocating_reported = 2,
-    /** The same each time, and then the error handler is called, which aborts by default. */
+    /** Reported each time, also to the error handler, which aborts by default. */
     np_allocating_fatal = 3
 } np_allocating;
 
-/** A scope of a thread in which it must not allocate. Members are only added, at the end. */
+/** A scope in which its thread must not allocate. Members are only added, at the end. */
 typedef struct np_no_allocation_scope
 {
     /** The name in reports; NULL: "unnamed". */
     const char* name;
-    /** What happens to allocations. */
+    /** The treatment of allocations. */
     np_allocating allocating;
     /** Allocations so far. */
     size_t allocations;
-    /** Their bytes as requested. */
+    /** Their bytes, as requested. */
     size_t bytes;
-    /** Called for each allocation when it was counted, by the thread that allocates; `allocator` is "np_alloc", or the
-     *  name of a pool. It may allocate, but not throw. np_set_no_allocation_scope puts a function in the place of NULL
-     *  that does what `allocating` says. */
+    /** Called for each allocation after it was counted, by the allocating thread; `allocator` is "np_alloc" or the name
+     *  of a pool. It may allocate, but not throw. np_set_no_allocation_scope replaces NULL with a function that does
+     *  what `allocating` says. */
     void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
 } np_no_allocation_scope;
 
-/** Effects: has the scope apply to this thread in place of the one before. NULL: allocations are allowed.
+/** Effects: makes the scope apply to this thread in place of the previous one. NULL: allocations are allowed.
  *
- *    What counts is each call of np_alloc and its relatives, and of malloc and operator new where np_alloc takes their
- *    place, that returns another block, or makes one larger by calling the system; and each time a pool or an arena of
- *    memory_pool asks its upstream for memory, which is one allocation, whatever upstream does. Frees do not count.
+ *    A call of np_alloc and the like, or of malloc and operator new where np_alloc replaces them, counts if it returns
+ *    another block, or enlarges one by calling the OS. So does each call of a pool or arena of memory_pool to its
+ *    upstream for memory: one allocation, whatever upstream does. Frees do not count.
  *
  *    While a scope applies, each allocation and each free of the thread takes the slow path.
- *  Returns: the one before; NULL if there was none.
+ *  Returns: the previous scope; NULL if there was none.
  *  Preconditions: the scope lives until another one, or NULL, is set.
  *  Complexity: linear in size classes, about 70. */
 np_no_allocation_scope* np_set_no_allocation_scope(np_no_allocation_scope* scope) MEMORY_POOL_NP_NOEXCEPT;

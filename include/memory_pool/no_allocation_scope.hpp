@@ -10,19 +10,19 @@
 ///         text.append("...");                 if np_alloc is malloc: reported, when the string grows
 ///     }
 ///
-/// An allocation is, as far as this thread makes it:
+/// Of the allocations of this thread, these count:
 ///
-/// - a pool, arena or pool resource asks its upstream for memory. That is one allocation, whatever upstream does. It
-///   also is when the pool is made.
-/// - a block of np_alloc; also by malloc and operator new, where np_alloc takes their place (libnp_malloc.so,
+/// - A pool, arena or pool resource asks its upstream for memory, also during construction: one allocation, whatever
+///   upstream does.
+/// - np_alloc allocates a block, also by malloc and operator new where np_alloc replaces them (libnp_malloc.so,
 ///   np_new_delete.hpp). Other mallocs are not seen.
 ///
-/// It is counted, and reported on stderr with its call stack; or the error handler is called, which aborts. Frees are
-/// no allocations.
+/// An allocation is counted, and reported on stderr with its call stack; if it is fatal, the error handler is called,
+/// which aborts. Frees do not count.
 ///
 /// (ELF. Elsewhere np_alloc is not seen.)
 ///
-/// Thread safety: a scope is of the thread that has made it.
+/// Thread safety: a scope belongs to the thread that began it.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -34,15 +34,15 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The treatment of an allocation in a no_allocation_scope. It is always counted, and always done.
+/// The treatment of an allocation in a no_allocation_scope, which always counts it and never prevents it.
 enum class allocating
 {
-    counted = np_allocating_counted,   ///< It is only counted.
+    counted = np_allocating_counted,   ///< Only counted.
     reported = np_allocating_reported, ///< Reported on stderr; once for each of up to 256 call stacks of the process.
     fatal = np_allocating_fatal,       ///< Reported each time, also to the error handler, which aborts by default.
 };
 
-/// While it lives, this thread must not allocate. In another one, it applies in place of that.
+/// While it exists, this thread must not allocate. The innermost scope applies.
 class no_allocation_scope : detail::base::immovable<no_allocation_scope>
 {
 public:
@@ -55,14 +55,15 @@ public:
     {
     }
 
-    /// Effects: ends the scope, by the thread that has made it. An outer one applies again.
+    /// Effects: ends the scope. The outer one applies again.
+    /// Preconditions: called by the thread that began the scope.
     /// Complexity: as that of the constructor.
     ~no_allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
 
-    /// Returns: how many allocations there were, without those in scopes within it.
+    /// Returns: the number of allocations, without those in nested scopes.
     std::size_t allocations() const noexcept { return scope_.allocations; }
 
-    /// Returns: bytes of these allocations, as requested.
+    /// Returns: the bytes of these allocations, as requested.
     std::size_t bytes() const noexcept { return scope_.bytes; }
 
 private:
@@ -70,14 +71,15 @@ private:
     np_no_allocation_scope* const outer_;
 };
 
-/// While it lives, this thread may allocate, also in a no_allocation_scope.
+/// While it exists, this thread may allocate, also within a no_allocation_scope.
 class allocation_scope : detail::base::immovable<allocation_scope>
 {
 public:
     /// Effects: begins the scope.
     allocation_scope() noexcept = default;
 
-    /// Effects: ends the scope, by the thread that has made it.
+    /// Effects: ends the scope. The outer one applies again.
+    /// Preconditions: called by the thread that began the scope.
     ~allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
 
 private:

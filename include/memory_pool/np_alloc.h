@@ -217,7 +217,7 @@ typedef struct np_statistics
     size_t thread_heaps;
     /** Of those: their thread has ended, and no new thread has adopted them. */
     size_t parked_heaps;
-    /** Made by the program (np_heap_create), and not destroyed. */
+    /** Created by the program (np_heap_create), and not destroyed. */
     size_t heaps;
     /** So far. */
     size_t misuse_reports;
@@ -350,10 +350,10 @@ int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), v
  *    `blocks` and `bytes`, and an array `sites` of objects with `file`, `line`, `blocks` and `bytes`, which may be
  *    empty. Bytes are as requested.
  *
- *    If np_alloc_at was never called, and blocks are sampled (NP_PROFILE_BYTES), it prints the call stacks that
- *    allocated what is in use: the innermost function in place of a line, its callers below. Unless each block is a
- *    sample, figures are estimates, which the text says. JSON has `bytes_between_samples` then, and an array `stacks`
- *    of objects with `frames`, `blocks` and `bytes`.
+ *    If np_alloc_at was never called, and blocks are sampled (NP_PROFILE_BYTES), blocks in use are listed by call
+ *    stack: the innermost function in place of a line, its callers below. Unless each block is a sample, figures are
+ *    estimates, and the text says so. JSON then has `bytes_between_samples`, and an array `stacks` of objects with
+ *    `frames`, `blocks` and `bytes`.
  *  Returns: the number of these blocks.
  *  Throws: what `write` throws, as np_call_site_visit.
  *  Complexity: as np_call_site_visit.
@@ -447,8 +447,8 @@ int np_verify(void) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: O(1). */
 MEMORY_POOL_NP_RESULT np_heap* np_heap_create(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: as np_heap_create, a heap that reports list by a copy of the first 127 characters of `name`: snapshot(),
- *    write_report() and NP_REPORT. NULL and "" are no names, and the heap is not listed.
+/** Returns: as np_heap_create, a heap that reports (snapshot(), write_report(), NP_REPORT) list by a copy of the first
+ *    127 characters of `name`. With NULL or "", the heap is not listed.
  *  Complexity: O(1). */
 MEMORY_POOL_NP_RESULT np_heap* np_heap_create_named(const char* name) MEMORY_POOL_NP_NOEXCEPT;
 

@@ -222,7 +222,7 @@ public:
     /// Throws: out_of_memory if there is no memory for it.
     np_heap_resource() : np_heap_resource(nullptr) {}
 
-    /// Effects: makes a heap that reports list by its name, as np_heap_create_named.
+    /// Effects: makes a heap that reports list by name, as np_heap_create_named.
     /// Throws: out_of_memory if there is no memory for it.
     explicit np_heap_resource(const char* name) : heap_(::np_heap_create_named(name))
     {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools with a sampling profiler: which call stacks allocated the blocks in use, and all blocks ever allocated.
+/// Pools with a sampling profiler: which call stacks allocated the blocks in use, and all blocks so far.
 ///
 ///     memory_pool::object_pool<order, memory_pool::profiling_policy<>> orders(pool_options{}.with_name("orders"));
 ///     ...
 ///     memory_pool::dump_profile("/tmp/pools.pb.gz");        report/write_profile.hpp
 ///
-/// A block of n bytes is a sample with the probability 1 - exp(-n / mean), and counts as 1 / that blocks.
+/// A block of n bytes is sampled with probability p = 1 - exp(-n / mean), and the sample counts as 1 / p blocks.
 ///
 /// With NP_LEAKS=1 or NP_LEAKS_EXIT=status in the environment, the blocks in use of such a pool are listed on stderr by
-/// call site when it ends, before their objects are destroyed. Pools of reference-counted objects, which may outlive
-/// them, list them if their policy reports that: profiling_policy<leak_reporting_policy<>>.
+/// call site when it is destroyed, before their objects are. Reference-counted objects may outlive their pool: these
+/// are listed only if the policy reports that, such as profiling_policy<leak_reporting_policy<>>.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -42,7 +42,7 @@ struct profiling_observer
         detail::core::pool_profile::freed(block);
     }
 
-    /// Effects: lists the blocks in use of a pool that ends, if it `is_leak` or the environment asks for it.
+    /// Effects: lists the blocks in use of a pool being destroyed, if `is_leak` or the environment asks for it.
     template <class ForEachInUse>
     static void ended(const char* pool_name, std::size_t block_size, std::size_t count, bool is_leak,
                       ForEachInUse&& for_each_in_use) noexcept
@@ -52,19 +52,19 @@ struct profiling_observer
     }
 };
 
-/// A policy for pools that are profiled, otherwise as `Policy`.
+/// A policy that profiles pools, and is otherwise `Policy`.
 template <class Policy = default_policy>
 using profiling_policy = observing_policy<profiling_observer, Policy>;
 
-/// Effects: samples one block for each `mean` bytes that pools with a profiling_policy allocate, on average; 524,288
-///   unless set. 1: each block, so figures are exact. 0: none; blocks that were sampled before are followed further on.
-///   Other threads notice it when they have allocated 64 KiB more.
+/// Effects: samples on average one block per `mean` bytes that pools with a profiling_policy allocate; 524,288 by
+///   default. 1: each block, so figures are exact. 0: none; earlier samples are still tracked. Other threads notice the
+///   change within 64 KiB of allocations.
 inline void set_profile_bytes(std::size_t mean) noexcept
 {
     detail::core::pool_profile::set_mean(mean);
 }
 
-/// Returns: that number.
+/// Returns: the mean bytes between samples.
 inline std::size_t profile_bytes() noexcept
 {
     return detail::core::mean_of_pool_profile.load(std::memory_order_relaxed);

@@ -29,7 +29,7 @@ LISTED = {
 GLOBALS = {"app::orders", "in_rows", "in_spans", "jobs", "full", "empty"}
 # Printed with more around it, or no name in `main`.
 NOT_SHOWN = {"returned", "engine.nuts", "*apart", "*apart_without_name"}
-# Members of what no variable leads to.
+# Members of an object that no variable leads to.
 APART = "rooms->"
 # Where those are that no variable has.
 REGISTRY, NAMES = "shared by threads", "by its name"

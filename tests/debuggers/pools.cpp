@@ -63,10 +63,10 @@ struct local_task : pools::pooled<local_task, pools::plain_references>
 };
 #endif
 
-/// Pools and resources with a name, which no variable leads to.
+/// Named pools and resources that no variable leads to.
 struct rooms
 {
-    /// Puts something into each.
+    /// Allocates from each.
     void fill()
     {
         (void)named.create();
@@ -211,13 +211,13 @@ int main()
     std::thread([] { (void)full.allocate_wait(); }).detach();
     while (full.waiting() != 1)
         std::this_thread::yield();
-    // No variable has these: the first has a name, and only the registry of threads knows the other.
+    // Not found by a variable: the first has a name, the other is only in the registry of threads.
     auto apart = std::make_unique<pools::concurrent_object_pool<app::order>>(pools::pool_options{}.with_name("apart"));
     (void)apart->create();
     auto apart_without_name = std::make_unique<pools::concurrent_block_pool>(40);
     (void)take(*apart_without_name, 3);
 
-    // Nor these, which only the registry of names knows.
+    // Nor are these, which are only in the registry of named pools.
     const auto rooms = std::make_unique<app::rooms>();
     rooms->fill();
 

@@ -21,7 +21,7 @@ mp::object_pool<order, mp::profiling_policy<>> orders(mp::pool_options{}.with_na
 mp::basic_concurrent_block_pool<mp::profiling_policy<>> jobs(400, mp::pool_options{}.with_name("jobs"));
 } // namespace
 
-// Not static, so that tools name them; each ends with something else than the call.
+// Not static, so that tools name them; none ends with a tail call.
 extern "C" {
 int steps = 0;
 

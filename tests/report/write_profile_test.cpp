@@ -71,19 +71,19 @@ TEST_F(write_profile, folds_stacks_below_their_pool)
 TEST_F(write_profile, has_the_pool_in_the_text)
 {
     const std::string text = written(mp::profile_format::text);
-    EXPECT_EQ(text.find("memory_pool: allocations by call stack, estimated from samples, one for 1 bytes"), 0U);
+    EXPECT_EQ(text.find("memory_pool: allocations by call stack, estimated from samples, one per 1 bytes"), 0U);
     EXPECT_NE(text.find("48 bytes in use in 1 blocks; "), std::string::npos) << text;
     EXPECT_NE(text.find("; pool 'or;ders':\n    "), std::string::npos) << text;
 }
 
-TEST_F(write_profile, has_nothing_in_use_when_all_is_freed)
+TEST_F(write_profile, has_nothing_in_use_after_all_frees)
 {
     pool.destroy(object);
     EXPECT_EQ(written(mp::profile_format::folded), "");
 }
 
 #if !defined(_WIN32)
-TEST_F(write_profile, writes_files_in_the_format_that_the_name_tells)
+TEST_F(write_profile, chooses_the_format_of_a_file_by_its_name)
 {
     const std::string folder = testing::TempDir();
     for (const char* const ending : {".txt", ".folded", ".pb.gz"}) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Profiles of pools, read by others.   write_profile_test.py PROGRAM
+"""Profiles of pools, read by pprof and as folded stacks.   write_profile_test.py PROGRAM
 
 pprof, if it is installed (go install github.com/google/pprof@latest), must name functions and pools.
 """
@@ -69,7 +69,7 @@ class Profile(unittest.TestCase):
         self.assertAlmostEqual(bytes_of("read_orders", in_use) / 3_200_000, 1, delta=0.05, msg=in_use)
         self.assertAlmostEqual(bytes_of("plan_jobs", in_use) / 4_000_000, 1, delta=0.05, msg=in_use)
         self.assertEqual(bytes_of("run_jobs", in_use), 0, in_use)
-        self.assertNotIn("block_pool", in_use.split("flat%")[1], "who calls pools is wanted")
+        self.assertNotIn("block_pool", in_use.split("flat%")[1], "starts with the caller of the pool")
         allocated = pprof("-top", "-nodefraction=0", "-sample_index=alloc_space", PROGRAM, path)
         self.assertAlmostEqual(bytes_of("run_jobs", allocated) / 8_000_000, 1, delta=0.05, msg=allocated)
         self.assertRegex(pprof("-peek", "^read_orders$", PROGRAM, path), r"\bmain\n")
@@ -78,7 +78,7 @@ class Profile(unittest.TestCase):
         jobs = pprof("-top", "-nodefraction=0", "-tagfocus=pool=jobs", PROGRAM, path)
         self.assertEqual(bytes_of("read_orders", jobs), 0, jobs)
 
-    def test_lists_what_is_in_use_when_pools_end_and_sets_the_status(self):
+    def test_lists_blocks_in_use_when_pools_are_destroyed_and_sets_the_status(self):
         path = self.folder / "out.txt"
         status, text = run(1, path, NP_LEAKS_EXIT="99")
         self.assertEqual(status, 99)

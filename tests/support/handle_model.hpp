@@ -91,7 +91,7 @@ private:
         ++alive_;
     }
 
-    /// Destroys a range of the entries, of which some are alive, or creates an object for each.
+    /// Destroys a range of entries, some of them alive, or creates an object for each.
     void change_in_bulk(std::uint64_t dice)
     {
         const std::size_t first = dice % (entries_.size() - bulk_.size());

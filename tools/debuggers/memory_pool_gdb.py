@@ -306,7 +306,7 @@ def np_alloc_lines():
 
 class InfoMemoryPools(gdb.Command):
     """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those; and wherever they are, those that have a name or that threads share."""
+as members of those; and, wherever they are, those that have a name or are shared by threads."""
 
     def __init__(self):
         super().__init__("info memory-pools", gdb.COMMAND_DATA)

@@ -213,7 +213,7 @@ SOURCES = [pools_in_globals, pools_in_frames, pools_with_names, pools_of_threads
 
 def list_memory_pools(debugger, command, result, _):
     """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those; and wherever they are, those that have a name or that threads share."""
+as members of those; and, wherever they are, those that have a name or are shared by threads."""
     target = debugger.GetSelectedTarget()
     for line in types.listing(types.all_pools(source(target) for source in SOURCES)):
         result.AppendMessage(line)

@@ -622,7 +622,7 @@ POOLS_OF_STORES = {
 
 
 def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
-    """A pool of blocks, from the part of it that a registry knows: that says all only about those with a listener."""
+    """A pool of blocks, from the part that a registry knows. Only one with a listener can be shown in full."""
     listener = blocks.member("slabs_").member("options_").member("listener")
     if not listener.integer():
         figures = figures_of(blocks)
@@ -673,7 +673,7 @@ def found_by_name(record):
 
 
 def pools_in_reports(registry):
-    """Those that have a name. In the child of a fork, one that a lost thread has made may not exist any more."""
+    """The named pools. In the child of a fork, a pool made by a lost thread may not exist any more."""
     for record in listed(registry.member("records_").member("first_"), "next_"):
         if loaded(record.member("maker_")).integer():
             yield found_by_name(record)

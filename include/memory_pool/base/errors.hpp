@@ -49,7 +49,7 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";
     case error_kind::forbidden_allocation:
-        return "allocate before the scope, as by reserve; or allow it there by an allocation_scope";
+        return "allocate before the scope, such as by reserve; or permit it with an allocation_scope";
     case error_kind::leak:
     case error_kind::pool_exhausted:
     case error_kind::size_overflow:

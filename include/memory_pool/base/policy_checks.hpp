@@ -65,14 +65,15 @@ void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] 
         for_each_in_use([pool_name](const void* block) { Policy::observer::freed(pool_name, block); });
 }
 
-/// Whether a policy has an observer that wants to know what is in use when a pool ends.
+/// Whether a policy has an observer of the blocks in use when a pool is destroyed.
 template <class Policy, class = void>
 inline constexpr bool observes_end = false;
 template <class Policy>
 inline constexpr bool
     observes_end<Policy, std::void_t<decltype(Policy::observer::ended(nullptr, 0, 0, false, nullptr))>> = true;
 
-/// Effects: notifies it of `count` blocks in use of a pool that ends; `is_leak`: the policy calls that a leak.
+/// Effects: notifies it of `count` blocks in use of a pool being destroyed; `is_leak`: the policy treats them as a
+///   leak.
 template <class Policy, class ForEachInUse>
 void observe_end([[maybe_unused]] const char* pool_name, [[maybe_unused]] std::size_t block_size,
                  [[maybe_unused]] std::size_t count, [[maybe_unused]] bool is_leak,

@@ -113,7 +113,7 @@ private:
 
 using call_stack = basic_call_stack<16>;
 
-/// Returns: where the function returns to that this is called from, if it is not inline; nullptr if unknown.
+/// Returns: the return address of the function that calls this, unless that is inlined; nullptr if unknown.
 MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS

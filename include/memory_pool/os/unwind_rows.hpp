@@ -65,7 +65,8 @@ struct unwind_row
     kind of = none;
     bool saves_frame = false; ///< The frame pointer of the caller is in memory.
     std::int32_t offset = 0;  ///< To the stack pointer of the caller.
-    /// Where that is, from the stack pointer of the caller, or the frame pointer if `in_frame`; a multiple of 8.
+    /// Where the frame pointer is saved: from the stack pointer of the caller, or the frame pointer if `in_frame`; a
+    /// multiple of 8.
     std::int32_t frame_at = 0;
 };
 
@@ -101,7 +102,7 @@ private:
         std::int64_t frame_at = 0;
         bool is_outermost = false;
         bool is_in_frame = false;       ///< The canonical frame address is in memory, at `offset` from `base`.
-        bool is_saved_in_frame = false; ///< `frame_at` is from the frame pointer.
+        bool is_saved_in_frame = false; ///< `frame_at` is relative to the frame pointer.
     };
 
     template <class Number>
@@ -263,7 +264,7 @@ private:
         }
     }
 
-    /// Reads an expression. Of another register, it does not matter.
+    /// Skips an expression. It is understood only for a register that does not matter.
     void skip_expression(std::uint64_t of) noexcept
     {
         const std::uint64_t bytes = unsigned_number();
@@ -271,8 +272,8 @@ private:
         is_understood_ = !matters(of);
     }
 
-    /// Reads the beginning of an expression, of `bytes` bytes: frame pointer + offset.
-    /// Returns: whether it is that.
+    /// Reads the start of an expression of `bytes` bytes.
+    /// Returns: whether it is frame pointer + offset.
     bool read_offset_from_frame(std::uint64_t bytes, std::int64_t& offset) noexcept
     {
         constexpr unsigned char frame_pointer_plus = 0x70 + frame_pointer;
@@ -283,7 +284,7 @@ private:
         return true;
     }
 
-    /// Understands: the word at frame pointer + offset.
+    /// Understands only: the word at frame pointer + offset.
     void set_base_by_expression() noexcept
     {
         constexpr unsigned char dereference = 0x06;
@@ -295,7 +296,7 @@ private:
         at_ = behind;
     }
 
-    /// Understands, of the frame pointer: at frame pointer + offset.
+    /// Understands, for the frame pointer, only: at frame pointer + offset.
     void set_place_by_expression(std::uint64_t of) noexcept
     {
         if (of != frame_pointer) {
@@ -442,7 +443,7 @@ public:
     }
 
 private:
-    /// Returns: the stack pointer of the caller; 0 if it cannot be.
+    /// Returns: the stack pointer of the caller; 0 if it is invalid.
     MEMORY_POOL_ALWAYS_INLINE static std::uintptr_t caller_of(const unwind_row& row, std::uintptr_t stack,
                                                               std::uintptr_t frame) noexcept
     {

@@ -84,8 +84,8 @@ inline void add_entry(const core::report_view& seen, report_snapshot& taken)
     taken.entries.push_back(std::move(entry));
 }
 
-/// Effects: adds the heaps of np_alloc with a name, if it is in the process; and of the same version, as otherwise a
-///   view may be of another type.
+/// Effects: adds the named heaps of np_alloc, if it is in the process and of the same version; a view of another
+///   version may be of another type.
 inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS

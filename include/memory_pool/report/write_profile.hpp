@@ -5,7 +5,7 @@
 ///
 ///     pprof     for github.com/google/pprof; each sample has the label `pool`
 ///     folded    a line for each call stack, for flame graphs; the name of the pool is the outermost frame
-///     text      for people
+///     text      for humans
 ///
 /// Thread safety: any thread. A lock is held while the profile is copied, not while it is written.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::report {
-/// Returns: an error; 0: none.
+/// Returns: an error, or 0.
 inline int write_pool_profile(profile_format format, core::report_output to)
 {
     core::pool_profile::taken taken;
@@ -39,8 +39,8 @@ inline int write_pool_profile(profile_format format, core::report_output to)
 }
 } // namespace detail::report
 
-/// Effects: writes the profile of this moment: for each call stack and pool, the blocks and bytes allocated so far, and
-///   those in use. If there is no memory for a copy of it, nothing is written, and the stream is bad.
+/// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and those
+///   in use. On OOM nothing is written, and the stream is bad.
 /// Throws: what the stream throws.
 inline void write_profile(std::ostream& to, profile_format format)
 {
@@ -51,9 +51,9 @@ inline void write_profile(std::ostream& to, profile_format format)
         to.setstate(std::ios_base::badbit);
 }
 
-/// Effects: writes it to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent sign: as
-///   text if that ends in `.txt`, folded if it ends in `.folded`, else for pprof. The profile is written beside the
-///   file, with `.tmp` behind its name, and then takes its place.
+/// Effects: writes the profile to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent
+///   sign: as text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise for pprof. The profile is
+///   written to a file with `.tmp` appended to the name, which then replaces the one at `path`.
 /// Returns: whether it was written; if not, errno says why. False on Windows.
 inline bool dump_profile(const char* path) noexcept
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heaps with a name, for reports.
+/// The named heaps, for reports.
 ///
 ///     all_heaps  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
 ///
-/// Thread safety: any thread; in the child of a fork, too, as a fork waits for the locks of these heaps.
+/// Thread safety: any thread, also in the child of a fork, as a fork waits for the locks of these heaps.
 #pragma once
 
 #include <memory_pool/core/reports/report_registry.hpp>
@@ -35,8 +35,7 @@ inline core::report_view view_of(named_heap& heap) noexcept
     return view;
 }
 
-/// Effects: calls `each(view, bytes, argument)` for each heap with a name, in the order in which they were made. Holds
-///   no lock then.
+/// Effects: calls `each(view, bytes, argument)` for each named heap, in the order of creation, without holding a lock.
 /// Throws: what `each` throws.
 inline void visit_named_heaps(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is in use, by allocation site for it: for a function of the program, or as a text. If no block was asked for
-/// with its line, but blocks are sampled for the profile, by their call stacks.
+/// Blocks in use by allocation site, for a function of the program or as text. If none was allocated with its line, but
+/// blocks are sampled for the profile, by call stack.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -47,7 +47,7 @@ void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMOR
         each.sites().unlock();
 }
 
-/// Samples in use by call stack, where np_alloc_at was never called and there is a profile; else none.
+/// Samples in use by call stack, if np_alloc_at was never called and blocks are sampled; otherwise none.
 class sampled_stacks : base::immovable<sampled_stacks>
 {
 public:

@@ -48,7 +48,7 @@ profile_format in_cpp(np_profile_format format) noexcept
     return static_cast<profile_format>(format);
 }
 
-/// Returns: an error; 0: none.
+/// Returns: an error, or 0.
 int write_profile(profile_format format, const core::report_output& to)
 {
     taken_profile profile;

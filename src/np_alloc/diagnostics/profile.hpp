@@ -13,8 +13,8 @@
 #include "../support/internals.hpp"
 
 namespace memory_pool::np {
-/// Returns: the stack without its innermost frames that are np_alloc's, if np_alloc is a module of its own; all of it
-///   if it has no others.
+/// Returns: the stack without its innermost frames of np_alloc, if that is a module of its own; all of it if there are
+///   no others.
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept;
 
 /// Effects: as np_profile_dump.

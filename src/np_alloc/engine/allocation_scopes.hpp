@@ -4,7 +4,7 @@
 /// Scopes in which a thread must not allocate: see no_allocation_scope.h.
 ///
 /// While one applies, each allocation takes the slow path, as for a profile (thread_cache.hpp), and is noted there;
-/// those beside the magazines are noted where they are made.
+/// allocations that bypass the magazines are noted where they are made.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -32,7 +32,7 @@ inline void note_if_forbidden(std::size_t bytes) noexcept
         note_in_scope(bytes);
 }
 
-/// Effects: sends the allocations of this thread to the slow path if each has to be counted; else to the fast path.
+/// Effects: sends allocations of this thread to the slow path if each has to be counted, otherwise to the fast path.
 inline void choose_path_of_allocations() noexcept
 {
     thread_cache& cache = this_thread.cache;

@@ -71,7 +71,7 @@ void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std
     return moved;
 }
 
-/// Effects: notes that a large block was resized where it is: as an allocation, if it was made larger.
+/// Effects: notes that a large block was resized in place: as an allocation, if it grew.
 template <class Blocks>
 void note_resized(const typename Blocks::block& its, std::size_t bytes, shared_heap* home) noexcept
 {

@@ -117,7 +117,7 @@ public:
         return created;
     }
 
-    /// Returns: the same, listed in reports by a name.
+    /// Returns: the same, a heap that reports list by name.
     shared_heap* create_heap(const char* name) noexcept
     {
         auto* const created = make<named_heap>(pages_, name);
@@ -153,10 +153,10 @@ public:
             unmake(ended);
     }
 
-    /// Effects: calls `visit(named_heap&)` for up to `most` of the heaps with a name, from the one after the serial
-    ///   number `last`, in the order in which they were made, and moves `last` on.
+    /// Effects: calls `visit(named_heap&)` for up to `most` named heaps, in the order of creation, from the one after
+    ///   the serial number `last`, and advances `last`.
     /// Preconditions: as for_each_heap.
-    /// Complexity: linear in heaps with a name.
+    /// Complexity: linear in named heaps.
     template <class Visit>
     void for_some_named_heaps(std::uint64_t& last, std::size_t most, Visit&& visit) noexcept
     {
@@ -255,7 +255,7 @@ private:
     template <class Heap>
     static constexpr std::size_t class_of = sizes::of(base::round_up(sizeof(Heap), alignof(Heap)));
 
-    /// Returns: a heap, or nullptr if there is no memory.
+    /// Returns: a heap; nullptr on OOM.
     template <class Heap, class... Arguments>
     Heap* make(Arguments&&... arguments) noexcept
     {

@@ -59,7 +59,7 @@ struct thread_state
     std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
     bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
     core::byte_sampler sampler;          ///< Of the profile.
-    np_no_allocation_scope* no_allocation = nullptr; ///< The innermost scope in which it must not allocate.
+    np_no_allocation_scope* no_allocation = nullptr; ///< Its innermost no-allocation scope.
 
     /// Returns: whether each allocation of this thread has to take the slow path.
     bool must_count() const noexcept { return the_profile.mean_bytes() != 0 || no_allocation != nullptr; }

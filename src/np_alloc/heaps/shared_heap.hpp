@@ -308,7 +308,7 @@ private:
 class named_heap : public shared_heap
 {
 public:
-    /// Effects: makes a heap with a copy of as much of `name` as has room.
+    /// Effects: makes a heap with a copy of `name`, truncated to fit.
     named_heap(page_heap& from, const char* name) noexcept : shared_heap(from, with_name())
     {
         std::strncpy(name_.data(), name, name_.size() - 1);
@@ -316,8 +316,8 @@ public:
 
     const std::array<char, 128>& name() const noexcept { return name_; }
 
-    // In the list of those with a name, guarded by the lock of the list of all.
-    std::uint64_t serial = 0; ///< They are listed in that order.
+    // In the list of named heaps, guarded by the lock of the list of all heaps.
+    std::uint64_t serial = 0; ///< The order in the list.
     named_heap* next_named = nullptr;
     named_heap* previous_named = nullptr;
 

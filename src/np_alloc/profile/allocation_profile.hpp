@@ -21,6 +21,6 @@ using taken_profile = core::taken_profile<metadata_pages>;
 /// That of the process.
 MEMORY_POOL_HIDDEN extern allocation_profile the_profile;
 
-/// Around a fork.
+/// For fork handlers.
 MEMORY_POOL_HIDDEN extern core::loader_gate the_loader_gate;
 } // namespace memory_pool::np

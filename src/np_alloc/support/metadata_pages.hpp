@@ -53,7 +53,7 @@ inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
     metadata_page_bytes.fetch_sub(in_whole_pages(bytes), std::memory_order_relaxed);
 }
 
-/// Such pages, as tables of core/profiles/ take them.
+/// Metadata pages, as a template argument for the tables of core/profiles/.
 struct metadata_pages
 {
     static std::size_t whole(std::size_t bytes) noexcept { return in_whole_pages(bytes); }

@@ -49,7 +49,7 @@ TEST(place_table, has_distinct_places_that_never_move)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
-TEST(place_table, is_walked_in_the_order_of_indices_up_to_any_end)
+TEST(place_table, walks_in_the_order_of_indices_up_to_any_end)
 {
     core::place_table<std::uint64_t> table(std::pmr::get_default_resource());
     core::place_table<std::uint64_t>::walk none_yet;
@@ -70,7 +70,7 @@ TEST(place_table, is_walked_in_the_order_of_indices_up_to_any_end)
     }
 }
 
-TEST(place_table, is_walked_on_where_it_has_grown_meanwhile)
+TEST(place_table, continues_a_walk_after_growth)
 {
     core::place_table<std::uint64_t> table(std::pmr::get_default_resource());
     EXPECT_TRUE(table.grow());

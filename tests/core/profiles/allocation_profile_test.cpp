@@ -149,7 +149,7 @@ TEST_F(allocation_profile, has_room_for_many_stacks)
         ASSERT_EQ(all[i], (line{{at(10'000 - i), at(9)}, {1, 10'100 - i, 1, 10'100 - i}}));
 }
 
-TEST_F(allocation_profile, tells_pools_apart_by_their_names)
+TEST_F(allocation_profile, distinguishes_pools_by_name)
 {
     std::string name = "orders";
     for (const std::uintptr_t block : {64U, 128U, 192U}) {
@@ -164,7 +164,7 @@ TEST_F(allocation_profile, tells_pools_apart_by_their_names)
     EXPECT_EQ(found, (std::vector<std::string>{"orders 20", "order 10"}));
 }
 
-TEST_F(allocation_profile, gives_what_is_in_use_of_one_home)
+TEST_F(allocation_profile, takes_samples_in_use_of_one_home)
 {
     add(64, 100, parse);
     add(128, 30, parse);

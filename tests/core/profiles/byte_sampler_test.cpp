@@ -68,7 +68,7 @@ TEST(byte_sampler, lets_pass_what_is_no_sample)
     EXPECT_TRUE(sampler.is_due(1, 1000));
 }
 
-TEST(byte_sampler, has_the_same_samples_with_the_same_seed)
+TEST(byte_sampler, is_deterministic_for_a_seed)
 {
     core::byte_sampler one(7);
     core::byte_sampler other(7);

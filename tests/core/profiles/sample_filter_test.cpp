@@ -21,13 +21,13 @@ struct sample_filter : testing::Test
     core::sample_filter& filter = *owner;
 };
 
-TEST_F(sample_filter, has_nothing_in_the_beginning)
+TEST_F(sample_filter, is_empty_initially)
 {
     for (std::uintptr_t address = 0; address != 1'000'000; address += 16)
         EXPECT_FALSE(filter.may_have(at(address)));
 }
 
-TEST_F(sample_filter, has_what_was_added_until_it_is_removed)
+TEST_F(sample_filter, may_have_a_block_until_it_is_removed)
 {
     filter.add(at(0x1000));
     EXPECT_TRUE(filter.may_have(at(0x1000)));
@@ -36,7 +36,7 @@ TEST_F(sample_filter, has_what_was_added_until_it_is_removed)
     EXPECT_FALSE(filter.may_have(at(0x1000)));
 }
 
-TEST_F(sample_filter, has_blocks_with_the_same_place_until_the_last_is_removed)
+TEST_F(sample_filter, counts_blocks_that_share_a_place)
 {
     constexpr std::uintptr_t period = std::uintptr_t{64} << 18U;
     filter.add(at(0x1000));
@@ -47,7 +47,7 @@ TEST_F(sample_filter, has_blocks_with_the_same_place_until_the_last_is_removed)
     EXPECT_FALSE(filter.may_have(at(0x1000)));
 }
 
-TEST_F(sample_filter, never_loses_one_of_very_many_with_the_same_place)
+TEST_F(sample_filter, saturates_without_losing_blocks)
 {
     for (int i = 0; i != 300; ++i)
         filter.add(at(0x1000));

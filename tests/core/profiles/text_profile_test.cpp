@@ -51,7 +51,7 @@ TEST(folded_profile, leaves_out_what_is_not_in_use)
 TEST(text_profile, has_all_figures_and_the_stack_innermost_first)
 {
     EXPECT_EQ(written<core::text_profile>({1, 2, 3, 4}),
-              "np_alloc: allocations by call stack, estimated from samples, one for 4096 bytes in the mean\n"
+              "np_alloc: allocations by call stack, estimated from samples, one per 4096 bytes on average\n"
               "4 bytes in use in 3 blocks; 2 bytes allocated in 1 blocks:\n"
               "    abort\n"
               "    0x10\n");
@@ -84,6 +84,6 @@ TEST(in_use_list, says_that_figures_are_estimates)
 {
     std::string text;
     core::in_use_list(core::report_output(&append, &text)).begin("np_alloc", 512);
-    EXPECT_EQ(text, "np_alloc: in use, by allocation site, estimated from samples, one for 512 bytes in the mean:\n");
+    EXPECT_EQ(text, "np_alloc: in use, by allocation site, estimated from samples, one per 512 bytes on average:\n");
 }
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What reports are told of heaps. Not read by snapshot(), as this program must have no registry of pools: the handlers
-// of that do not allow for the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
+// The heaps that reports list. Not read by snapshot(), as this program must have no registry of pools, whose fork
+// handlers do not support the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 
@@ -35,7 +35,7 @@ struct entry
     bool is_of_lost_thread;
 };
 
-/// What reports are told of heaps.
+/// The heaps that reports list.
 std::vector<entry> heaps()
 {
     std::vector<entry> all;
@@ -49,7 +49,7 @@ std::vector<entry> heaps()
     return all;
 }
 
-/// A heap with a name for the time of a test.
+/// A named heap during a test.
 struct named_heap_reports : testing::Test
 {
     np_heap* heap = np_heap_create_named("requests");
@@ -74,7 +74,7 @@ TEST_F(named_heap_reports, have_the_figures_of_the_heap)
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0].name, "requests");
     EXPECT_EQ(listed[0].kind, "np_heap");
-    EXPECT_FALSE(listed[0].is_published) << "of this moment";
+    EXPECT_FALSE(listed[0].is_published) << "current";
     EXPECT_FALSE(listed[0].is_of_lost_thread);
     const mp::report_figures& figures = listed[0].figures;
     const np_heap_statistics its = statistics();
@@ -124,7 +124,7 @@ TEST_F(named_heap_reports, leave_out_heaps_without_a_name)
     }
 }
 
-TEST_F(named_heap_reports, list_more_heaps_than_are_read_at_once_in_the_order_in_which_they_were_made)
+TEST_F(named_heap_reports, list_several_batches_of_heaps_in_the_order_of_creation)
 {
     std::vector<np_heap*> made;
     for (int i = 0; i != 100; ++i)
@@ -137,7 +137,7 @@ TEST_F(named_heap_reports, list_more_heaps_than_are_read_at_once_in_the_order_in
         np_heap_destroy(each);
 }
 
-TEST_F(named_heap_reports, have_the_first_127_characters_of_a_name)
+TEST_F(named_heap_reports, truncate_names_to_127_characters)
 {
     std::string name(300, 'x');
     np_heap* const other = np_heap_create_named(name.c_str());
@@ -157,7 +157,7 @@ TEST_F(named_heap_reports, list_a_resource_with_a_name)
     EXPECT_EQ(listed[1].figures.bytes_in_use, 64U);
 }
 
-TEST_F(named_heap_reports, are_of_one_moment_of_each_heap_while_threads_use_it_and_others_come_and_go)
+TEST_F(named_heap_reports, are_consistent_for_each_heap_while_threads_use_create_and_destroy_heaps)
 {
     std::atomic<bool> is_done{false};
     test::in_threads(3, [&](std::size_t thread) {
@@ -180,7 +180,7 @@ TEST_F(named_heap_reports, are_of_one_moment_of_each_heap_while_threads_use_it_a
 }
 
 #if TESTS_MAY_FORK
-TEST_F(named_heap_reports, are_true_in_the_child_of_a_fork_also_of_heaps_of_threads_that_are_lost_there)
+TEST_F(named_heap_reports, are_right_in_the_child_of_a_fork_also_for_heaps_of_lost_threads)
 {
     np_heap* of_thread = nullptr;
     std::atomic<bool> is_made{false};

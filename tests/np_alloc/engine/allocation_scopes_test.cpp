@@ -39,7 +39,7 @@ TEST(allocation_scopes, count_each_block)
     EXPECT_EQ(guard.bytes(), 5'000U);
     for (void* const block : blocks)
         np_free(block);
-    EXPECT_EQ(guard.allocations(), 100U) << "frees are none";
+    EXPECT_EQ(guard.allocations(), 100U) << "frees do not count";
 }
 
 TEST(allocation_scopes, count_blocks_that_are_cached_too)
@@ -48,7 +48,7 @@ TEST(allocation_scopes, count_blocks_that_are_cached_too)
     EXPECT_EQ(allocations_of([] { np_free(np_alloc(50)); }), 1U);
 }
 
-TEST(allocation_scopes, count_each_way_to_allocate_once)
+TEST(allocation_scopes, count_each_allocation_function_once)
 {
     EXPECT_EQ(allocations_of([] { np_free(np_alloc(0)); }), 1U);
     EXPECT_EQ(allocations_of([] { np_free(np_alloc(20'000)); }), 1U);
@@ -61,7 +61,7 @@ TEST(allocation_scopes, count_each_way_to_allocate_once)
     EXPECT_EQ(allocations_of([] { np_free(np_realloc(nullptr, 50)); }), 1U);
 }
 
-TEST(allocation_scopes, count_what_is_made_larger)
+TEST(allocation_scopes, count_reallocations_that_grow)
 {
     void* block = np_alloc(50);
     EXPECT_EQ(allocations_of([&] { block = np_realloc(block, 5'000); }), 1U);
@@ -80,7 +80,7 @@ TEST(allocation_scopes, count_blocks_of_heaps)
     np_heap_destroy(heap);
 }
 
-TEST(allocation_scopes, count_a_block_that_cannot_be_had)
+TEST(allocation_scopes, count_failed_allocations)
 {
     constexpr std::size_t too_much = ~std::size_t{0} / 2;
     EXPECT_EQ(allocations_of([] {
@@ -97,7 +97,7 @@ TEST(allocation_scopes, count_in_a_thread_that_has_not_allocated_yet)
     EXPECT_EQ(counted, 1U);
 }
 
-TEST(allocation_scopes, leave_no_trace_at_the_end)
+TEST(allocation_scopes, count_nothing_after_the_end)
 {
     np_free(np_alloc(50));
     np_no_allocation_scope scope{"test", np_allocating_counted, 0, 0, nullptr};
@@ -109,7 +109,7 @@ TEST(allocation_scopes, leave_no_trace_at_the_end)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(allocation_scopes, apply_while_a_profile_is_taken)
+TEST(allocation_scopes, apply_while_profiling)
 {
     const test::option_for_now profiled(np_option_profile_bytes, 1'000);
     EXPECT_EQ(allocations_of([] {
@@ -119,7 +119,7 @@ TEST(allocation_scopes, apply_while_a_profile_is_taken)
               1'000U);
 }
 
-TEST(allocation_scopes, call_a_function_of_the_program)
+TEST(allocation_scopes, call_the_function_of_the_program)
 {
     static std::size_t last_bytes = 0;
     static std::string last_allocator;
@@ -127,7 +127,7 @@ TEST(allocation_scopes, call_a_function_of_the_program)
                                  [](np_no_allocation_scope*, std::size_t bytes, const char* allocator) {
                                      last_bytes = bytes;
                                      last_allocator = allocator;
-                                     np_free(np_alloc(10)); // Not noted.
+                                     np_free(np_alloc(10)); // Not counted.
                                  }};
     np_no_allocation_scope* const outer = np_set_no_allocation_scope(&scope);
     errno = EDOM;
@@ -157,7 +157,7 @@ TEST(allocation_scopes, report_with_a_call_stack)
     EXPECT_EQ(scope.allocations, 3U);
 }
 
-TEST(allocation_scopes, call_the_error_handler_where_allocations_are_fatal)
+TEST(allocation_scopes, call_the_error_handler_if_allocations_are_fatal)
 {
     test::error_recorder recorder;
     testing::internal::CaptureStderr();

@@ -61,7 +61,7 @@ class Options(unittest.TestCase):
         self.assertEqual((status, output), (9, "a\n"))
         self.assertRegex(errors, r"^np_alloc: leaks are not tracked: \d+ bytes are in use, none with an allocation")
 
-    def test_leaks_of_such_a_program_are_listed_by_call_stack_if_it_is_profiled(self):
+    def test_leaks_of_a_profiled_program_are_listed_by_call_stack(self):
         status, output, errors = run(sys.executable, "-c", "print('a')", NP_LEAKS="1", NP_LEAKS_EXIT="9",
                                      NP_PROFILE_BYTES="1")
         self.assertEqual((status, output), (9, "a\n"))
@@ -69,10 +69,10 @@ class Options(unittest.TestCase):
         self.assertEqual(lines[0], "np_alloc: in use, by allocation site:")
         self.assertRegex(lines[1], r"^  \S.*  \d+ blocks?  \d+ bytes$")
         self.assertRegex(lines[2], r"^    \S")
-        self.assertNotIn("libnp_malloc", errors, "who calls np_alloc is wanted")
+        self.assertNotIn("libnp_malloc", errors, "starts with the caller of np_alloc")
         self.assertRegex(lines[-1], r"^  in all  \d+ blocks  \d+ bytes$")
         _, _, errors = run(sys.executable, "-c", "", NP_LEAKS="1", NP_PROFILE_BYTES="512")
-        self.assertIn("estimated from samples, one for 512 bytes in the mean:\n", errors)
+        self.assertIn("estimated from samples, one per 512 bytes on average:\n", errors)
         _, _, errors = run(sys.executable, "-c", "", NP_LEAKS="2", NP_PROFILE_BYTES="1")
         leaks = json.loads(errors)
         self.assertEqual((leaks["tracked"], leaks["sites"], leaks["bytes_between_samples"]), (False, [], 1))

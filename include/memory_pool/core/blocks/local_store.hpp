@@ -77,7 +77,7 @@ public:
         base::pool_gone(this);
     }
 
-    /// Notifies the observer of the policy of `count` blocks in use, before they are freed as the pool ends.
+    /// Notifies the observer of the policy of `count` blocks in use, before the pool frees them when it is destroyed.
     void observe_end(std::size_t count, bool is_leak) noexcept
     {
         base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
@@ -346,8 +346,8 @@ private:
         base::block_handed_out(this, block, identity().block_size);
     }
 
-    /// Notifies the observer of the policy, if there is a block. In the function that the program calls, or that this
-    /// is inlined in: so a profiler sees one call site, whichever way the block was found.
+    /// Notifies the observer of the policy, unless `block` is nullptr. Inlined into the public function, so that a
+    /// profiler sees one call site, whichever path found the block.
     MEMORY_POOL_ALWAYS_INLINE void* observed(void* block) noexcept
     {
         if constexpr (base::has_observer<Policy>)

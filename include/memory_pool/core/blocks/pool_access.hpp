@@ -68,7 +68,7 @@ struct pool_access
         pool.store_.count_failure();
     }
 
-    /// Effects: notifies the observer of the policy that a pool ends whose objects are destroyed next.
+    /// Effects: notifies the observer of the policy that a pool is being destroyed, before its objects are.
     template <class Pool>
     static void observe_end(Pool& pool) noexcept
     {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Lists what is in use of a pool when that ends, by call site; and the exit status of a process with leaks.
+/// Lists the blocks in use of a pool by call site when it is destroyed, and sets the exit status of a process with
+/// leaks.
 ///
-///     pool ends, blocks in use  ->  samples among them  ->  stderr  ->  at exit: the status of NP_LEAKS_EXIT
+///     pool is destroyed, blocks in use  ->  samples among them  ->  stderr  ->  at exit: status of NP_LEAKS_EXIT
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -26,7 +27,7 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the number, up to 255, that the variable has in the environment; 0 if it has none.
+/// Returns: the value of an environment variable, a number up to 255; otherwise 0.
 inline int number_in_environment(std::string_view variable) noexcept
 {
     const char* const* each = os::trusted_environment();
@@ -48,14 +49,15 @@ inline int number_in_environment(std::string_view variable) noexcept
     return 0;
 }
 
-/// Whether functions of the library: they allocate for their callers.
+/// Whether it is a function of the library, which allocates for its callers.
 inline bool is_own_function(const char* name) noexcept
 {
     const auto begins = [name](const char* with) { return std::strncmp(name, with, std::strlen(with)) == 0; };
     return name != nullptr && (begins("_ZN11memory_pool") || begins("_ZNK11memory_pool"));
 }
 
-/// Returns: the stack without its innermost frames that are known to be of the library; all of it if it has no others.
+/// Returns: the stack without the innermost frames that are known to be of the library; all of it if there are no
+///   others.
 inline profile_sample without_own_functions(profile_sample sample) noexcept
 {
     const void* const* first = sample.begin;
@@ -65,7 +67,7 @@ inline profile_sample without_own_functions(profile_sample sample) noexcept
     return sample;
 }
 
-/// Effects: has the process end with the status of NP_LEAKS_EXIT, if that is set.
+/// Effects: makes the process exit with the status of NP_LEAKS_EXIT, if that is set.
 inline void end_with_status_of_leaks() noexcept
 {
     static std::atomic<bool> is_registered{false};
@@ -74,8 +76,8 @@ inline void end_with_status_of_leaks() noexcept
     (void)std::atexit([] { os::end_with_status(number_in_environment("NP_LEAKS_EXIT")); });
 }
 
-/// Effects: lists `count` blocks that are in use of a pool which ends: of those that `for_each(visit)` visits, the
-///   samples.
+/// Effects: lists by call site the samples among the `count` blocks in use of a pool being destroyed, which
+///   `for_each(visit)` visits.
 template <class ForEach>
 void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count, ForEach&& for_each) noexcept
 {
@@ -92,7 +94,7 @@ void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count
     end_with_status_of_leaks();
 }
 
-/// Returns: whether the environment asks for such lists, by the variables of np_alloc.
+/// Returns: whether the environment asks for lists of leaks, by the variables of np_alloc.
 inline bool lists_leaks() noexcept
 {
     return number_in_environment("NP_LEAKS") != 0 || number_in_environment("NP_LEAKS_EXIT") != 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The profile of those pools whose policy asks for it.
+/// The profile of pools whose policy samples blocks.
 ///
 ///     allocate:     count the bytes                        ->  a sample: call stack  ->  profile, filter
 ///     deallocate:   filter: is it certainly no sample?     ->  it may be one         ->  profile, filter
 ///
-/// Locks: a pool may call with its lock held, so that of the profile is behind those of pools: see thread_registry.
+/// Locks: a pool may call with its lock held, so the lock of the profile comes after those of pools: see
+/// thread_registry.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -33,12 +34,12 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Bytes between samples; 0: none.
+/// Mean bytes between samples; 0: no sampling.
 MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
 
 MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
 
-/// What a thread has for it.
+/// The sampling state of a thread.
 struct sampling_thread
 {
     byte_sampler sampler;
@@ -53,7 +54,7 @@ class pool_profile : base::immovable<pool_profile>
 public:
     using taken = taken_profile<system_pages>;
 
-    /// Returns: that of the process. Never destroyed: pools may outlive static destructors.
+    /// Returns: the profile of the process. Never destroyed: pools may outlive static destructors.
     static pool_profile& get() noexcept
     {
         alignas(pool_profile) static std::byte memory[sizeof(pool_profile)];
@@ -61,14 +62,14 @@ public:
         return *profile;
     }
 
-    /// Effects: has one sample stand for `mean` bytes; 0: there are none.
+    /// Effects: sets the mean bytes between samples; 0: no sampling.
     static void set_mean(std::size_t mean) noexcept
     {
         mean_of_pool_profile.store(mean, std::memory_order_relaxed);
         this_sampling_thread.sampler.notice_mean();
     }
 
-    /// Effects: counts a block that is allocated, which may be a sample.
+    /// Effects: counts an allocated block, and samples it if it is due.
     MEMORY_POOL_ALWAYS_INLINE static void allocated(const char* pool_name, const void* block,
                                                     std::size_t bytes) noexcept
     {
@@ -83,15 +84,15 @@ public:
             get().forget(block);
     }
 
-    /// Effects: copies all of it to `to`, which is empty.
-    /// Returns: whether there is memory for it.
+    /// Effects: copies the profile to `to`, which is empty.
+    /// Returns: false on OOM.
     bool take(taken& to) noexcept { return profile_.take(to); }
 
-    /// Effects: the same, of those samples in use that are blocks which `for_each(visit)` visits.
+    /// Effects: the same, restricted to samples in use among the blocks that `for_each(visit)` visits.
     template <class ForEach>
     bool take_in_use(taken& to, ForEach&& for_each) noexcept
     {
-        // Not an address, which could be that of another one later.
+        // Not an address, which another pool may have later.
         const auto* const mark = reinterpret_cast<const void*>(marks_.fetch_add(1, std::memory_order_relaxed) + 1);
         for_each([&](const void* block) {
             if (filter_of_pool_profile.may_have(block))
@@ -106,10 +107,10 @@ public:
 private:
     static constexpr std::size_t longest_name = 127; ///< As in reports.
 
-    /// A thread notices a new mean after that many bytes.
+    /// A thread notices a new mean after at most that many bytes.
     static constexpr std::int64_t most_unnoticed = std::int64_t{64} * 1024;
 
-    /// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
+    /// While this thread takes its call stack, none of its allocations is a sample: the unwinder may allocate.
     class sampling_scope : base::immovable<sampling_scope>
     {
     public:
@@ -141,7 +142,7 @@ private:
         get().gate_.reset();
     }
 
-    // Not inline: the frames from here on are left out.
+    // Not inlined: frames from here on are dropped.
     MEMORY_POOL_NOINLINE static void sample(const char* pool_name, const void* block, std::size_t bytes) noexcept
     {
         const std::size_t mean = mean_of_pool_profile.load(std::memory_order_relaxed);
@@ -174,6 +175,6 @@ private:
     std::atomic<std::uintptr_t> marks_{0};
 };
 
-/// Made at startup, so that fork handlers of the program may use pools.
+/// Constructed at startup, so that fork handlers of the program may use pools.
 inline const bool pool_profile_is_prepared = (static_cast<void>(pool_profile::get()), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -69,7 +69,7 @@ public:
         base::pool_gone(this);
     }
 
-    /// Notifies the observer of the policy of `count` blocks in use, before they are freed as the pool ends.
+    /// Notifies the observer of the policy of `count` blocks in use, before the pool frees them when it is destroyed.
     void observe_end(std::size_t count, bool is_leak) noexcept
     {
         base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,

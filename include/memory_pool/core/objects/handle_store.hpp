@@ -8,9 +8,9 @@
 ///     one:   block and place taken -> constructed -> alive
 ///     many:  all blocks and places taken -> all constructed -> all alive      on failure, back to the start
 ///
-/// Until many objects are alive, their handles are { index, 0 }, and their places hold the blocks.
+/// Until all objects of a bulk creation are alive, their handles are { index, 0 }, and their places hold the blocks.
 ///
-/// Thread safety: that of the blocks, but for what says otherwise.
+/// Thread safety: that of the blocks, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -74,7 +74,7 @@ protected:
         return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
     }
 
-    /// The same, if there are a block and a place.
+    /// The same; returns a null handle if there is no block or no place.
     template <class... Arguments>
     handle construct_if(void* block, Arguments&&... arguments) noexcept(is_nothrow_makeable<T, Arguments...>())
     {
@@ -132,7 +132,7 @@ protected:
         guard.succeeded();
     }
 
-    /// Takes as many of them as are available, up to `count`.
+    /// Takes blocks and places for up to `count` objects, as many as are available.
     /// Returns: how many.
     std::size_t try_prepare_many(handle* handles, std::size_t count) noexcept
     {
@@ -148,7 +148,7 @@ protected:
         return done;
     }
 
-    /// Makes objects in what was prepared, and only then makes them alive; or makes none, and gives all of it back.
+    /// Constructs all prepared objects, and only then makes them alive; if a constructor throws, gives everything back.
     template <class... Arguments>
     void construct_many(handle* handles, std::size_t count, const Arguments&... arguments)
     {
@@ -244,8 +244,8 @@ private:
     }
     static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
 
-    /// Grows the table of places for as long as `is_needed()`: with the lock, as upstream may be for one thread.
-    /// Returns: whether it is large enough; false if it is at its maximum size.
+    /// Grows the table of places while `is_needed()`, with the lock held, as upstream may not be thread-safe.
+    /// Returns: false if the table is at its maximum size and still too small.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
     {
@@ -259,7 +259,7 @@ private:
         });
     }
 
-    /// Returns: a place, or nullptr if there are as many objects as there can be.
+    /// Returns: a place; nullptr if the table is at its maximum size.
     MEMORY_POOL_ALWAYS_INLINE place* take_place(std::uint32_t& index, void* block)
     {
         return places_.take(index, block, [this](auto&& is_needed) {
@@ -271,7 +271,7 @@ private:
         });
     }
 
-    /// Returns: a place, or nullptr if there is none.
+    /// Returns: a place; nullptr if none is available.
     place* try_take_place(std::uint32_t& index, void* block) noexcept
     {
         place* taken = nullptr;
@@ -292,15 +292,15 @@ private:
         return {index, places_.begin(taken, block)};
     }
 
-    /// Has a place hold each of the first `count` blocks, and writes the handles from `handles[done]` on, which it
-    /// counts. Gives back the blocks for which `take` has no place.
-    /// Returns: whether there was a place for each.
+    /// Takes a place for each of the first `count` blocks, and writes the handles from `handles[done]` on, which `done`
+    /// counts. Gives back the blocks for which `take` finds no place.
+    /// Returns: whether each block has a place.
     template <class Take>
     bool place_many(const block_batch& blocks, std::size_t count, handle* handles, std::size_t& done, Take&& take)
     {
         auto block = blocks.begin();
         const auto end = block + static_cast<std::ptrdiff_t>(count);
-        const base::failure_guard guard([&] { // on every way out
+        const base::failure_guard guard([&] { // on every exit
             std::for_each(block, end, [this](void* left) { give_back_ended(blocks_, left); });
         });
         for (; block != end; ++block) {
@@ -314,7 +314,7 @@ private:
         return true;
     }
 
-    /// Gives back what was prepared.
+    /// Gives back prepared blocks and places.
     void give_back_many(handle* handles, std::size_t count) noexcept
     {
         std::for_each(handles, handles + count, [this](handle& each) {

@@ -73,7 +73,7 @@ public:
         return ++taken.generation;
     }
 
-    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    /// Effects: stores in a taken place the block of an object that will `begin` later.
     static void hold(place& taken, void* block) noexcept { taken.object = block; }
 
     /// Returns: the block that the place holds.
@@ -124,18 +124,18 @@ public:
 
     // All places.
 
-    /// Goes through the places that were in use since `reset`.
+    /// Iterates over the places that were in use since `reset`.
     class walk : public place_table::walk
     {
     public:
-        /// Effects: goes on to the next place.
+        /// Effects: advances to the next place.
         /// Returns: whether there is one.
         MEMORY_POOL_ALWAYS_INLINE bool next(const local_places& places) noexcept
         {
             return place_table::walk::next(places, places.end_);
         }
 
-        /// Effects: goes on to the next place whose object is alive.
+        /// Effects: advances to the next place whose object is alive.
         /// Returns: whether there is one.
         MEMORY_POOL_ALWAYS_INLINE bool next_alive(const local_places& places) noexcept
         {
@@ -146,7 +146,7 @@ public:
         }
     };
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
+    /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {

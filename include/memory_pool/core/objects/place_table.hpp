@@ -101,11 +101,11 @@ public:
         return is_last ? chunk_of(index) + 1 : index + most_chunks;
     }
 
-    /// Goes from place to place, in the order of `after`; cheaper than to look each one up.
+    /// Iterates over places in the order of `after`; cheaper than looking up each one.
     class walk
     {
     public:
-        /// Effects: goes to the first place, or on to the next one.
+        /// Effects: advances to the first or the next place.
         /// Returns: whether its index is not `end`.
         /// Preconditions: the last `next` returned true, and the places before `end` are in the table.
         MEMORY_POOL_ALWAYS_INLINE bool next(const place_table& table, std::uint32_t end) noexcept

@@ -80,7 +80,7 @@ public:
         return generation;
     }
 
-    /// Effects: has a place that was taken hold the block of an object that will `begin` later.
+    /// Effects: stores in a taken place the block of an object that will `begin` later.
     static void hold(place& taken, void* block) noexcept { taken.object.store(block, std::memory_order_relaxed); }
 
     /// Returns: the block that the place holds.
@@ -150,11 +150,11 @@ public:
 
     // All places.
 
-    /// Goes through the places that were in use since `reset`.
+    /// Iterates over the places that were in use since `reset`.
     class walk : public place_table::walk
     {
     public:
-        /// Effects: goes on to the next place.
+        /// Effects: advances to the next place.
         /// Returns: whether there is one.
         bool next(const shared_places& places) noexcept
         {
@@ -162,7 +162,7 @@ public:
         }
     };
 
-    /// Effects: makes handles of the object stale, also of one left by `end_object_later`, or held.
+    /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
     /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
     /// Thread safety: no other thread uses the places, or the place holds a block.
     static void* take_object(place& taken) noexcept
@@ -225,7 +225,7 @@ private:
     {
         if (!enter(visited, generation))
             return false;
-        const base::failure_guard leaving([&]() noexcept { // on every way out
+        const base::failure_guard leaving([&]() noexcept { // on every exit
             if (void* const ended = leave(visited))
                 destroy(visited, ended);
         });

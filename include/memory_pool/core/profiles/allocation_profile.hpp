@@ -64,12 +64,12 @@ public:
     constexpr allocation_profile() noexcept = default;
     constexpr explicit allocation_profile(std::size_t mean) noexcept : mean_bytes_(mean) {}
 
-    /// Effects: one sample stands for that many bytes from now on, in the mean; 0: there are none.
+    /// Effects: sets the mean bytes between samples; 0: no sampling.
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
-    /// Effects: adds a sample of a block for a request of `bytes`, at least 1. `home`: see forget_all_of.
-    /// Returns: whether it has to be forgotten when it is freed; not on OOM.
+    /// Effects: samples a block that was allocated for a request of `bytes`, at least 1. `home`: see forget_all_of.
+    /// Returns: whether the caller has to call forget when the block is freed; false on OOM.
     bool add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls,
              const void* home) noexcept
     {
@@ -80,7 +80,7 @@ public:
             by->allocated_blocks += weight;
             by->allocated_bytes += weight * static_cast<double>(bytes);
         }
-        if (sample* const known = find(block)) // It was freed without a call of forget.
+        if (sample* const known = find(block)) // It was freed without a call to forget.
             remove(known);
         if (by == nullptr || !samples_.has_room())
             return false;
@@ -102,7 +102,7 @@ public:
         return known != nullptr;
     }
 
-    /// Effects: notes another home of a block, if it is a sample.
+    /// Effects: changes the home of a block, if it is a sample.
     void set_home(const void* block, const void* home) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ public:
         note_count();
     }
 
-    /// Effects: notes that a block is at another address now, if it is a sample.
+    /// Effects: records the new address of a block, if it is a sample.
     void move(const void* from, const void* to) noexcept
     {
         if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
@@ -134,7 +134,7 @@ public:
         (void)samples_.add(moved); // There is room: one has just gone.
     }
 
-    /// Effects: notes that a block has another size, if it is a sample.
+    /// Effects: records the new size of a block, if it is a sample.
     void resize(const void* block, std::size_t bytes) noexcept
     {
         if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
@@ -145,13 +145,13 @@ public:
     }
 
     /// Effects: copies the profile to `taken`, which is empty.
-    /// Returns: whether there is memory for it.
+    /// Returns: false on OOM.
     bool take(taken_profile<Pages>& taken) noexcept
     {
         return take_if(taken, [](const sample&) { return true; }, [](const stack_entry&) { return true; });
     }
 
-    /// Effects: the same, of stacks with samples in use that have that home, and of those samples.
+    /// Effects: the same, restricted to samples in use with that home, and to stacks that have samples in use.
     bool take_in_use_of(const void* home, taken_profile<Pages>& taken) noexcept
     {
         return take_if(
@@ -162,7 +162,7 @@ public:
     /// Returns: samples in use.
     std::size_t samples_in_use() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Its lock, for a fork: no other one is acquired while it is held.
+    /// The lock, for fork handlers: no other lock is acquired while it is held.
     Mutex& mutex() noexcept MEMORY_POOL_LOCK_RETURNED(mutex_) { return mutex_; }
 
 private:

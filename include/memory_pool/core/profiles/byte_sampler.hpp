@@ -69,7 +69,7 @@ class byte_sampler
 public:
     constexpr byte_sampler() noexcept = default;
 
-    /// With the random numbers of `seed`, which is not 0.
+    /// Seeds the random numbers. `seed` is not 0.
     constexpr explicit byte_sampler(std::uint64_t seed) noexcept : state_(seed) {}
 
     /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
@@ -80,14 +80,14 @@ public:
     }
 
     /// Effects: counts a block of that many bytes.
-    /// Returns: whether is_due_slowly has to be called for it. In contrast to is_due, a new mean is not noticed here.
+    /// Returns: whether is_due_slowly has to be called for it. Unlike is_due, this does not notice a new mean.
     MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes) noexcept
     {
         left_ -= static_cast<std::int64_t>(bytes);
         return left_ < 0;
     }
 
-    /// Returns: as is_due. `most`: may_be_due will ask for a call after that many bytes.
+    /// Returns: as is_due. `most`: may_be_due returns true after at most that many bytes.
     MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean,
                                             std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
     {
@@ -111,7 +111,7 @@ public:
         return true;
     }
 
-    /// Effects: has may_be_due ask for a call at the next block.
+    /// Effects: makes may_be_due return true for the next block.
     void notice_mean() noexcept
     {
         behind_ += left_;
@@ -156,6 +156,6 @@ private:
     std::int64_t left_ = 0;
     std::size_t mean_ = 0;
     std::uint64_t state_ = 0;
-    std::int64_t behind_ = 0; ///< Bytes until the next sample, behind those that are left.
+    std::int64_t behind_ = 0; ///< Bytes until the next sample, beyond `left_`.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A hash table in pages of its own, for what has to be known beside blocks and cannot stand in them.
+/// An open-addressing hash table in pages of its own, for metadata of blocks that cannot be stored in the blocks.
 ///
-///     | entry | gap | entry | entry | gap | ...       an entry stands at its place, or behind it without a gap between
+///     | entry | gap | entry | entry | gap | ...       an entry is at its own place, or probed linearly from there
 ///
-///     at most 3 of 4 places are taken, and at least 1 of 8, if it has more than 64
+///     at most 3 of 4 places are taken; at least 1 of 8 if there are more than 64 places
 ///
-/// An Entry is a struct that is zeros where there is none, and says `is_there()`, `hash()`, and whether it `is(other)`,
-/// which may be an entry with nothing but what it is found by. Pages is where its pages are from: see system_pages.
+/// An Entry is a struct, all zeros if absent, with the members `is_there()`, `hash()` and `is(other)`, which compares
+/// keys; an entry to look up may have its key only. Pages provides the memory: see system_pages.
 ///
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
@@ -22,23 +22,23 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the bits of a number, mixed so that numbers that are alike are not.
+/// Returns: a hash of a number: similar numbers have dissimilar hashes.
 constexpr std::uint64_t mixed(std::uint64_t number) noexcept
 {
     number *= 0x9E37'79B9'7F4A'7C15U;
     return number ^ number >> 32U;
 }
 
-/// Entries by what they are found by.
+/// Entries by key.
 template <class Entry, class Pages>
 class hash_table : base::immovable<hash_table<Entry, Pages>>
 {
 public:
-    static_assert(std::is_trivially_copyable_v<Entry>, "entries are moved about");
+    static_assert(std::is_trivially_copyable_v<Entry>, "entries are copied bytewise");
 
     ~hash_table() = default; // Tables of the process are never destroyed: see release().
 
-    /// Effects: gives the pages back.
+    /// Effects: returns the pages.
     void release() noexcept
     {
         Pages::give(std::exchange(entries_, nullptr), std::exchange(places_, 0) * sizeof(Entry));
@@ -50,14 +50,14 @@ public:
     /// Returns: bytes of its pages.
     std::size_t bytes() const noexcept { return Pages::whole(places_ * sizeof(Entry)); }
 
-    /// Effects: makes room for one entry more.
-    /// Returns: whether there is; not if the system gives no memory.
+    /// Effects: makes room for one more entry.
+    /// Returns: false on OOM.
     bool has_room() noexcept
     {
         return (count_ + 1) * 4 <= places_ * 3 || move_to(places_ != 0 ? 2 * places_ : least_places);
     }
 
-    /// Returns: the entry that is the same as `wanted`, until one is added or removed; nullptr if there is none.
+    /// Returns: the entry with the key of `wanted`, valid until one is added or removed; nullptr if there is none.
     Entry* find(const Entry& wanted) const noexcept
     {
         if (count_ == 0)
@@ -67,33 +67,33 @@ public:
     }
 
     /// Effects: adds an entry.
-    /// Returns: it, until one is added or removed.
-    /// Preconditions: there is none that is the same; has_room().
+    /// Returns: the entry, valid until one is added or removed.
+    /// Preconditions: no entry has its key; has_room().
     Entry& add(const Entry& added) noexcept
     {
         ++count_;
         return entries_[place_of(added)] = added;
     }
 
-    /// Effects: removes an entry that was found, and returns pages if few places are left that are taken.
+    /// Effects: removes an entry that was found, and shrinks the table if it is sparse.
     void remove(Entry* removed) noexcept
     {
         take_out(static_cast<std::size_t>(removed - entries_));
         shrink_if_sparse();
     }
 
-    /// Effects: removes each entry for which `is_removed(const Entry&)`, and returns pages in the same way.
+    /// Effects: removes each entry for which `is_removed(const Entry&)`, and shrinks the table if it is sparse.
     template <class IsRemoved>
     void remove_if(IsRemoved&& is_removed)
     {
         for (std::size_t place = 0; place != places_; ++place)
             while (entries_[place].is_there() && is_removed(static_cast<const Entry&>(entries_[place])))
-                take_out(place); // Another one may be there now.
+                take_out(place); // Another entry may be there now.
         shrink_if_sparse();
     }
 
-    /// Effects: calls `visit(const Entry&)` for each, until that returns false.
-    /// Returns: whether it never did.
+    /// Effects: calls `visit(const Entry&)` for each entry, until one call returns false.
+    /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each(Visit&& visit) const
     {
@@ -103,7 +103,7 @@ public:
         return true;
     }
 
-    /// Returns: whether each entry is found, and they are as many as were counted.
+    /// Returns: whether each entry is found, and their number matches the count.
     bool is_valid() const noexcept
     {
         std::size_t found = 0;
@@ -117,7 +117,7 @@ private:
     std::size_t after(std::size_t place) const noexcept { return (place + 1) & (places_ - 1); }
     std::size_t own_place_of(const Entry& entry) const noexcept { return entry.hash() & (places_ - 1); }
 
-    /// Returns: where such an entry is, or the gap where it would be.
+    /// Returns: where an entry with that key is, or the gap where it would be inserted.
     std::size_t place_of(const Entry& wanted) const noexcept
     {
         std::size_t place = own_place_of(wanted);
@@ -144,11 +144,11 @@ private:
         while (count_ * 8 < places && places > least_places)
             places /= 2;
         if (places != places_)
-            (void)move_to(places); // Without memory for that, the table stays as it is.
+            (void)move_to(places); // On OOM the table is unchanged.
     }
 
-    /// Effects: has that many places from now on, a power of two that leaves gaps.
-    /// Returns: whether there is memory for them. If not, nothing has changed.
+    /// Effects: moves the entries to that many places, a power of two that leaves gaps.
+    /// Returns: false on OOM; the table is then unchanged.
     bool move_to(std::size_t places) noexcept
     {
         auto* const entries = static_cast<Entry*>(Pages::take(places * sizeof(Entry))); // Zeros are gaps.

@@ -153,7 +153,7 @@ private:
     static constexpr std::uint32_t period = 12;
     static constexpr std::uint32_t default_sample_type = 14;
 
-    static constexpr std::uint64_t key_of_pool = 8; ///< The number of the string "pool".
+    static constexpr std::uint64_t key_of_pool = 8; ///< The index of the string "pool".
 
     void message(std::uint32_t field, std::string_view bytes)
     {
@@ -170,7 +170,7 @@ private:
         return strings_++;
     }
 
-    /// Returns: the number of the name, which is written if it is not that of the sample before.
+    /// Returns: the index of the name, which is written if it differs from that of the previous sample.
     std::uint64_t string_of_pool(std::string_view name)
     {
         if (name != last_pool_) {

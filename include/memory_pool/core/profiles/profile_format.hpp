@@ -22,7 +22,7 @@ enum class profile_format
 {
     pprof,  ///< profile.proto of github.com/google/pprof, within gzip.
     folded, ///< A line for each call stack, for flame graphs: bytes in use.
-    text,   ///< For people.
+    text,   ///< For humans.
 };
 
 namespace detail::core {
@@ -37,7 +37,7 @@ inline profile_format profile_format_of(std::string_view path) noexcept
     return has_ending(".txt") ? profile_format::text : profile_format::pprof;
 }
 
-/// Effects: writes `prepare(sample)` for each sample of `taken`, as it was taken.
+/// Effects: writes `prepare(sample)` for each sample of `taken`, in its order.
 template <class Format, class Taken, class Prepare>
 void write_profile_as(const profile_header& header, const Taken& taken, Prepare&& prepare, report_output to)
 {
@@ -59,9 +59,9 @@ void write_profile(profile_format format, const profile_header& header, const Ta
     }
 }
 
-/// Effects: has `write(format, output)`, which returns an error, 0 for none, write a file, which takes the place of the
-///   one at the path when it is complete.
-/// Returns: the error; 0: none.
+/// Effects: writes a file by `write(format, output)`, which returns an error or 0. When complete, it replaces the file
+///   at the path.
+/// Returns: the error, or 0.
 template <class Write>
 int write_profile_file(const char* path, Write&& write)
 {

@@ -33,15 +33,15 @@ struct profile_sample
     const void* const* end;   ///< At most most_frames further.
     profile_values values;
     // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
-    std::string_view pool{}; ///< The name of the pool, if they are of one.
+    std::string_view pool{}; ///< The name of the pool; empty if they are of none.
 };
 
-/// What a profile is of.
+/// What a profile describes.
 struct profile_header
 {
     std::uint64_t unix_ms;
-    std::uint64_t period_bytes;      ///< A sample stands for that many bytes, in the mean.
-    std::string_view dropped_frames; ///< A regular expression of functions that pprof leaves out, with those they call.
-    std::string_view library;        ///< Who allocates.
+    std::uint64_t period_bytes;      ///< Mean bytes between samples.
+    std::string_view dropped_frames; ///< A regular expression of functions that pprof drops, with their callees.
+    std::string_view library;        ///< The library that allocates.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tells of most blocks that they are no samples.
+/// A counting filter that rules out most blocks as samples.
 ///
 ///     address / 64, modulo 262,144  ->  | 0 | 0 | 1 | 0 | 2 | ... |      samples that have that number
 ///
-/// Blocks beside each other have counts beside each other, so freeing many touches few cache lines.
+/// Adjacent blocks have adjacent counts, so freeing many touches few cache lines.
 ///
-/// Thread safety: any thread; what happens to one block must be ordered by those who allocate and free it.
+/// Thread safety: any thread; the allocation of a block happens before its free.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -35,7 +35,7 @@ public:
 
 private:
     static constexpr std::size_t places = std::size_t{1} << 18U;
-    static constexpr std::uint8_t most = 255; ///< Or more: such a count stays.
+    static constexpr std::uint8_t most = 255; ///< Saturated: never decremented.
 
     using count_type = std::atomic<std::uint8_t>;
     static_assert(sizeof(count_type) == 1 && count_type::is_always_lock_free);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pages of the system, for tables that must not use malloc.
+/// Pages of the OS, for tables that must not use malloc.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,10 +14,10 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Pages that are counted nowhere.
+/// Pages that no statistics count.
 struct system_pages
 {
-    /// Returns: how many bytes whole pages for that many have.
+    /// Returns: the size of the whole pages that hold that many bytes.
     static std::size_t whole(std::size_t bytes) noexcept { return base::round_up(bytes, os::page_size()); }
 
     /// Returns: pages for that many bytes, filled with zeros; nullptr on OOM.
@@ -30,7 +30,7 @@ struct system_pages
         return nullptr;
     }
 
-    /// Effects: gives such pages back. nullptr is ignored.
+    /// Effects: returns the pages to the OS. nullptr is ignored.
     static void give(void* pages, std::size_t bytes) noexcept
     {
         if (pages != nullptr)

@@ -7,7 +7,7 @@
 ///     text_profile:     bytes in use | blocks | bytes allocated | blocks, and the stack below, innermost first
 ///     list_in_use:      call site | blocks | bytes, and its callers below
 ///
-/// The name of a pool is the outermost frame of a folded stack, and stands behind the figures elsewhere.
+/// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the figures.
 ///
 /// Code is named by what its module exports (dladdr), as it is mangled; else by the module and the offset there. So
 /// programs show more of themselves if they are linked with -rdynamic.
@@ -44,7 +44,7 @@ inline void write_code_name(report_output& to, const void* address)
        << base::message("+0x%zx", static_cast<std::size_t>(where.offset)).c_str();
 }
 
-/// Effects: writes frames, innermost first, a line each.
+/// Effects: writes frames, one per line, innermost first.
 inline void write_frames(report_output& to, const void* const* first, const void* const* last)
 {
     for (; first != last; ++first) {
@@ -82,7 +82,7 @@ public:
     void end() {}
 
 private:
-    /// What separates frames or stacks becomes a blank.
+    /// Separators of frames and stacks become blanks.
     void write_name(std::string_view name)
     {
         for (const char each : name) {
@@ -102,8 +102,8 @@ public:
 
     void begin(const profile_header& its)
     {
-        to_ << its.library << ": allocations by call stack, estimated from samples, one for " << its.period_bytes
-            << " bytes in the mean\n";
+        to_ << its.library << ": allocations by call stack, estimated from samples, one per " << its.period_bytes
+            << " bytes on average\n";
     }
 
     void sample(const profile_sample& its)
@@ -122,18 +122,18 @@ private:
     report_output to_;
 };
 
-/// What is in use, as np_leak_report lists it: by call site, with its callers.
+/// Blocks in use by call site, with its callers, as np_leak_report lists them.
 class in_use_list
 {
 public:
     explicit in_use_list(report_output to) noexcept : to_(to) {}
 
-    /// Effects: `period_bytes`: 1 if each block is a sample.
+    /// Effects: writes the title. `period_bytes`: 1 if each block is a sample.
     void begin(std::string_view subject, std::uint64_t period_bytes)
     {
         to_ << subject << ": in use, by allocation site";
         if (period_bytes != 1)
-            to_ << ", estimated from samples, one for " << period_bytes << " bytes in the mean";
+            to_ << ", estimated from samples, one per " << period_bytes << " bytes on average";
         to_ << ":\n";
     }
 

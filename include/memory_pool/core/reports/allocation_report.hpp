@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reports of allocations in a scope without them: see no_allocation_scope.hpp.
+/// Reports of allocations in a no_allocation_scope: see no_allocation_scope.hpp.
 ///
 ///     memory_pool: forbidden allocation: 64 bytes, pool 'np_alloc', in no_allocation_scope 'audio callback'
 ///       remedy: ...
@@ -26,11 +26,11 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The call stacks of which a report was printed.
+/// The call stacks that were reported.
 class reported_calls : base::immovable<reported_calls>
 {
 public:
-    /// Returns: whether these calls are new, and there is room for them.
+    /// Returns: whether this call stack is new, and there is room for it.
     /// Thread safety: any thread.
     template <class Calls>
     bool add(const Calls& calls) noexcept
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    /// Returns: a number that is not 0.
+    /// Returns: a hash that is not 0.
     template <class Calls>
     static std::uint64_t hash_of(const Calls& calls) noexcept
     {
@@ -63,7 +63,7 @@ private:
 
 MEMORY_POOL_ONE_PER_PROCESS reported_calls calls_of_allocations;
 
-/// The calls that lead to an allocation.
+/// The call stack that leads to an allocation.
 class allocation_calls
 {
 public:
@@ -81,8 +81,8 @@ private:
     os::basic_call_stack<32> all_;
 };
 
-/// Effects: prints a report of an allocation, if the scope wants one and there was none of the same calls, and calls
-///   the error handler if it is fatal. For the member `note` of a scope.
+/// Effects: reports an allocation as the scope demands: not at all, once per call stack, or each time and then to the
+///   error handler. For the member `note` of a scope.
 MEMORY_POOL_SLOW_PATH inline void report_allocation(np_no_allocation_scope* scope, std::size_t bytes,
                                                     const char* allocator)
 {

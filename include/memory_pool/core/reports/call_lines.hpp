@@ -18,8 +18,8 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: calls `print(line)` for each line, which has no line break at its end; for none if there are no calls.
-///   `title` says what was done by them.
+/// Effects: calls `print(line)` for each line, without its line break; not at all if there are no calls. `title` says
+///   what the calls did.
 template <class Calls, class Print>
 MEMORY_POOL_SLOW_PATH void print_calls(const char* title, const Calls& calls, Print&& print)
 {

@@ -41,7 +41,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// destruction, when its dynamic type may not be the final one.)
 struct report_source
 {
-    /// A function `read_figures` of the pool's class: debuggers know the pool's type by its symbol.
+    /// A function `read_figures` of the pool's class: debuggers deduce the pool's type from its symbol.
     report_figures (*read)(const void* pool) noexcept;
     const void* pool;
     bool is_shared; ///< Any thread may read it; otherwise its owner publishes.

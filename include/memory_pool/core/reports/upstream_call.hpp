@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Calls of upstream, which a no_allocation_scope of the thread sees: see no_allocation_scope.hpp.
+/// Calls of upstream, counted in the no_allocation_scope of the thread: see no_allocation_scope.hpp.
 ///
 ///     innermost scope of the thread  ->  np_no_allocation_scope: name, allocations, ...
 ///            ^
-///     upstream_call: takes the scope away, so that what upstream does is not seen; notes one allocation in it; sets it
-///                    again at the end
+///     upstream_call: clears the scope, so that allocations of upstream do not count; notes one allocation in it;
+///                    restores it at the end
 ///
-/// np_alloc has the innermost scope of a thread, if the program is linked with it, or runs with libnp_malloc.so
-/// preloaded; it is referenced by a weak symbol (ELF). Otherwise it is here.
+/// np_alloc holds the innermost scope of a thread if it is linked into the program or preloaded as libnp_malloc.so; it
+/// is referenced by a weak symbol (ELF). Otherwise the scope is held here.
 ///
-/// Thread safety: any thread; a scope is of one.
+/// Thread safety: any thread; a scope belongs to one.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -24,16 +24,17 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// np_set_no_allocation_scope, by another name, as a weak reference to that would not have it linked.
+/// np_set_no_allocation_scope under another name: if that one were declared weak, calls of it by the program would not
+/// link it from an archive.
 MEMORY_POOL_WEAK np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(np_no_allocation_scope* scope) noexcept;
 }
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// That of this thread, where np_alloc has none.
+/// The innermost scope of this thread, if np_alloc does not hold it.
 MEMORY_POOL_ONE_PER_PROCESS thread_local np_no_allocation_scope* innermost_scope = nullptr;
 
-/// Effects: as np_set_no_allocation_scope, which it calls if it is there.
+/// Effects: as np_set_no_allocation_scope, which it calls if that is present.
 inline np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* scope) noexcept
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -44,7 +45,7 @@ inline np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* s
 }
 
 /// Effects: counts an allocation in a scope, and calls its function.
-/// Preconditions: the scope is not set meanwhile: the function may allocate.
+/// Preconditions: the scope is not in effect, as its function may allocate.
 inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
 {
     ++scope.allocations;

@@ -192,7 +192,7 @@ public:
         this_thread_table.caches.add_first(&cache);
     }
 
-    /// A lock that a fork acquires after those of all pools: threads that hold one of those may wait for it.
+    /// A lock that a fork acquires after those of all pools, as threads that hold one of those may wait for it.
     struct inner_lock
     {
         void (*lock)() noexcept;
@@ -200,7 +200,7 @@ public:
         void (*unlock_in_child)() noexcept;
     };
 
-    /// Effects: adds that lock, the only one. `lock` lives as long as the process.
+    /// Effects: sets the inner lock; there is only one. `lock` lives as long as the process.
     void set_inner_lock(const inner_lock& lock) noexcept { inner_lock_.store(&lock, std::memory_order_release); }
 
 private:
