@@ -57,7 +57,7 @@ template <class Policy = default_policy>
 using profiling_policy = observing_policy<profiling_observer, Policy>;
 
 /// Effects: samples on average one block per `mean` bytes that pools with a profiling_policy allocate; 524,288 by
-///   default. 1: each block, so figures are exact. 0: none; earlier samples are still tracked. Other threads notice the
+///   default, or the number in NP_PROFILE_BYTES in the environment. 1: each block, so figures are exact. 0: none; earlier samples are still tracked. Other threads notice the
 ///   change within 64 KiB of allocations.
 inline void set_profile_bytes(std::size_t mean) noexcept
 {
@@ -67,6 +67,7 @@ inline void set_profile_bytes(std::size_t mean) noexcept
 /// Returns: the mean bytes between samples.
 inline std::size_t profile_bytes() noexcept
 {
+    (void)detail::core::pool_profile::get(); // Reads the environment.
     return detail::core::mean_of_pool_profile.load(std::memory_order_relaxed);
 }
 }} // namespace memory_pool::MEMORY_POOL_ABI

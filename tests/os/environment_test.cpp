@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace os = memory_pool::detail::os;
@@ -28,5 +30,24 @@ TEST(environment, has_each_variable_and_its_value_in_one_text)
     ASSERT_EQ(unsetenv("MEMORY_POOL_TEST"), 0); // NOLINT(concurrency-mt-unsafe)
 #endif
     EXPECT_FALSE(has("MEMORY_POOL_TEST=a value"));
+}
+
+TEST(environment, has_values_by_name)
+{
+    const char* const variables[] = {"NAME=a", "NAME_2=b", "EMPTY=", nullptr};
+    EXPECT_STREQ(os::value_in(variables, "NAME_2"), "b");
+    EXPECT_STREQ(os::value_in(variables, "EMPTY"), "");
+    EXPECT_EQ(os::value_in(variables, "NAM"), nullptr);
+    EXPECT_EQ(os::value_in(nullptr, "NAME"), nullptr);
+}
+
+TEST(environment, has_numbers_with_units)
+{
+    EXPECT_EQ(os::number_in("12"), 12U);
+    EXPECT_EQ(os::number_in("512K"), 524'288U);
+    EXPECT_EQ(os::number_in("1G"), std::size_t{1} << 30U);
+    EXPECT_EQ(os::number_in("99999999999999999999999"), ~std::size_t{0});
+    for (const char* const none : {"", "K", "12k", "12KB", "-1", "yes"})
+        EXPECT_EQ(os::number_in(none), std::nullopt) << none;
 }
 } // namespace

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 namespace mp = memory_pool;
@@ -51,7 +52,8 @@ int main(int count, char** arguments)
 {
     if (count != 3)
         return 2;
-    mp::set_profile_bytes(std::strtoul(arguments[1], nullptr, 10));
+    if (std::strcmp(arguments[1], "-") != 0)
+        mp::set_profile_bytes(std::strtoul(arguments[1], nullptr, 10));
     read_orders();
     std::thread(&plan_jobs).join();
     run_jobs();

@@ -90,6 +90,15 @@ class Profile(unittest.TestCase):
         status, text = run(1, path, NP_LEAKS="1")
         self.assertEqual(status, 0, text)
 
+    def test_has_the_mean_from_the_environment_unless_the_program_sets_it(self):
+        path = self.folder / "out.txt"
+        self.assertEqual(run("-", path, NP_PROFILE_BYTES="1")[0], 0)
+        self.assertTrue(path.read_text().startswith("memory_pool: allocations by call stack\n"), path.read_text())
+        self.assertEqual(run("-", path, NP_PROFILE_BYTES="4K")[0], 0)
+        self.assertIn("one per 4096 bytes", path.read_text())
+        self.assertEqual(run(1000, path, NP_PROFILE_BYTES="4K")[0], 0)
+        self.assertIn("one per 1000 bytes", path.read_text())
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

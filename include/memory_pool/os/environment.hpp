@@ -8,7 +8,12 @@
 /// Thread safety: as getenv: any thread, as long as none changes the environment.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
 
 #if defined(_WIN32)
 #include <stdlib.h>
@@ -56,5 +61,48 @@ inline const char* const* trusted_environment() noexcept
 {
     static constexpr const char* nothing = nullptr;
     return has_rights_of_another_user() ? &nothing : environment();
+}
+
+/// Returns: the value of the variable; nullptr if it is not there. `environment` may be nullptr.
+inline const char* value_in(const char* const* environment, const char* name) noexcept
+{
+    const std::size_t length = std::strlen(name);
+    for (; environment != nullptr && *environment != nullptr; ++environment)
+        if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return nullptr;
+}
+
+/// Returns: how much the letter behind a number stands for; 0 if that is none.
+constexpr std::size_t unit_of(char letter) noexcept
+{
+    switch (letter) {
+    case '\0': return 1;
+    case 'K': return std::size_t{1} << 10;
+    case 'M': return std::size_t{1} << 20;
+    case 'G': return std::size_t{1} << 30;
+    default: return 0;
+    }
+}
+
+/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if
+///   it is larger still.
+inline std::optional<std::size_t> number_in(const char* text) noexcept
+{
+    std::size_t number = 0;
+    const char* rest = text;
+    for (; *rest >= '0' && *rest <= '9'; ++rest)
+        number = base::saturating_add(base::saturating_multiply(number, 10), static_cast<std::size_t>(*rest - '0'));
+    const std::size_t unit = unit_of(*rest);
+    if (rest == text || unit == 0 || (unit != 1 && rest[1] != '\0'))
+        return std::nullopt;
+    return base::saturating_multiply(number, unit);
+}
+
+/// Returns: the number that a variable of the trusted environment holds; 0 if it is not there, or no number.
+inline std::size_t number_in_environment(const char* name) noexcept
+{
+    const char* const text = value_in(trusted_environment(), name);
+    return text != nullptr ? number_in(text).value_or(0) : 0;
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

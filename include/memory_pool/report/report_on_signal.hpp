@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
@@ -20,7 +21,9 @@
 #include <memory_pool/report/snapshot.hpp>
 #include <memory_pool/report/write_report.hpp>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -130,7 +133,10 @@ private:
             path = its.path;
             format = its.format;
         }
-        (void)write_report_file(path.c_str(), format);
+        if (!write_report_file(path.c_str(), format))
+            base::print(base::message("memory_pool: the report of report_on_signal cannot be written to %.300s: %.100s",
+                                      path.c_str(), std::strerror(errno))
+                            .c_str());
     }
 
     one& find_or_add(int signal) MEMORY_POOL_REQUIRES(control_)

@@ -5,7 +5,6 @@
 
 #include <memory_pool/np_alloc.h>
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/environment.hpp>
@@ -37,20 +36,10 @@ constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_c
 MEMORY_POOL_CONSTINIT options the_options{ignores_foreign};
 
 namespace {
-/// Returns: what stands behind `name` and "=" in the environment; nullptr if that is not there.
-const char* value_of(const char* name, const char* const* environment) noexcept
-{
-    const std::size_t length = std::strlen(name);
-    for (; *environment != nullptr; ++environment)
-        if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-            return *environment + length + 1;
-    return nullptr;
-}
-
 /// Returns: the path that a variable names; nullptr if it is not there, or empty.
 const char* path_in(const char* variable, const char* const* environment) noexcept
 {
-    const char* const path = environment != nullptr ? value_of(variable, environment) : nullptr;
+    const char* const path = os::value_in(environment, variable);
     return path != nullptr && *path != '\0' ? path : nullptr;
 }
 
@@ -109,31 +98,6 @@ bool is_known(const char* variable, std::size_t length) noexcept
            std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
 }
 
-/// Returns: how much the letter behind a number stands for; 0 if that is none.
-constexpr std::size_t unit_of(char letter) noexcept
-{
-    switch (letter) {
-    case '\0': return 1;
-    case 'K': return std::size_t{1} << 10;
-    case 'M': return std::size_t{1} << 20;
-    case 'G': return std::size_t{1} << 30;
-    default: return 0;
-    }
-}
-
-/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if
-///   it is larger still.
-std::optional<std::size_t> number_in(const char* text) noexcept
-{
-    std::size_t number = 0;
-    const char* rest = text;
-    for (; *rest >= '0' && *rest <= '9'; ++rest)
-        number = base::saturating_add(base::saturating_multiply(number, 10), static_cast<std::size_t>(*rest - '0'));
-    const std::size_t unit = unit_of(*rest);
-    if (rest == text || unit == 0 || (unit != 1 && rest[1] != '\0'))
-        return std::nullopt;
-    return base::saturating_multiply(number, unit);
-}
 } // namespace
 
 void options::read_once(const char* const* environment) noexcept
@@ -141,7 +105,7 @@ void options::read_once(const char* const* environment) noexcept
     if (environment == nullptr || is_read_.exchange(true, std::memory_order_relaxed))
         return;
     for (std::size_t index = 0; index != option_count; ++index)
-        if (const char* const text = value_of(facts_[index].variable, environment))
+        if (const char* const text = os::value_in(environment, facts_[index].variable))
             read(index, text);
     constexpr std::size_t most_of_name = 100;
     for (; *environment != nullptr; ++environment) {
@@ -174,7 +138,7 @@ void options::read(std::size_t index, const char* text) noexcept
     const option_facts& its = facts_[index];
     print(base::message("np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
                         its.variable, text, its.least, its.most,
-                        its.most < unit_of('K') ? "" : ", or one followed by K, M or G",
+                        its.most < os::unit_of('K') ? "" : ", or one followed by K, M or G",
                         its.has_never ? ", or never" : "", its.value));
 }
 
@@ -184,7 +148,11 @@ const char* options::nearest(const char* variable, std::size_t length) const noe
         std::min_element(facts_.begin(), facts_.end(), [=](const option_facts& one, const option_facts& other) {
             return difference(variable, length, one.variable) < difference(variable, length, other.variable);
         });
-    return found->variable;
+    const char* name = found->variable;
+    for (const char* const path : {report_variable, profile_variable})
+        if (difference(variable, length, path) < difference(variable, length, name))
+            name = path;
+    return name;
 }
 
 np_option options::find(const char* name) const noexcept
@@ -200,7 +168,7 @@ std::optional<std::size_t> options::value_in(np_option option, const char* text)
     const option_facts& its = facts_[index_of(option)];
     if (its.has_never && std::strcmp(text, "never") == 0)
         return its.most;
-    const std::optional<std::size_t> number = number_in(text);
+    const std::optional<std::size_t> number = os::number_in(text);
     return number && *number >= its.least && *number <= its.most ? number : std::nullopt;
 }
 } // namespace memory_pool::np

@@ -62,8 +62,8 @@ public:
         const char* const profile_path = options::profile_path(os::trusted_environment());
         if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
             (void)the_options.set(np_option_profile_bytes, default_profile_bytes);
-        set_profile_bytes(the_options.get(np_option_profile_bytes));
         start_report(options::report_path(os::trusted_environment()), profile_path);
+        set_profile_bytes(the_options.get(np_option_profile_bytes)); // Now, as threads of np_alloc are no samples.
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -141,11 +141,11 @@ private:
             os::end_with_status(static_cast<int>(status));
     }
 
-    /// Returns: bytes in use, if the program has never asked for a block with an allocation site: some of them may be
-    ///   leaks. Else 0.
+    /// Returns: bytes in use, if the program has never asked for a block with an allocation site, and blocks are not
+    ///   sampled: some of them may be leaks. Else 0.
     static std::size_t untracked_bytes() noexcept
     {
-        if (registry().has_traced())
+        if (registry().has_traced() || the_profile.mean_bytes() != 0)
             return 0;
         np_statistics statistics;
         np_get_statistics(&statistics);

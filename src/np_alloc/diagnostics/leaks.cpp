@@ -15,6 +15,7 @@
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/text_profile.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/os/call_stack.hpp>
 
 #include "../heaps/traced_heap.hpp"
 #include "../profile/allocation_profile.hpp"
@@ -23,6 +24,7 @@
 #include "../support/site_list.hpp"
 #include "profile.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +33,7 @@
 namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace core = memory_pool::detail::core;
+namespace os = memory_pool::detail::os;
 
 namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
@@ -47,6 +50,18 @@ void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMOR
         each.sites().unlock();
 }
 
+/// Returns: whether the C library has allocated it for as long as the process lives: buffers of its streams, stacks and
+///   thread-local storage that it keeps for threads to come, tables of locales.
+bool is_for_whole_process(const core::profile_sample& sample) noexcept
+{
+    constexpr std::array<std::string_view, 6> functions{
+        "_IO_file_doallocate", "_IO_wfile_doallocate", "_dl_allocate_tls", "setlocale", "bindtextdomain", "textdomain"};
+    return std::any_of(sample.begin, sample.end, [&](const void* frame) {
+        const char* const name = os::find_code(frame).function;
+        return name != nullptr && std::find(functions.begin(), functions.end(), name) != functions.end();
+    });
+}
+
 /// Samples in use by call stack, if np_alloc_at was never called and blocks are sampled; otherwise none.
 class sampled_stacks : base::immovable<sampled_stacks>
 {
@@ -56,12 +71,15 @@ public:
         if (checkpoints != 0 || mean_ == 0 || np::registry().has_traced() || !np::the_profile.take(taken_))
             return;
         for (const core::profile_sample& each : taken_) {
+            if (is_for_whole_process(each))
+                continue;
             blocks_ += each.values.blocks_in_use;
             bytes_ += each.values.bytes_in_use;
         }
     }
 
     std::uint64_t blocks() const noexcept { return blocks_; }
+    std::uint64_t bytes() const noexcept { return bytes_; }
 
     void print_text(const core::report_output& to) const
     {
@@ -96,7 +114,7 @@ private:
     void for_each(Visit&& visit) const
     {
         for (const core::profile_sample& each : taken_)
-            if (each.values.blocks_in_use != 0)
+            if (each.values.blocks_in_use != 0 && !is_for_whole_process(each))
                 visit(np::without_own_frames(each));
     }
 
@@ -182,7 +200,9 @@ void print_quoted(const char* text, const np::output& to)
 void print_json(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
     to.print(base::message("{\n  \"tracked\": %s,\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [",
-                           np::registry().has_traced() ? "true" : "false", sites.all().blocks, sites.all().bytes));
+                           np::registry().has_traced() ? "true" : "false",
+                           sites.all().blocks + static_cast<std::size_t>(stacks.blocks()),
+                           sites.all().bytes + static_cast<std::size_t>(stacks.bytes())));
     const char* before = "\n    {\"file\": ";
     for (const np::site_figures& each : sites) {
         to.print(before);

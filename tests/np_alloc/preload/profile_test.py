@@ -54,6 +54,14 @@ class Profile(unittest.TestCase):
             self.assertIn(b"inuse_space", gzip.decompress(path.read_bytes()))
             path.unlink()
 
+    def test_what_the_c_library_keeps_is_no_leak(self):
+        for library in LIBRARIES:
+            for options in ({}, {"NP_REPORT": str(self.folder / "report.json")}):
+                result = subprocess.run(["echo", "text"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
+                                        check=False, env={**os.environ, "LD_PRELOAD": library, "NP_PROFILE_BYTES": "1",
+                                                          "NP_LEAKS_EXIT": "99", **options})
+                self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_is_written_on_a_signal(self):
         path = self.folder / "on_signal.txt"
         for library in LIBRARIES:

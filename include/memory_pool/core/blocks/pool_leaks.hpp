@@ -24,29 +24,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the value of an environment variable, a number up to 255; otherwise 0.
-inline int number_in_environment(std::string_view variable) noexcept
+/// Returns: the exit status of a process with leaks; 0: its own.
+inline int status_of_leaks() noexcept
 {
-    const char* const* each = os::trusted_environment();
-    for (; each != nullptr && *each != nullptr; ++each) {
-        const std::string_view text = *each;
-        if (text.size() <= variable.size() || text.substr(0, variable.size()) != variable ||
-            text[variable.size()] != '=')
-            continue;
-        int number = 0;
-        for (const char digit : text.substr(variable.size() + 1)) {
-            if (digit < '0' || digit > '9' || number > 25)
-                return 0;
-            number = 10 * number + (digit - '0');
-        }
-        if (number > 255)
-            return 0;
-        return number;
-    }
-    return 0;
+    const std::size_t status = os::number_in_environment("NP_LEAKS_EXIT");
+    return status <= 255 ? static_cast<int>(status) : 0;
 }
 
 /// Whether it is a function of the library, which allocates for its callers.
@@ -71,9 +55,9 @@ inline profile_sample without_own_functions(profile_sample sample) noexcept
 inline void end_with_status_of_leaks() noexcept
 {
     static std::atomic<bool> is_registered{false};
-    if (number_in_environment("NP_LEAKS_EXIT") == 0 || is_registered.exchange(true))
+    if (status_of_leaks() == 0 || is_registered.exchange(true))
         return;
-    (void)std::atexit([] { os::end_with_status(number_in_environment("NP_LEAKS_EXIT")); });
+    (void)std::atexit([] { os::end_with_status(status_of_leaks()); });
 }
 
 /// Effects: lists by call site the samples among the `count` blocks in use of a pool being destroyed, which
@@ -97,6 +81,6 @@ void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count
 /// Returns: whether the environment asks for lists of leaks, by the variables of np_alloc.
 inline bool lists_leaks() noexcept
 {
-    return number_in_environment("NP_LEAKS") != 0 || number_in_environment("NP_LEAKS_EXIT") != 0;
+    return os::number_in_environment("NP_LEAKS") != 0 || status_of_leaks() != 0;
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -25,6 +25,7 @@
 #include <memory_pool/core/profiles/system_pages.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/environment.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -34,8 +35,10 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Mean bytes between samples; 0: no sampling.
-MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
+inline constexpr std::size_t default_mean_of_pool_profile = std::size_t{512} * 1024;
+
+/// Mean bytes between samples; 0: no sampling. That of NP_PROFILE_BYTES, if it is set, once the profile is made.
+MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{default_mean_of_pool_profile};
 
 MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
 
@@ -65,6 +68,7 @@ public:
     /// Effects: sets the mean bytes between samples; 0: no sampling.
     static void set_mean(std::size_t mean) noexcept
     {
+        (void)get(); // The environment is read first, and overridden.
         mean_of_pool_profile.store(mean, std::memory_order_relaxed);
         this_sampling_thread.sampler.notice_mean();
     }
@@ -120,6 +124,9 @@ private:
 
     pool_profile() noexcept
     {
+        std::size_t mean = default_mean_of_pool_profile;
+        if (const std::size_t wanted = os::number_in_environment("NP_PROFILE_BYTES"))
+            (void)mean_of_pool_profile.compare_exchange_strong(mean, wanted, std::memory_order_relaxed);
         static constexpr thread_registry::inner_lock lock{&lock_for_fork, &unlock_after_fork, &unlock_in_child};
         thread_registry::get().set_inner_lock(lock);
     }
@@ -145,17 +152,18 @@ private:
     // Not inlined: frames from here on are dropped.
     MEMORY_POOL_NOINLINE static void sample(const char* pool_name, const void* block, std::size_t bytes) noexcept
     {
+        pool_profile& all = get();
         const std::size_t mean = mean_of_pool_profile.load(std::memory_order_relaxed);
         sampling_thread& thread = this_sampling_thread;
         if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, most_unnoticed))
             return;
         const sampling_scope scope;
-        const sampled_stack calls = take_sampled_stack(get().gate_);
+        const sampled_stack calls = take_sampled_stack(all.gate_);
         const void* const caller = static_cast<const char*>(os::caller_of_this_function()) - 1;
         const void* const* const first = std::find(calls.begin(), calls.end(), caller);
-        get().add(block, bytes, mean,
-                  {first != calls.end() ? first : calls.begin(), calls.end(),
-                   std::string_view(pool_name).substr(0, longest_name)});
+        all.add(block, bytes, mean,
+                {first != calls.end() ? first : calls.begin(), calls.end(),
+                 std::string_view(pool_name).substr(0, longest_name)});
     }
 
     void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls) noexcept

@@ -94,6 +94,15 @@ private:
     report_output to_;
 };
 
+/// Effects: writes how the figures came about. `period_bytes`: 1 if each block is a sample; 0 if none is from now on.
+inline void write_sampling(report_output& to, std::uint64_t period_bytes)
+{
+    if (period_bytes == 0)
+        to << ", estimated from earlier samples";
+    else if (period_bytes != 1)
+        to << ", estimated from samples, one per " << period_bytes << " bytes on average";
+}
+
 /// A list for people, in the order of the samples.
 class text_profile
 {
@@ -102,8 +111,9 @@ public:
 
     void begin(const profile_header& its)
     {
-        to_ << its.library << ": allocations by call stack, estimated from samples, one per " << its.period_bytes
-            << " bytes on average\n";
+        to_ << its.library << ": allocations by call stack";
+        write_sampling(to_, its.period_bytes);
+        to_ << "\n";
     }
 
     void sample(const profile_sample& its)
@@ -132,8 +142,7 @@ public:
     void begin(std::string_view subject, std::uint64_t period_bytes)
     {
         to_ << subject << ": in use, by allocation site";
-        if (period_bytes != 1)
-            to_ << ", estimated from samples, one per " << period_bytes << " bytes on average";
+        write_sampling(to_, period_bytes);
         to_ << ":\n";
     }
 

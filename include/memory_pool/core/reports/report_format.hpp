@@ -14,6 +14,7 @@
 #include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/report/report_figures.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -271,7 +272,9 @@ private:
                                                                                  : std::string_view();
         });
         to_ << "  ";
-        to_.fill(name.size() + 2, name_width);
+        const auto is_first_of_character = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80; };
+        const auto width = static_cast<std::size_t>(std::count_if(name.begin(), name.end(), is_first_of_character));
+        to_.fill(width + 2, name_width);
     }
 
     report_output to_;
