@@ -57,8 +57,8 @@ template <class Policy = default_policy>
 using profiling_policy = observing_policy<profiling_observer, Policy>;
 
 /// Effects: samples on average one block per `mean` bytes that pools with a profiling_policy allocate; 524,288 by
-///   default, or the number in NP_PROFILE_BYTES in the environment. 1: each block, so figures are exact. 0: none; earlier samples are still tracked. Other threads notice the
-///   change within 64 KiB of allocations.
+///   default, or the number in NP_PROFILE_BYTES in the environment. 1: each block, so figures are exact. 0: none;
+///   earlier samples are still tracked. Other threads notice the change within 64 KiB of allocations.
 inline void set_profile_bytes(std::size_t mean) noexcept
 {
     detail::core::pool_profile::set_mean(mean);
