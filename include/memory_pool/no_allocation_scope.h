@@ -48,8 +48,9 @@ typedef struct np_no_allocation_scope
     /** Their bytes as requested. */
     size_t bytes;
     /** Called for each allocation when it was counted, by the thread that allocates; `allocator` is "np_alloc", or the
-     *  name of a pool. It may allocate, but not throw. np_set_no_allocation_scope puts a function in the place of NULL
-     *  that does what `allocating` says. */
+     *  name of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with no
+     *  lock held; if it needed more than 8 blocks for that, once for those behind the first 7, with all their bytes.
+     *  np_set_no_allocation_scope puts a function in the place of NULL that does what `allocating` says. */
     void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
 } np_no_allocation_scope;
 

@@ -57,7 +57,12 @@ public:
 
     /// Effects: ends the scope, by the thread that has made it. An outer one applies again.
     /// Complexity: as that of the constructor.
-    ~no_allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
+    ~no_allocation_scope()
+    {
+        if (detail::core::notes_of_thread != nullptr) // It is one of what a pool calls, such as upstream.
+            detail::core::notes_of_thread->give();
+        (void)detail::core::set_no_allocation_scope(outer_);
+    }
 
     /// Returns: how many allocations there were, without those in scopes within it.
     std::size_t allocations() const noexcept { return scope_.allocations; }
