@@ -100,6 +100,9 @@ public:
         return profile_.take_in_use_of(mark, to);
     }
 
+    /// Effects: has no fork acquire its lock any more.
+    static void leave_forks() noexcept { thread_registry::get().remove_inner_lock(for_forks()); }
+
     /// Returns: samples in use.
     std::size_t samples_in_use() const noexcept { return profile_.samples_in_use(); }
 
@@ -117,10 +120,12 @@ private:
         ~sampling_scope() { this_sampling_thread.is_sampling = false; }
     };
 
-    pool_profile() noexcept
+    pool_profile() noexcept { thread_registry::get().set_inner_lock(for_forks()); }
+
+    static const thread_registry::inner_lock& for_forks() noexcept
     {
         static constexpr thread_registry::inner_lock lock{&lock_for_fork, &unlock_after_fork, &unlock_in_child};
-        thread_registry::get().set_inner_lock(lock);
+        return lock;
     }
 
     static void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -174,6 +179,12 @@ private:
     std::atomic<std::uintptr_t> marks_{0};
 };
 
-/// Made at startup, so that fork handlers of the program may use pools.
-inline const bool pool_profile_is_prepared = (static_cast<void>(pool_profile::get()), true);
+/// Makes the profile at startup, so that fork handlers of the program may use pools; and has forks forget it when its
+/// library is unloaded, as the registry may be in another one.
+struct profile_in_forks : base::immovable<profile_in_forks>
+{
+    profile_in_forks() noexcept { (void)pool_profile::get(); }
+    ~profile_in_forks() { pool_profile::leave_forks(); }
+};
+inline const profile_in_forks pool_profile_is_prepared;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
