@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// unloading_host LIBRARY: a program with pools that exports its symbols loads and closes a library with profiled pools,
-/// and forks.
+/// unloading_host LIBRARY: a program with pools, which exports its symbols, loads and closes a library with profiled
+/// pools, and forks.
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <support/check.hpp>
 
