@@ -10,4 +10,5 @@ extern "C" void use_profiled_pool()
     memory_pool::set_profile_bytes(1);
     memory_pool::basic_block_pool<memory_pool::profiling_policy<>> pool(64);
     pool.deallocate(pool.allocate());
+    (void)pool.allocate(); // a leak
 }

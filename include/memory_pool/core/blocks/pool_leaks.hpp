@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -65,13 +64,18 @@ inline profile_sample without_own_functions(profile_sample sample) noexcept
     return sample;
 }
 
+/// Returns: the status of NP_LEAKS_EXIT; 0 if that is not set.
+inline int status_of_leaks() noexcept
+{
+    return number_in_environment("NP_LEAKS_EXIT");
+}
+
 /// Effects: has the process end with the status of NP_LEAKS_EXIT, if that is set.
 inline void end_with_status_of_leaks() noexcept
 {
     static std::atomic<bool> is_registered{false};
-    if (number_in_environment("NP_LEAKS_EXIT") == 0 || is_registered.exchange(true))
-        return;
-    (void)std::atexit([] { os::end_with_status(number_in_environment("NP_LEAKS_EXIT")); });
+    if (status_of_leaks() != 0 && !is_registered.exchange(true))
+        os::set_status_at_end<&status_of_leaks>();
 }
 
 /// Effects: lists `count` blocks that are in use of a pool which ends: of those that `for_each(visit)` visits, the
