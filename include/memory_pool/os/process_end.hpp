@@ -44,9 +44,10 @@ void set_status_at_end() noexcept
 {
 #if defined(__GLIBC__)
     // What std::atexit registers is called when its library is unloaded. This is a function of the C library, which has
-    // its argument in the place of the other one.
-    auto* const end = reinterpret_cast<void (*)(void*)>(reinterpret_cast<void*>(&std::exit));
-    (void)__cxa_atexit(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), nullptr);
+    // its argument in the place of the other one; and of no library, which nullptr would not be to ThreadSanitizer.
+    void* const again = reinterpret_cast<void*>(&std::exit);
+    auto* const end = reinterpret_cast<void (*)(void*)>(again);
+    (void)__cxa_atexit(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), again);
 #else
     (void)std::atexit([] { end_with_status(Status()); });
 #endif
