@@ -58,7 +58,12 @@ public:
     /// Effects: ends the scope. The outer one applies again.
     /// Preconditions: called by the thread that began the scope.
     /// Complexity: as that of the constructor.
-    ~no_allocation_scope() { (void)detail::core::set_no_allocation_scope(outer_); }
+    ~no_allocation_scope()
+    {
+        if (detail::core::notes_of_thread != nullptr) // It is one of what a pool calls, such as upstream.
+            detail::core::notes_of_thread->give();
+        (void)detail::core::set_no_allocation_scope(outer_);
+    }
 
     /// Returns: the number of allocations, without those in nested scopes.
     std::size_t allocations() const noexcept { return scope_.allocations; }

@@ -40,4 +40,19 @@ TEST(end_with_status_death_test, flushes_files)
     };
     EXPECT_EXIT(end(), testing::ExitedWithCode(7), "kept in a buffer");
 }
+
+int eight() noexcept
+{
+    return 8;
+}
+
+TEST(set_status_at_end_death_test, replaces_the_status)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end = [] {
+        os::set_status_at_end<&eight>();
+        std::exit(0); // NOLINT(concurrency-mt-unsafe)
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(8), "");
+}
 } // namespace

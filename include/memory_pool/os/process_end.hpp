@@ -14,8 +14,13 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+
+#if defined(__GLIBC__)
+extern "C" int __cxa_atexit(void (*function)(void*), void* argument, void* library) noexcept; // NOLINT: its name
+#endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library
@@ -28,6 +33,23 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 #else
     (void)std::fflush(nullptr);
     std::_Exit(status);
+#endif
+}
+
+/// Effects: has the process end with that status when it ends, in the same way. Where the C library is glibc, the
+///   library of the caller may be unloaded before; elsewhere, that ends the process.
+/// Thread safety: any thread.
+template <int (*Status)() noexcept>
+void set_status_at_end() noexcept
+{
+#if defined(__GLIBC__)
+    // What std::atexit registers is called when its library is unloaded. This is a function of the C library, which has
+    // its argument in the place of the other one; and of no library, which nullptr would not be to ThreadSanitizer.
+    void* const again = reinterpret_cast<void*>(&std::exit);
+    auto* const end = reinterpret_cast<void (*)(void*)>(again);
+    (void)__cxa_atexit(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), again);
+#else
+    (void)std::atexit([] { end_with_status(Status()); });
 #endif
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

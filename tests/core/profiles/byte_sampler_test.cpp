@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace core = memory_pool::detail::core;
 
@@ -52,6 +54,16 @@ TEST(byte_sampler, follows_a_new_mean_at_once)
     EXPECT_FALSE(sampler.is_due(1, std::size_t{1} << 40U));
     EXPECT_TRUE(sampler.is_due(1000, 1)) << "not only after the old distance";
     EXPECT_FALSE(sampler.is_due(1000, 0));
+}
+
+TEST(byte_sampler, has_a_sample_hardly_ever_with_the_greatest_mean)
+{
+    constexpr std::size_t greatest = std::numeric_limits<std::size_t>::max();
+    for (std::uint64_t seed = 1; seed != 1000; ++seed) {
+        core::byte_sampler sampler(seed);
+        EXPECT_FALSE(sampler.is_due(1, greatest));
+        EXPECT_GT(sampler.left(), std::int64_t{1} << 40U);
+    }
 }
 
 TEST(byte_sampler, lets_pass_what_is_no_sample)

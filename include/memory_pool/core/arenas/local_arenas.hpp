@@ -17,6 +17,7 @@
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -57,6 +58,7 @@ public:
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
+        const late_notes notes;
         arena& next = store_.take(this);
         current_ = &next;
         end_of_current_ = store_.end_of(next);
@@ -92,7 +94,11 @@ public:
         return large_.deallocate(block, bytes, alignment);
     }
 
-    void reserve(std::size_t count) { store_.reserve(count); }
+    void reserve(std::size_t count)
+    {
+        const late_notes notes;
+        store_.reserve(count);
+    }
 
     /// Effects: returns every chunk whose arenas are all free to upstream.
     std::size_t trim() noexcept

@@ -21,6 +21,7 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -151,6 +152,7 @@ public:
 
     std::size_t trim() noexcept
     {
+        const late_notes notes;
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
         const slab_store::detached_chunks detached = slabs_.detach_free(
@@ -424,6 +426,7 @@ private:
     template <class Enlarge>
     void grow(Enlarge&& enlarge)
     {
+        const late_notes notes;
         enlarge();
         if (!variant::checks && magazine_.grow(slabs_)) // If upstream fails, the magazine keeps its size.
             open_magazine();

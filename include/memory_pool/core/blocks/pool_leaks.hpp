@@ -22,7 +22,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
@@ -55,9 +54,8 @@ inline profile_sample without_own_functions(profile_sample sample) noexcept
 inline void end_with_status_of_leaks() noexcept
 {
     static std::atomic<bool> is_registered{false};
-    if (status_of_leaks() == 0 || is_registered.exchange(true))
-        return;
-    (void)std::atexit([] { os::end_with_status(status_of_leaks()); });
+    if (status_of_leaks() != 0 && !is_registered.exchange(true))
+        os::set_status_at_end<&status_of_leaks>();
 }
 
 /// Effects: lists by call site the samples among the `count` blocks in use of a pool being destroyed, which

@@ -35,10 +35,8 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-inline constexpr std::size_t default_mean_of_pool_profile = std::size_t{512} * 1024;
-
 /// Mean bytes between samples; 0: no sampling. That of NP_PROFILE_BYTES, if it is set, once the profile is made.
-MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{default_mean_of_pool_profile};
+MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
 
 MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
 
@@ -105,6 +103,9 @@ public:
         return profile_.take_in_use_of(mark, to);
     }
 
+    /// Effects: has no fork acquire its lock any more.
+    static void leave_forks() noexcept { thread_registry::get().remove_inner_lock(for_forks()); }
+
     /// Returns: samples in use.
     std::size_t samples_in_use() const noexcept { return profile_.samples_in_use(); }
 
@@ -124,11 +125,15 @@ private:
 
     pool_profile() noexcept
     {
-        std::size_t mean = default_mean_of_pool_profile;
         if (const std::size_t wanted = os::number_in_environment("NP_PROFILE_BYTES"))
-            (void)mean_of_pool_profile.compare_exchange_strong(mean, wanted, std::memory_order_relaxed);
+            mean_of_pool_profile.store(wanted, std::memory_order_relaxed);
+        thread_registry::get().set_inner_lock(for_forks());
+    }
+
+    static const thread_registry::inner_lock& for_forks() noexcept
+    {
         static constexpr thread_registry::inner_lock lock{&lock_for_fork, &unlock_after_fork, &unlock_in_child};
-        thread_registry::get().set_inner_lock(lock);
+        return lock;
     }
 
     static void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -183,6 +188,12 @@ private:
     std::atomic<std::uintptr_t> marks_{0};
 };
 
-/// Constructed at startup, so that fork handlers of the program may use pools.
-inline const bool pool_profile_is_prepared = (static_cast<void>(pool_profile::get()), true);
+/// Constructs the profile at startup, so that fork handlers of the program may use pools; and removes it from forks when
+/// its library is unloaded, as the registry may be in another one.
+struct profile_in_forks : base::immovable<profile_in_forks>
+{
+    profile_in_forks() noexcept { (void)pool_profile::get(); }
+    ~profile_in_forks() { pool_profile::leave_forks(); }
+};
+inline const profile_in_forks pool_profile_is_prepared;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

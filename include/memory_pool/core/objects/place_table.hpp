@@ -87,6 +87,7 @@ public:
     {
         if (chunk_count_ == MostChunks)
             return false;
+        const late_notes notes;
         auto* const places = static_cast<Place*>(allocate_upstream(upstream_, bytes_of_chunk(chunk_count_), alignment));
         std::uninitialized_value_construct_n(places, places_of_chunk(chunk_count_));
         chunks_[chunk_count_].store(places, std::memory_order_release);

@@ -150,7 +150,8 @@ private:
         const std::uint64_t bits = (state_ * 0x2545'F491'4F6C'DD1DU) >> 11U;
         constexpr double two_to_53 = 9007199254740992.0;
         const double uniform = (static_cast<double>(bits) + 1) / two_to_53; // above 0, at most 1
-        return static_cast<std::int64_t>(-natural_logarithm(uniform) * static_cast<double>(mean_));
+        constexpr double most = 4611686018427387904.0;                      // 2^62, which leaves room for sums
+        return static_cast<std::int64_t>(std::min(-natural_logarithm(uniform) * static_cast<double>(mean_), most));
     }
 
     std::int64_t left_ = 0;

@@ -5,8 +5,10 @@
 ///
 ///     innermost scope of the thread  ->  np_no_allocation_scope: name, allocations, ...
 ///            ^
-///     upstream_call: clears the scope, so that allocations of upstream do not count; notes one allocation in it;
+///     upstream_call: clears the scope, so that allocations of upstream do not count; counts one allocation in it;
 ///                    restores it at the end
+///     late_notes: calls the function of the scope, which may use the pool, when an operation that holds a lock, or is
+///                 half done, is over
 ///
 /// np_alloc holds the innermost scope of a thread if it is linked into the program or preloaded as libnp_malloc.so; it
 /// is referenced by a weak symbol (ELF). Otherwise the scope is held here.
@@ -18,6 +20,7 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/no_allocation_scope.h>
 
+#include <array>
 #include <cstddef>
 #include <memory_resource>
 #include <utility>
@@ -44,15 +47,79 @@ inline np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* s
     return std::exchange(innermost_scope, scope);
 }
 
+/// Effects: counts an allocation in a scope.
+inline void count_allocation(np_no_allocation_scope& scope, std::size_t bytes) noexcept
+{
+    ++scope.allocations;
+    scope.bytes += bytes;
+}
+
 /// Effects: counts an allocation in a scope, and calls its function.
 /// Preconditions: the scope is not in effect, as its function may allocate.
 inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
 {
-    ++scope.allocations;
-    scope.bytes += bytes;
+    count_allocation(scope, bytes);
     if (scope.note != nullptr)
         scope.note(&scope, bytes, allocator);
 }
+
+class late_notes;
+
+/// The outermost ones of this thread.
+MEMORY_POOL_ONE_PER_PROCESS thread_local late_notes* notes_of_thread = nullptr;
+
+/// While it lives, calls of upstream by this thread are counted in its scope, but the function of the scope is called
+/// afterwards. Within another one, it leaves that to the outer one.
+class late_notes : base::immovable<late_notes>
+{
+public:
+    late_notes() noexcept : is_outermost_(notes_of_thread == nullptr)
+    {
+        if (is_outermost_)
+            notes_of_thread = this;
+    }
+    ~late_notes()
+    {
+        if (!is_outermost_)
+            return;
+        notes_of_thread = nullptr;
+        if (MEMORY_POOL_UNLIKELY(count_ != 0))
+            give();
+    }
+
+    /// Effects: notes an allocation that was counted, for later; behind a few of them, their bytes together.
+    void add(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
+    {
+        if (count_ != notes_.size())
+            notes_[count_++] = {&scope, bytes, allocator};
+        else
+            notes_.back().bytes += bytes;
+    }
+
+    /// Effects: calls the functions of scopes for what was noted so far: before such a scope ends.
+    MEMORY_POOL_SLOW_PATH void give() noexcept
+    {
+        np_no_allocation_scope* const scope = set_no_allocation_scope(nullptr);
+        const std::size_t count = std::exchange(count_, 0);
+        for (std::size_t i = 0; i != count; ++i) {
+            const note each = notes_[i];
+            each.scope->note(each.scope, each.bytes, each.allocator);
+        }
+        (void)set_no_allocation_scope(scope);
+    }
+
+private:
+    struct note
+    {
+        np_no_allocation_scope* scope;
+        std::size_t bytes;
+        const char* allocator;
+    };
+
+    const bool is_outermost_;
+    std::size_t count_ = 0;
+    std::array<note, 8> notes_;
+};
 
 /// A call of upstream by a pool, arena or resource: one allocation, whatever upstream does.
 class upstream_call : base::immovable<upstream_call>
@@ -61,7 +128,7 @@ public:
     upstream_call(std::size_t bytes, const char* pool_name) noexcept : scope_(set_no_allocation_scope(nullptr))
     {
         if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
-            note_allocation(*scope_, bytes, pool_name);
+            note(*scope_, bytes, pool_name);
     }
     ~upstream_call()
     {
@@ -70,6 +137,16 @@ public:
     }
 
 private:
+    static void note(np_no_allocation_scope& scope, std::size_t bytes, const char* pool_name) noexcept
+    {
+        if (notes_of_thread == nullptr || scope.note == nullptr) {
+            note_allocation(scope, bytes, pool_name);
+            return;
+        }
+        count_allocation(scope, bytes);
+        notes_of_thread->add(scope, bytes, pool_name);
+    }
+
     np_no_allocation_scope* const scope_;
 };
 

@@ -61,6 +61,7 @@ public:
     {
         if (Pool* const existing = find(number))
             return *existing;
+        const late_notes notes;
         memory_pool::pool_options options;
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_sizes::size(number));

@@ -101,7 +101,7 @@ private:
         const std::size_t old_bytes = own_bytes(slabs);
         adopt(new_array, new_room);
         if (old_bytes != 0)
-            slabs.upstream()->deallocate(old, old_bytes);
+            slabs.upstream()->deallocate(old, old_bytes, alignof(void*));
     }
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -200,8 +200,16 @@ public:
         void (*unlock_in_child)() noexcept;
     };
 
-    /// Effects: sets the inner lock; there is only one. `lock` lives as long as the process.
+    /// Effects: sets the inner lock; there is only one. `lock` lives until it is removed.
     void set_inner_lock(const inner_lock& lock) noexcept { inner_lock_.store(&lock, std::memory_order_release); }
+
+    /// Effects: removes that lock, if it is still the one.
+    void remove_inner_lock(const inner_lock& lock) noexcept
+    {
+        const base::lock_guard no_fork(mutex_);
+        const inner_lock* known = &lock;
+        (void)inner_lock_.compare_exchange_strong(known, nullptr, std::memory_order_relaxed);
+    }
 
 private:
     /// Its destructor runs when the thread ends.

@@ -13,6 +13,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
@@ -176,6 +177,7 @@ public:
 
 private:
     const thread_slots& slots_;
+    const late_notes notes_; ///< Ends when the lock is released.
     std::unique_lock<std::mutex> lock_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
