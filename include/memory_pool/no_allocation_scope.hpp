@@ -60,8 +60,8 @@ public:
     /// Complexity: as that of the constructor.
     ~no_allocation_scope()
     {
-        if (detail::core::notes_of_thread != nullptr) // It is one of what a pool calls, such as upstream.
-            detail::core::notes_of_thread->give();
+        if (detail::core::these_notes.count != 0) // It is one of what a pool calls, such as upstream.
+            detail::core::these_notes.give();
         (void)detail::core::set_no_allocation_scope(outer_);
     }
 

@@ -63,52 +63,9 @@ inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, co
         scope.note(&scope, bytes, allocator);
 }
 
-class late_notes;
-
-/// The outermost ones of this thread.
-MEMORY_POOL_ONE_PER_PROCESS thread_local late_notes* notes_of_thread = nullptr;
-
-/// While it lives, calls of upstream by this thread are counted in its scope, but the function of the scope is called
-/// afterwards. Within another one, it leaves that to the outer one.
-class late_notes : base::immovable<late_notes>
+/// Allocations of a thread that are counted, and of which the function of their scope is not told yet.
+struct notes_of_thread
 {
-public:
-    late_notes() noexcept : is_outermost_(notes_of_thread == nullptr)
-    {
-        if (is_outermost_)
-            notes_of_thread = this;
-    }
-    ~late_notes()
-    {
-        if (!is_outermost_)
-            return;
-        notes_of_thread = nullptr;
-        if (MEMORY_POOL_UNLIKELY(count_ != 0))
-            give();
-    }
-
-    /// Effects: notes an allocation that was counted, for later; behind a few of them, their bytes together.
-    void add(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
-    {
-        if (count_ != notes_.size())
-            notes_[count_++] = {&scope, bytes, allocator};
-        else
-            notes_.back().bytes += bytes;
-    }
-
-    /// Effects: calls the functions of scopes for what was noted so far: before such a scope ends.
-    MEMORY_POOL_SLOW_PATH void give() noexcept
-    {
-        np_no_allocation_scope* const scope = set_no_allocation_scope(nullptr);
-        const std::size_t count = std::exchange(count_, 0);
-        for (std::size_t i = 0; i != count; ++i) {
-            const note each = notes_[i];
-            each.scope->note(each.scope, each.bytes, each.allocator);
-        }
-        (void)set_no_allocation_scope(scope);
-    }
-
-private:
     struct note
     {
         np_no_allocation_scope* scope;
@@ -116,9 +73,44 @@ private:
         const char* allocator;
     };
 
-    const bool is_outermost_;
-    std::size_t count_ = 0;
-    std::array<note, 8> notes_;
+    /// Effects: adds one, for later; after a few of them, their bytes together.
+    void add(const note& added) noexcept
+    {
+        if (count != notes.size())
+            notes[count++] = added;
+        else
+            notes.back().bytes += added.bytes;
+    }
+
+    /// Effects: calls the functions of scopes for all so far.
+    MEMORY_POOL_SLOW_PATH void give() noexcept
+    {
+        np_no_allocation_scope* const scope = set_no_allocation_scope(nullptr);
+        const std::array<note, 8> given = notes; // Such a function may use pools.
+        const std::size_t given_count = std::exchange(count, 0);
+        for (std::size_t i = 0; i != given_count; ++i)
+            given[i].scope->note(given[i].scope, given[i].bytes, given[i].allocator);
+        (void)set_no_allocation_scope(scope);
+    }
+
+    std::size_t depth; ///< How many late_notes there are.
+    std::size_t count;
+    std::array<note, 8> notes;
+};
+
+MEMORY_POOL_ONE_PER_PROCESS thread_local notes_of_thread these_notes{};
+
+/// While it lives, calls of upstream by this thread are counted in its scope, but the function of the scope is called
+/// afterwards. Within another one, it leaves that to the outer one.
+class late_notes : base::immovable<late_notes>
+{
+public:
+    late_notes() noexcept { ++these_notes.depth; }
+    ~late_notes()
+    {
+        if (--these_notes.depth == 0 && MEMORY_POOL_UNLIKELY(these_notes.count != 0))
+            these_notes.give();
+    }
 };
 
 /// A call of upstream by a pool, arena or resource: one allocation, whatever upstream does.
@@ -139,12 +131,12 @@ public:
 private:
     static void note(np_no_allocation_scope& scope, std::size_t bytes, const char* pool_name) noexcept
     {
-        if (notes_of_thread == nullptr || scope.note == nullptr) {
+        if (these_notes.depth == 0 || scope.note == nullptr) {
             note_allocation(scope, bytes, pool_name);
             return;
         }
         count_allocation(scope, bytes);
-        notes_of_thread->add(scope, bytes, pool_name);
+        these_notes.add({&scope, bytes, pool_name});
     }
 
     np_no_allocation_scope* const scope_;

@@ -91,8 +91,8 @@ private:
 
     static void** new_array(const slab_store& slabs, std::size_t room)
     {
-        return static_cast<void**>(allocate_upstream(slabs.upstream(), room * sizeof(void*), alignof(std::max_align_t),
-                                                     slabs.identity().name));
+        return static_cast<void**>(
+            allocate_upstream(slabs.upstream(), room * sizeof(void*), alignof(void*), slabs.identity().name));
     }
 
     void move_to(const slab_store& slabs, void** new_array, std::size_t new_room) noexcept
