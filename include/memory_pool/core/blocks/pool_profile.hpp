@@ -188,8 +188,8 @@ private:
     std::atomic<std::uintptr_t> marks_{0};
 };
 
-/// Constructs the profile at startup, so that fork handlers of the program may use pools; and removes it from forks when
-/// its library is unloaded, as the registry may be in another one.
+/// Constructs the profile at startup, so that fork handlers of the program may use pools; and removes it from forks
+/// when its library is unloaded, as the registry may be in another one.
 struct profile_in_forks : base::immovable<profile_in_forks>
 {
     profile_in_forks() noexcept { (void)pool_profile::get(); }
