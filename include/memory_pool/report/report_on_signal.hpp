@@ -23,7 +23,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -134,9 +133,10 @@ private:
             format = its.format;
         }
         if (!write_report_file(path.c_str(), format))
-            base::print(base::message("memory_pool: the report of report_on_signal cannot be written to %.300s: %.100s",
-                                      path.c_str(), std::strerror(errno))
-                            .c_str());
+            base::print(
+                base::message("memory_pool: the report of report_on_signal cannot be written to %.300s (error %d)",
+                              path.c_str(), errno)
+                    .c_str());
     }
 
     one& find_or_add(int signal) MEMORY_POOL_REQUIRES(control_)

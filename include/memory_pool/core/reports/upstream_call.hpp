@@ -35,6 +35,7 @@ MEMORY_POOL_WEAK np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The innermost scope of this thread, if np_alloc does not hold it.
+// NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local np_no_allocation_scope* innermost_scope = nullptr;
 
 /// Effects: as np_set_no_allocation_scope, which it calls if that is present.
@@ -98,6 +99,7 @@ struct notes_of_thread
     std::array<note, 8> notes;
 };
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local notes_of_thread these_notes{};
 
 /// While it lives, calls of upstream by this thread are counted in its scope, but the function of the scope is called
