@@ -237,21 +237,21 @@ std::string table_of_pools()
     const kind<mp::unsynchronized_shared_pool<int, counting>, mp::shared_pool<int, counting>> shared;
     const kind<mp::unsynchronized_recycling_shared_pool<int, counting>, mp::recycling_shared_pool<int, counting>> kept;
 
-    const std::string pointer = "The last pointer to an object gives it back: there is no function for it, and none "
+    const std::string pointer = "The last pointer to an object gives it back: there is no function for that, and none "
                                 "that destroys objects in use.";
-    const std::string inside = "An object belongs to its pointers: the pool offers no access to it.";
-    const std::string many = "Each has an owner of its own: call the form for one in a loop.";
-    table pools(
-        {"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
-         "`recycling_shared_pool`"},
-        {{{"give back", ""}, pointer},
-         {{"give back many", ""}, pointer},
-         {{"forget all, keep the memory", ""}, pointer},
-         {{"hand out many, or throw", ""}, many},
-         {{"hand out many, or as many as there are", ""}, many},
-         {{"can be moved and swapped", ""}, "Objects or threads refer to it directly: hold it by a std::unique_ptr."},
-         {{"is it from here?", ""}, inside},
-         {{"visit those in use", ""}, inside}});
+    const std::string inside = "Objects are accessible only through their pointers.";
+    const std::string many = "Each object has its own owner: call the form for one object in a loop.";
+    table pools({"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`",
+                 "`shared_pool`", "`recycling_shared_pool`"},
+                {{{"give back", ""}, pointer},
+                 {{"give back many", ""}, pointer},
+                 {{"forget all, keep the memory", ""}, pointer},
+                 {{"hand out many, or throw", ""}, many},
+                 {{"hand out many, or as many as there are", ""}, many},
+                 {{"can be moved and swapped", ""},
+                  "Objects or threads refer to it by its address: hold it by a std::unique_ptr."},
+                 {{"is it from here?", ""}, inside},
+                 {{"visit those in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
         add_row<decltype(verbs)...>(pools, words, blocks, objects, handles, intrusive, recycling, shared, kept);
     };

@@ -19,7 +19,8 @@
 #include <cstdlib>
 
 #if defined(__GLIBC__)
-extern "C" int __cxa_atexit(void (*function)(void*), void* argument, void* library) noexcept; // NOLINT: its name
+extern "C" int memory_pool_atexit_of(void (*function)(void*), void* argument, void* library) noexcept
+    asm("__cxa_atexit");
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
@@ -47,7 +48,7 @@ void set_status_at_end() noexcept
     // its argument in the place of the other one; and of no library, which nullptr would not be to ThreadSanitizer.
     void* const again = reinterpret_cast<void*>(&std::exit);
     auto* const end = reinterpret_cast<void (*)(void*)>(again);
-    (void)__cxa_atexit(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), again);
+    (void)memory_pool_atexit_of(end, reinterpret_cast<void*>(static_cast<std::intptr_t>(Status())), again);
 #else
     (void)std::atexit([] { end_with_status(Status()); });
 #endif

@@ -38,14 +38,14 @@
 #if MEMORY_POOL_OS_HAS_UNWIND_ROWS
 // As libgcc's unwind-dw2-fde.h declares it, which is not installed.
 extern "C" {
-struct dwarf_eh_bases
+struct memory_pool_eh_bases
 {
     void* tbase;
     void* dbase;
     void* func;
 };
-// NOLINTNEXTLINE(readability-identifier-naming): of libgcc
-__attribute__((weak)) const void* _Unwind_Find_FDE(void* address, dwarf_eh_bases* bases);
+__attribute__((weak)) const void* memory_pool_find_fde(void* address,
+                                                       memory_pool_eh_bases* bases) asm("_Unwind_Find_FDE");
 }
 #endif
 
@@ -78,11 +78,11 @@ public:
     /// Returns: the row for an instruction.
     static unwind_row row_at(std::uintptr_t address) noexcept
     {
-        dwarf_eh_bases bases{};
-        if (&_Unwind_Find_FDE == nullptr)
+        memory_pool_eh_bases bases{};
+        if (&memory_pool_find_fde == nullptr)
             return {};
         const auto* const function =
-            static_cast<const unsigned char*>(_Unwind_Find_FDE(reinterpret_cast<void*>(address), &bases));
+            static_cast<const unsigned char*>(memory_pool_find_fde(reinterpret_cast<void*>(address), &bases));
         if (function == nullptr)
             return {};
         unwind_reader reader;

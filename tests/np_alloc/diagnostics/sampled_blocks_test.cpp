@@ -3,6 +3,7 @@
 // Blocks that stand alone between guards: what they find, and that they are blocks as any other.
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/pages.hpp>
 #include <np_alloc/engine/engine.hpp>
@@ -43,12 +44,12 @@ using test::samples_in_use;
 
 constexpr std::uintptr_t nowhere = 64;
 
-void write(volatile unsigned char* at)
+MEMORY_POOL_NOINLINE void write(volatile unsigned char* at)
 {
     *at = 1;
 }
 
-unsigned char read(const volatile unsigned char* at)
+MEMORY_POOL_NOINLINE unsigned char read(const volatile unsigned char* at)
 {
     return *at;
 }

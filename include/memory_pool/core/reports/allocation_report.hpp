@@ -61,6 +61,7 @@ private:
     std::array<std::atomic<std::uint64_t>, 256> hashes_{};
 };
 
+MEMORY_POOL_ONE_PER_PROCESS extern reported_calls calls_of_allocations;
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS reported_calls calls_of_allocations;
 

@@ -35,6 +35,7 @@ MEMORY_POOL_WEAK np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The innermost scope of this thread, if np_alloc does not hold it.
+MEMORY_POOL_ONE_PER_PROCESS extern thread_local np_no_allocation_scope* innermost_scope;
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local np_no_allocation_scope* innermost_scope = nullptr;
 
@@ -99,6 +100,7 @@ struct notes_of_thread
     std::array<note, 8> notes;
 };
 
+MEMORY_POOL_ONE_PER_PROCESS extern thread_local notes_of_thread these_notes;
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local notes_of_thread these_notes{};
 
