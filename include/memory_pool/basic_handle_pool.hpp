@@ -36,10 +36,10 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The common part of handle_pool and concurrent_handle_pool, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool.
 template <class Object, class Blocks, class Places>
-class basic_handle_pool : detail::core::handle_store<detail::core::checked_object<Object>, Blocks, Places>
+class basic_handle_pool : detail::core::handle_store<detail::core::object_or_none<Object>, Blocks, Places>
 {
     using T = detail::core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
-    using store = detail::core::handle_store<T, Blocks, Places>;
+    using store = detail::core::handle_store<detail::core::object_or_none<Object>, Blocks, Places>;
 
 public:
     /// The pooled type.

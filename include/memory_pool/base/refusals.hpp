@@ -53,6 +53,10 @@ struct object_check<T, true>
 template <class T>
 using checked_object = typename object_check<T>::type;
 
+/// The same without an error: for a base class, which clang leaves out after one.
+template <class T>
+using object_or_none = std::conditional_t<std::is_object_v<T> && !std::is_array_v<T>, T, no_object>;
+
 template <class T, bool IsComplete = is_complete<T>>
 struct completeness_check
 {
