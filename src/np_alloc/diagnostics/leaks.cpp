@@ -120,11 +120,7 @@ private:
 
     static void write_escaped(const char* text, std::size_t length, void* to)
     {
-        core::write_escaped(*static_cast<core::report_output*>(to), {text, length}, [](std::string_view each) {
-            if (each == "\"" || each == "\\")
-                return each == "\"" ? std::string_view("\\\"") : std::string_view("\\\\");
-            return std::string_view(core::is_control(each) ? "?" : "");
-        });
+        core::write_json_characters(*static_cast<core::report_output*>(to), {text, length});
     }
 
     std::size_t mean_;
@@ -156,57 +152,17 @@ void print_text(const np::site_list& sites, const sampled_stacks& stacks, const 
     print_line(base::message("in all"), sites.all());
 }
 
-/// Returns: how many bytes the character at `text` has, if that is UTF-8; else 0.
-std::size_t bytes_of_character(const char* text) noexcept
-{
-    const auto byte = [text](std::size_t number) -> unsigned { return static_cast<unsigned char>(text[number]); };
-    if (byte(0) < 0x80)
-        return 1;
-    const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-    constexpr std::array<unsigned, 5> least_of{0, 0, 0x80, 0x800, 0x1'0000};
-    unsigned character = byte(0) & (0x7FU >> bytes);
-    for (std::size_t number = 1; number != bytes; ++number) {
-        if ((byte(number) & 0xC0U) != 0x80)
-            return 0; // It may be the end of the text.
-        character = character << 6U | (byte(number) & 0x3FU);
-    }
-    const bool is_surrogate = character >= 0xD800 && character < 0xE000;
-    const bool is_one = byte(0) >= 0xC0 && byte(0) < 0xF8 && character >= least_of[bytes] && character < 0x11'0000;
-    return is_one && !is_surrogate ? bytes : 0;
-}
-
-/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters, and of bytes that are no
-///   UTF-8.
-void print_quoted(const char* text, const np::output& to)
-{
-    constexpr unsigned replacement = 0xFFFD;
-    to.print("\"");
-    const char* plain = text;
-    while (*text != '\0') {
-        const auto character = static_cast<unsigned char>(*text);
-        const std::size_t bytes = bytes_of_character(text);
-        if (bytes != 0 && character >= ' ' && character != '"' && character != '\\') {
-            text += bytes;
-            continue;
-        }
-        to.print(plain, static_cast<std::size_t>(text - plain));
-        to.print(base::message("\\u%04x", bytes != 0 ? character : replacement));
-        plain = ++text;
-    }
-    to.print(plain);
-    to.print("\"");
-}
-
 void print_json(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
     to.print(base::message("{\n  \"tracked\": %s,\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [",
                            np::registry().has_traced() ? "true" : "false",
                            sites.all().blocks + static_cast<std::size_t>(stacks.blocks()),
                            sites.all().bytes + static_cast<std::size_t>(stacks.bytes())));
+    core::report_output names = to.as_report_output();
     const char* before = "\n    {\"file\": ";
     for (const np::site_figures& each : sites) {
         to.print(before);
-        print_quoted(each.site.file, to);
+        core::write_json_string(names, each.site.file);
         to.print(
             base::message(R"(, "line": %d, "blocks": %zu, "bytes": %zu})", line_of(each), each.blocks, each.bytes));
         before = ",\n    {\"file\": ";

@@ -62,7 +62,6 @@ class allocation_profile : base::immovable<allocation_profile<Mutex, Pages>>
 {
 public:
     constexpr allocation_profile() noexcept = default;
-    constexpr explicit allocation_profile(std::size_t mean) noexcept : mean_bytes_(mean) {}
 
     /// Effects: sets the mean bytes between samples; 0: no sampling.
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }

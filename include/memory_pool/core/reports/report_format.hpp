@@ -114,6 +114,29 @@ void write_escaped(report_output& to, std::string_view text, Escape&& escape)
     }
 }
 
+/// Effects: writes a text as part of a string of JSON.
+inline void write_json_characters(report_output& to, std::string_view text)
+{
+    std::array<char, 6> code{'\\', 'u', '0', '0', '0', '0'};
+    write_escaped(to, text, [&code](std::string_view each) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        const auto number = static_cast<unsigned char>(each[0]);
+        if (each != "\"" && each != "\\" && !is_control(each))
+            return std::string_view();
+        code[4] = digits[number / 16];
+        code[5] = digits[number % 16];
+        return std::string_view(code.data(), code.size());
+    });
+}
+
+/// Effects: writes a text as a string of JSON, in quotes.
+inline void write_json_string(report_output& to, std::string_view text)
+{
+    to << "\"";
+    write_json_characters(to, text);
+    to << "\"";
+}
+
 /// The JSON of a report.
 class json_report
 {
@@ -130,9 +153,9 @@ public:
     {
         const report_figures& all = its.figures;
         to_ << (count_++ == 0 ? "\n" : ",\n") << R"(  {"kind": )";
-        string(its.kind.data());
+        write_json_string(to_, its.kind.data());
         to_ << R"(, "name": )";
-        string(its.name.data());
+        write_json_string(to_, its.name.data());
         member("block_size", all.block_size);
         member("capacity", all.capacity);
         member("limit", all.limit, all.limit != report_figures::unlimited);
@@ -168,22 +191,6 @@ private:
     {
         to_ << R"(, ")" << key << R"(": )";
         is_known ? to_ << value : to_ << "null";
-    }
-
-    void string(std::string_view text)
-    {
-        to_ << "\"";
-        std::array<char, 6> code{'\\', 'u', '0', '0', '0', '0'};
-        write_escaped(to_, text, [&code](std::string_view each) {
-            constexpr std::string_view digits = "0123456789abcdef";
-            const auto number = static_cast<unsigned char>(each[0]);
-            if (each != "\"" && each != "\\" && !is_control(each))
-                return std::string_view();
-            code[4] = digits[number / 16];
-            code[5] = digits[number % 16];
-            return std::string_view(code.data(), code.size());
-        });
-        to_ << "\"";
     }
 
     report_output to_;
