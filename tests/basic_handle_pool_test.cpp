@@ -5,8 +5,10 @@
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 
+#include <support/counted_object.hpp>
 #include <support/error_recorder.hpp>
 #include <support/handle_model.hpp>
+#include <support/handle_pools.hpp>
 #include <support/options.hpp>
 #include <support/overflows.hpp>
 #include <support/sanitizers.hpp>
@@ -29,46 +31,11 @@
 namespace mp = memory_pool;
 
 namespace {
-/// A pool for one thread.
+using counted = test::counted_object;
 template <class Policy>
-struct local
-{
-    using policy = Policy;
-    template <class T>
-    using pool = mp::handle_pool<T, Policy>;
-};
-
-/// A pool that threads share.
+using local = test::local_handles<Policy>;
 template <class Policy>
-struct shared
-{
-    using policy = Policy;
-    template <class T>
-    using pool = mp::concurrent_handle_pool<T, Policy>;
-};
-
-/// Knows how many of its kind are alive, and throws on request.
-class counted
-{
-public:
-    static inline int alive = 0;
-    static inline bool throws = false;
-
-    explicit counted(int value = 0) : value_(value)
-    {
-        if (throws)
-            throw std::runtime_error("constructor");
-        ++alive;
-    }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-    ~counted() { --alive; }
-
-    int value() const { return value_; }
-
-private:
-    int value_;
-};
+using shared = test::shared_handles<Policy>;
 
 struct aggregate
 {
@@ -107,7 +74,7 @@ protected:
     void SetUp() override
     {
         counted::alive = 0;
-        counted::throws = false;
+        counted::until_throw = -1;
     }
 
     template <class T>
@@ -197,10 +164,10 @@ TYPED_TEST(handle_pools, lose_nothing_when_a_constructor_throws)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     for (int i = 0; i != 200; ++i) {
-        counted::throws = true;
+        counted::until_throw = 0;
         EXPECT_THROW((void)pool.create(1), std::runtime_error);
         EXPECT_THROW((void)pool.try_create(1), std::runtime_error);
-        counted::throws = false;
+        counted::until_throw = -1;
         (void)pool.create(i);
         ASSERT_EQ(pool.size(), static_cast<std::size_t>(i) + 1);
     }

@@ -4,7 +4,9 @@
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 
+#include <support/counted_object.hpp>
 #include <support/error_recorder.hpp>
+#include <support/handle_pools.hpp>
 #include <support/options.hpp>
 #include <support/overflows.hpp>
 #include <support/threads.hpp>
@@ -26,47 +28,11 @@
 namespace mp = memory_pool;
 
 namespace {
-/// A pool for one thread.
+using counted = test::counted_object;
 template <class Policy>
-struct local
-{
-    using policy = Policy;
-    template <class T>
-    using pool = mp::handle_pool<T, Policy>;
-};
-
-/// A pool that threads share.
+using local = test::local_handles<Policy>;
 template <class Policy>
-struct shared
-{
-    using policy = Policy;
-    template <class T>
-    using pool = mp::concurrent_handle_pool<T, Policy>;
-};
-
-/// Counts its live objects, and throws on request.
-class counted
-{
-public:
-    static inline int alive = 0;
-    static inline int until_throw = -1; ///< How many can be made until one throws; negative: any number.
-
-    explicit counted(int value = 0) : value_(value)
-    {
-        if (until_throw == 0)
-            throw std::runtime_error("constructor");
-        --until_throw;
-        ++alive;
-    }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-    ~counted() { --alive; }
-
-    int value() const { return value_; }
-
-private:
-    int value_;
-};
+using shared = test::shared_handles<Policy>;
 
 struct aggregate
 {

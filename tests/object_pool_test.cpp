@@ -3,6 +3,7 @@
 #include <memory_pool/object_pool.hpp>
 
 #include <support/block_pool_conformance.hpp>
+#include <support/counted_object.hpp>
 #include <support/error_recorder.hpp>
 #include <support/options.hpp>
 #include <support/overflows.hpp>
@@ -25,30 +26,7 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Knows how many of its kind are alive, and throws on request.
-class counted
-{
-public:
-    static inline int alive = 0;
-    static inline int until_throw = -1;
-
-    explicit counted(int value = 0) : value_(value)
-    {
-        if (until_throw == 0)
-            throw std::runtime_error("constructor");
-        if (until_throw > 0)
-            --until_throw;
-        ++alive;
-    }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-    ~counted() { --alive; }
-
-    int value() const { return value_; }
-
-private:
-    int value_;
-};
+using counted = test::counted_object;
 
 struct aggregate
 {

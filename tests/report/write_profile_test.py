@@ -6,35 +6,22 @@
 pprof, if it is installed (go install github.com/google/pprof@latest), must name functions and pools.
 """
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from pprof import PPROF, bytes_of, pprof  # noqa: E402
+
 (PROGRAM,) = sys.argv[1:]
-# On the path, or where `go install` puts it.
-PPROF = shutil.which("pprof") or shutil.which("pprof", path=str(Path.home() / "go" / "bin"))
-UNITS = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def run(mean, path, **variables):
     result = subprocess.run([PROGRAM, str(mean), str(path)], env={**os.environ, **variables}, stderr=subprocess.PIPE,
                             timeout=100, check=False)
     return result.returncode, result.stderr.decode()
-
-
-def pprof(*arguments):
-    return subprocess.run([PPROF, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
-                          check=True, env={**os.environ, "PPROF_BINARY_PATH": "/"}).stdout.decode()
-
-
-def bytes_of(function, listing):
-    """Returns the cumulative bytes of a function in what `pprof -top` prints."""
-    line = re.search(r"^.*?(-?[\d.]+)([kMG]?B|)\s+-?[\d.]+%\s+" + function + r"\b", listing, re.MULTILINE)
-    return 0 if line is None or line[1] == "0" else float(line[1]) * UNITS[line[2] or "B"]
 
 
 class Profile(unittest.TestCase):
