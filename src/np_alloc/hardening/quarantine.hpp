@@ -97,8 +97,11 @@ public:
     template <class Visit>
     void for_each_from_outside(Visit&& visit) const
     {
-        for (std::size_t i = 0; i != read_from_outside(count_); ++i)
-            visit(read_from_outside(blocks_[(read_from_outside(first_) + i) % most_blocks]));
+        // Read once: the count may shrink past `i` meanwhile.
+        const std::size_t first = read_from_outside(first_);
+        const std::size_t count = read_from_outside(count_);
+        for (std::size_t i = 0; i != count; ++i)
+            visit(read_from_outside(blocks_[(first + i) % most_blocks]));
     }
 
 private:
