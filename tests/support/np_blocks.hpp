@@ -30,9 +30,10 @@ inline std::size_t counted_bytes(std::size_t bytes)
     if (!blocks_are_checked())
         return np_good_size(bytes);
     using sizes = memory_pool::detail::core::size_classes<16, 1024, 8, 32 * std::size_t{1024}>;
-    if (bytes < sizes::largest)
-        return sizes::size(sizes::of(bytes + (bytes != 0 ? 1 : 0)));
-    constexpr std::size_t two_pages = 2 * std::size_t{4096};
+    constexpr std::size_t canary_bytes = 8;
+    if (bytes <= sizes::largest - canary_bytes)
+        return sizes::size(bytes == 0 ? 0 : sizes::of(std::max<std::size_t>(bytes, 9) + canary_bytes));
+    constexpr std::size_t two_pages = 2 * std::size_t{4096}; // For a canary and a part of the guard.
     return memory_pool::detail::base::round_up(bytes + two_pages, std::size_t{64} * 1024);
 }
 

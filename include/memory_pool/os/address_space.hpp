@@ -110,7 +110,7 @@ inline guarding guard(void* memory, std::size_t bytes) noexcept
     return decommit(memory, bytes) ? guarding::by_mark : guarding::none;
 }
 
-inline bool unguard(void* memory, std::size_t bytes, guarding) noexcept
+inline bool unguard(void* memory, std::size_t bytes, guarding, std::size_t) noexcept
 {
     return commit(memory, bytes);
 }
@@ -237,7 +237,7 @@ inline guarding guard(void* memory, std::size_t bytes) noexcept
     return guarding::none;
 }
 
-inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding how) noexcept
+inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding how, std::size_t guards) noexcept
 {
 #if defined(__linux__)
     constexpr int remove = 103; // MADV_GUARD_REMOVE
@@ -246,7 +246,7 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 #endif
     if (!commit(memory, bytes))
         return false;
-    guards_with_a_mapping.fetch_sub(1, std::memory_order_relaxed);
+    guards_with_a_mapping.fetch_sub(static_cast<std::ptrdiff_t>(guards), std::memory_order_relaxed);
     return true;
 }
 #endif
@@ -408,11 +408,12 @@ inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
 /// Returns: whether the system did.
-/// Preconditions: exactly one part of them was guarded, by one call and in that way.
+/// Preconditions: of what is guarded there, all was guarded in that way, and `guards` parts begin there that were guarded
+///   by one call each.
 /// Complexity: a system call.
-inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexcept
+inline bool unguard_memory(void* memory, std::size_t bytes, guarding how, std::size_t guards = 1) noexcept
 {
-    return how == guarding::none || platform::unguard(memory, bytes, how);
+    return how == guarding::none || platform::unguard(memory, bytes, how, guards);
 }
 
 /// Effects: releases addresses and the memory behind them. (Windows: all that one call has reserved.)

@@ -24,6 +24,8 @@ std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< The one that a hand
 /// Numbers in C begin at 1, so that 0 is none.
 constexpr np_error in_c(mp::error_kind kind) noexcept
 {
+    if (kind == mp::error_kind::buffer_underflow) // In C, it had a number before.
+        return np_error_buffer_underflow;
     return static_cast<np_error>(static_cast<int>(kind) + 1);
 }
 static_assert(in_c(mp::error_kind::double_free) == np_error_double_free &&
@@ -33,7 +35,7 @@ static_assert(in_c(mp::error_kind::double_free) == np_error_double_free &&
 constexpr mp::error_kind in_cxx(np_error kind) noexcept
 {
     switch (kind) {
-    case np_error_buffer_underflow: return in_cxx(np_error_buffer_overflow);
+    case np_error_buffer_underflow: return mp::error_kind::buffer_underflow;
     case np_error_use_after_free: return in_cxx(np_error_write_after_free);
     default: return static_cast<mp::error_kind>(static_cast<int>(kind) - 1);
     }

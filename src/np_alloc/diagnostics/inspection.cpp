@@ -242,7 +242,7 @@ private:
             of_others = inside_large_block;
             ++large_blocks_;
             large_blocks_of_heaps_ += record.home != nullptr ? 1 : 0;
-            large_bytes_ += record.length * slice_bytes;
+            large_bytes_ += (record.length - all_.pages().checks().guard_slices()) * slice_bytes;
         } else if (tag != no_owner) {
             return {"a run has an impossible tag", memory_.address(first)};
         } else if (record.state != slice_state::free) {
@@ -268,7 +268,7 @@ private:
         const page_heap_figures counted = all_.pages().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"the slab or large-block count does not match the runs", memory_.base()};
-        if (unowned_runs_ != all_.pages().lost_runs())
+        if (unowned_runs_ != all_.pages().unowned_runs())
             return {"a run is in use but has no owner", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};

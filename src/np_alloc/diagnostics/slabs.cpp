@@ -233,7 +233,7 @@ private:
         copy_.first = slice;
         copy_.owner = nullptr;
         copy_.begin = memory_.address(slice);
-        copy_.bytes = copy_.block_bytes = std::size_t{end - slice} * slice_bytes;
+        copy_.bytes = copy_.block_bytes = all_.pages().bytes_of_run(end - slice);
         copy_.capacity = 1;
         copy_.states.clear(1);
         copy_.states.set(0, is_in_use);

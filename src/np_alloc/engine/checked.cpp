@@ -38,6 +38,7 @@ namespace memory_pool::np::checked { namespace {
 MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes,
                                             std::size_t bytes_before) noexcept
 {
+    the_canary.write_last(block + block_bytes);
     the_canary.write_to_new(block + bytes, block + block_bytes);
     report_misuse(error_kind::write_after_free, block, bytes_before);
 }
@@ -48,7 +49,7 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, st
 {
     const std::optional<std::size_t> bytes_before = state.hand_out(bytes);
     if (MEMORY_POOL_LIKELY(bytes_before.has_value()) && the_options.get(np_option_poison) != 0 &&
-        MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
+        MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes)))
         hand_out_damaged(block, block_bytes, bytes, *bytes_before);
     else
         the_canary.write_to_new(block + bytes, block + block_bytes);
@@ -92,11 +93,12 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 void* allocate_zero_size() noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
+    constexpr std::size_t with_bytes = sizes::of(with_canary(0));
     if (!registry().start())
         return out_of_memory();
     void* const block = registry().zero_size().allocate(smallest, 0);
     if (block == nullptr)
-        return hand_out(smallest, allocate_in_class(smallest, 0), 0);
+        return hand_out(with_bytes, allocate_in_class(with_bytes, 0), 0);
     note_if_forbidden(0);
     checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
@@ -196,6 +198,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected) noexcept
 {
     where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
+    look_at_front(where);
     look_at_canary(where, bytes);
     look_at_size(where.begin, bytes, expected);
     checked_paths::free(where.begin);
@@ -229,12 +232,13 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     auto* const begin = static_cast<std::byte*>(block);
     if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)) ||
+        MEMORY_POOL_UNLIKELY(!is_front_intact(slab, begin)) ||
         MEMORY_POOL_UNLIKELY(expected != any_size && expected != *bytes)) {
         free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected);
         return;
     }
     if (the_options.get(np_option_poison) != 0)
-        poison(block, its.block_bytes);
+        poison_block(block, its.block_bytes);
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
     else
@@ -263,6 +267,7 @@ struct checked_blocks
         const std::optional<std::size_t> held = where ? asked_bytes(*where) : std::nullopt;
         if (MEMORY_POOL_UNLIKELY(!held))
             return std::nullopt;
+        look_at_front(*where);
         look_at_canary(*where, *held);
         if (MEMORY_POOL_UNLIKELY(!is_in_use(*where))) // The error handler has freed it.
             return std::nullopt;
@@ -283,7 +288,7 @@ struct checked_blocks
         std::memcpy(to, from.begin, from.held);
         (void)from.state->take_back();
         if (the_options.get(np_option_poison) != 0)
-            poison(from.begin, from.block_bytes);
+            poison_block(from.begin, from.block_bytes);
     }
 
     static void leave_room(void* roomy, std::size_t bytes) noexcept
@@ -312,7 +317,7 @@ struct checked_blocks
                          bytes);
             return true;
         }
-        const std::size_t needed = bytes + least_canary;
+        const std::size_t needed = with_canary(bytes);
         if (where.is_zero_size() || needed > where.block_bytes || needed < where.block_bytes / 2)
             return false;
         where.state->resize(bytes);
@@ -340,7 +345,7 @@ void* checked_paths::allocate(std::size_t bytes) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 bytes: too many
         return bytes == 0 ? checked::allocate_zero_size() : allocate_large(bytes, 1).block;
-    const std::size_t size_class = sizes::of(bytes + least_canary);
+    const std::size_t size_class = sizes::of(with_canary(bytes));
     return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes);
 }
 
@@ -387,6 +392,7 @@ std::size_t usable_size(const void* block) noexcept
     const std::optional<std::size_t> bytes = where ? asked_bytes(*where) : std::nullopt;
     if (MEMORY_POOL_UNLIKELY(!bytes))
         return 0;
+    look_at_front(*where);
     look_at_canary(*where, *bytes);
     return *bytes;
 }

@@ -164,6 +164,43 @@ inline bool is_in_use(const checked_block& where) noexcept
 
 // Canaries.
 
+/// Returns: whether nothing was written just before a block of a slab. Before the first, there is a guard page.
+MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
+{
+    return block == slab.begin || the_canary.is_last_intact(block);
+}
+
+/// Returns: whether it was the program's write past the end of the block before that has damaged what lies before this
+///   one, and not one before the begin of this one: then it has begun where that ends.
+inline bool is_overflow_of_previous(const std::byte* previous, std::optional<std::size_t> bytes) noexcept
+{
+    return bytes && !the_canary.is_at(previous + *bytes);
+}
+
+/// Effects: reports what was written just before a block of a slab that is in use; once.
+MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::byte* block) noexcept
+{
+    std::byte* const previous = block - slab.block_bytes;
+    const auto number = static_cast<std::size_t>(block - slab.begin) / slab.block_bytes;
+    const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
+    const bool is_overflow = is_overflow_of_previous(previous, bytes);
+    the_canary.write_last(block);
+    if (is_overflow)
+        report_misuse(error_kind::buffer_overflow, previous, *bytes);
+    else
+        report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
+}
+
+/// Effects: the same, if something was written there. Of a large block, the system refuses that.
+inline void look_at_front(const checked_block& where) noexcept
+{
+    if (where.is_outside() || where.is_large() || where.is_zero_size())
+        return;
+    const checked_slice& slab = slab_of(facts[where.tag & class_bits], pages().region().record_of(where.begin));
+    if (MEMORY_POOL_UNLIKELY(!is_front_intact(slab, where.begin)))
+        report_front(slab, where.begin);
+}
+
 inline void write_canary(const checked_block& where, std::size_t bytes) noexcept
 {
     if (!where.is_zero_size())

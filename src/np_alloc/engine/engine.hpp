@@ -37,8 +37,6 @@ MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
 
-/// Bytes of the canary behind what was asked for, at least.
-inline constexpr std::size_t least_canary = is_checked ? 1 : 0;
 /// The most bytes that may be asked for of a block of a slab.
 inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
 
@@ -97,7 +95,7 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept;
 /// Returns: the class of blocks for a request of `bytes`; class_count if a large block is needed.
 constexpr std::size_t class_for(std::size_t bytes, std::size_t alignment) noexcept
 {
-    return bytes <= largest_asked_in_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
+    return bytes <= largest_asked_in_slab ? aligned_class(with_canary(bytes), alignment) : class_count;
 }
 
 /// Returns: a block of that class, for a request of `bytes`.

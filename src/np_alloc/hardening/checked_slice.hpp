@@ -3,15 +3,15 @@
 /// \file
 /// What the checked build knows of a slice besides: states of blocks, guards, and fill patterns.
 ///
-///     slab:         | block | block | ...                | not used | guard page |
-///     large block:  | what was asked for | canary | guard page | not used        |
+///     slab:         | block | block | ...                | not used | guard page |       each ends with a canary
+///     large block:  | what was asked for | canary | guard: 1 MiB, up to the end of the run       |
 ///                                                 ^ a multiple of the page size
 ///
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
-/// A guard page stays when the slab or the large block is gone, as the next one may have its size. A guard that the
-/// system cannot make is not there, and nothing depends on it.
+/// Each run ends with a guard, so there is one before each run, too. It stays when the slab or the large block is gone,
+/// as the next one may have its size. A guard that the system cannot make is not there, and nothing depends on it.
 ///
 /// Thread safety: the owner of the run.
 #pragma once
@@ -33,7 +33,9 @@
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "block_state.hpp"
+#include "guard_table.hpp"
 #include "noted_parts.hpp"
+#include "run_quarantine.hpp"
 #include "revoked_runs.hpp"
 
 #include <algorithm>
@@ -48,13 +50,41 @@ namespace memory_pool::np {
 struct checked_slice : slice_record
 {
     os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
-    /// How a page of the slice is guarded that is, or was, the last of a slab, or behind a large block.
-    os::guarding guarding_page;
-    std::uint8_t guarded_page; ///< Which.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
     block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
     block_state blocks[largest_capacity];
+};
+
+/// Guards side by side of one kind, which one system call removes.
+class joined_guards
+{
+public:
+    /// `begins`: no part of it was removed.
+    void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
+    {
+        if (begin != end_ || how != how_) {
+            remove();
+            begin_ = begin;
+            how_ = how;
+        }
+        end_ = end;
+        guards_ += begins ? 1U : 0U;
+    }
+
+    void remove() noexcept
+    {
+        if (begin_ != end_)
+            (void)os::unguard_memory(begin_, static_cast<std::size_t>(end_ - begin_), how_, guards_);
+        begin_ = end_ = nullptr;
+        guards_ = 0;
+    }
+
+private:
+    std::byte* begin_ = nullptr;
+    std::byte* end_ = nullptr;
+    os::guarding how_ = os::guarding::none;
+    std::size_t guards_ = 0;
 };
 
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
@@ -63,15 +93,28 @@ class run_checks : base::immovable<run_checks<Region>>
 {
 public:
     using revoked = revoked_runs;
+    using quarantine = run_quarantine;
 
     constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
 
     /// Effects: allocates what is kept about `slices` slices besides their records.
     /// Returns: false if out of memory.
-    bool start(std::size_t slices) noexcept { return noted_.start(slices); }
+    bool start(std::size_t slices) noexcept
+    {
+        if (!noted_.start(slices))
+            return false;
+        if (guards_.start(slices))
+            return true;
+        noted_.stop();
+        return false;
+    }
 
     /// Effects: frees that.
-    void stop() noexcept { noted_.stop(); }
+    void stop() noexcept
+    {
+        noted_.stop();
+        guards_.stop();
+    }
 
     // Slabs.
 
@@ -82,7 +125,17 @@ public:
         checked_slice& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
-        guard(last_page);
+        guard(last_page, first + slices);
+    }
+
+    /// Effects: the blocks of a slab from `begin` on were carved, which are written to for the first time.
+    void carved(slice_index first, std::byte* begin) noexcept
+    {
+        const checked_slice& slab = region_.record(first);
+        if (slab.guarding_all != os::guarding::none) // Of blocks of 0 bytes, which may not be touched.
+            return;
+        for (std::byte* end = begin; end != slab.carved_end;)
+            the_canary.write_last(end += slab.block_bytes);
     }
 
     /// Effects: what was guarded as a whole is not any more.
@@ -95,7 +148,7 @@ public:
     /// Effects: guards all pages of a slab.
     void guard_all(slice_index first, std::uint32_t slices) noexcept
     {
-        unguard_in(first + slices - 1);
+        unguard(first, slices);
         region_.record(first).guarding_all =
             wants_guards() ? os::guard_memory(region_.address(first), slices * slice_bytes) : os::guarding::none;
     }
@@ -109,22 +162,43 @@ public:
             poison(region_.address(first), bytes - guard_bytes);
     }
 
-    /// Effects: a free block of a slab need not be as it was left.
+    /// Effects: a free block of a slab need not be as it was left, but for its last word, which is as it should be.
     void library_writes_to(const void* block) noexcept
     {
         checked_slice& slab = region_.record(region_.record_of(block).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
         const std::size_t number = block_at(facts[slab.size_class], offset);
-        if (number != no_block_there) // A batch that was written to may say that another is where no block begins.
-            slab.blocks[number].forget();
+        if (number == no_block_there) // A batch that was written to may say that another is where no block begins.
+            return;
+        slab.blocks[number].forget();
+        the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes);
+    }
+
+    /// Effects: guards the end of the slice before a run, if that is free, and its end is not guarded.
+    /// Preconditions: no other thread takes or gives back runs.
+    void guard_before(slice_index first) noexcept
+    {
+        if (first == first_slice || region_.record(first - 1).state != slice_state::free ||
+            guard_of(first - 1) != nullptr || !wants_guards())
+            return;
+        std::uint32_t& poisoned = region_.record(first - 1).poisoned;
+        poisoned = std::min(poisoned, static_cast<std::uint32_t>(slice_bytes - guard_bytes));
+        guard(region_.address(first) - guard_bytes, first);
     }
 
     // Large blocks.
 
     /// Returns: bytes of a run with room for a block of `bytes`, its canary and its guard.
-    static std::size_t with_guard(std::size_t bytes) noexcept
+    std::size_t with_guard(std::size_t bytes) const noexcept
     {
-        return base::saturating_add(bytes, 2 * os::page_size());
+        return base::saturating_add(bytes, 2 * os::page_size() + guard_slices() * slice_bytes);
+    }
+
+    /// Returns: slices of the run of a large block that are guard and nothing else; none where addresses are limited.
+    std::uint32_t guard_slices() const noexcept
+    {
+        constexpr std::size_t bytes = std::size_t{1} << 20;
+        return region_.grows() ? 0 : static_cast<std::uint32_t>(bytes / slice_bytes);
     }
 
     /// Effects: the block is in use.
@@ -132,46 +206,36 @@ public:
     const void* large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
     {
         region_.record(first).large_bytes = bytes;
-        const void* const damaged = find_damage(first, slices, true, page_behind(first));
+        const void* const damaged = find_damage(first, slices, true, region_.address(first) + canary_end(first));
         (void)region_.record(first).large.hand_out(0);
         the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
         guard_behind(first);
         return damaged;
     }
 
-    /// Effects: what is in the block is lost.
+    /// Effects: what is in the block is lost. `is_revoked`: all of it will be inaccessible.
     /// Returns: whether the system may have memory behind it still.
-    bool large_ends(slice_index first, bool /*is_dirty*/) noexcept
+    bool large_ends(slice_index first, bool /*is_dirty*/, bool is_revoked) noexcept
     {
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
+        if (is_revoked && end > largest_to_fill_if_revoked && end <= largest_to_fill)
+            return true;
         // What lies behind the block goes, too: the whole run is to read as zeros then.
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
-        if (the_options.get(np_option_poison) != 0)
-            for (std::uint32_t slice = 0; slice * slice_bytes < end; ++slice) {
-                noted_.note(first + slice);
-                region_.record(first + slice).poisoned =
-                    static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
-            }
+        if (!is_revoked)
+            expect_poison(first);
         return true;
     }
 
-    /// Effects: a freed large block is not verified when it is used again, as it is revoked.
-    void large_revoked(slice_index first) noexcept
-    {
-        for (std::uint32_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
-            region_.record(first + slice).poisoned = 0;
-    }
-
-    /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros
-    ///   there.
+    /// Effects: a large block that was to be revoked was not, or a part of it was lost, and zeros are there: it is filled
+    ///   if it was not, and verified when it is used again.
     void large_not_revoked(slice_index first) noexcept
     {
-        for (std::uint32_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
-            if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
-                poisoned != 0 && !is_poisoned(region_.address(first + slice), poisoned))
-                poisoned = 0;
+        if (canary_end(first) > largest_to_fill_if_revoked)
+            (void)wipe(region_.address(first), canary_end(first), 0);
+        expect_poison(first);
     }
 
     /// Effects: a large block has become longer by slices that were free.
@@ -186,7 +250,7 @@ public:
         const std::size_t old_end = canary_end(first);
         const std::size_t end = base::round_up(bytes, os::page_size());
         if (end != old_end)
-            unguard_behind(first);
+            unguard(first, region_.record(first).length);
         if (end < old_end)
             (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
         const bool has_room = resize_run();
@@ -200,7 +264,7 @@ public:
     /// Effects: of a large block that was just made, no more than `bytes` are asked for; the rest is room to grow.
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
-        unguard_behind(first);
+        unguard(first, region_.record(first).length);
         region_.record(first).large_bytes = bytes;
         guard_behind(first);
     }
@@ -233,8 +297,11 @@ public:
             return {"a free block has the state of a block in use", block};
         if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
             return {"the bytes behind a block were written to", block};
-        if (state.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned(block, its.block_bytes))
+        if (state.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned_block(block, its.block_bytes))
             return {"a free block was written to", block};
+        const bool has_last_word = block < its.carved_end && its.guarding_all == os::guarding::none;
+        if (has_last_word && !the_canary.is_last_intact(block + its.block_bytes))
+            return {"the last bytes of a free block were written to", block};
         return {};
     }
 
@@ -264,9 +331,14 @@ public:
 
     /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the
     ///   first nor the last: that is memory, too.
-    void run_purged(slice_index first, std::uint32_t slices) noexcept
+    ///   `something_follows`: if it ended with a guard, it does so still.
+    void run_purged(slice_index first, std::uint32_t slices, bool something_follows) noexcept
     {
+        const slice_index last = first + slices - 1;
+        const bool is_guarded = guard_of(last) != nullptr;
         (void)find_damage(first, slices, false);
+        if (is_guarded && something_follows)
+            guard(region_.address(last + 1) - guard_bytes, last + 1);
         const std::size_t page = os::page_size();
         const auto begin = base::round_up(reinterpret_cast<std::uintptr_t>(&region_.record(first + 1)), page);
         const auto end = reinterpret_cast<std::uintptr_t>(&region_.record(first + slices - 1)) / page * page;
@@ -275,6 +347,8 @@ public:
     }
 
 private:
+    /// Larger ones are not filled when they are revoked: what was there stays until they are used again.
+    static constexpr std::size_t largest_to_fill_if_revoked = std::size_t{512} << 10;
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
@@ -295,61 +369,102 @@ private:
         return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
-    std::byte* page_behind(slice_index first) const noexcept { return region_.address(first) + canary_end(first); }
-
-    /// Returns: the page of that slice that is guarded; nullptr if none is.
-    std::byte* guarded_in(slice_index slice) const noexcept
+    /// Records that a freed large block is filled as far as wipe() does that.
+    void expect_poison(slice_index first) noexcept
     {
-        const checked_slice& its = region_.record(slice);
-        return its.guarding_page != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
-                                                       : nullptr;
-    }
-
-    /// Guards a page, if it is not guarded already.
-    /// Preconditions: no other page of its slice is guarded.
-    void guard(std::byte* page) noexcept
-    {
-        const slice_index slice = region_.slice_of(page);
-        noted_.note(slice);
-        if (guarded_in(slice) == page || !wants_guards())
+        if (the_options.get(np_option_poison) == 0)
             return;
-        checked_slice& its = region_.record(slice);
-        its.guarding_page = os::guard_memory(page, guard_bytes);
-        its.guarded_page = static_cast<std::uint8_t>((page - region_.address(slice)) / std::ptrdiff_t{guard_bytes});
-    }
-
-    void guard_behind(slice_index first) noexcept { guard(page_behind(first)); }
-
-    void unguard_behind(slice_index first) noexcept { unguard_in(region_.slice_of(page_behind(first))); }
-
-    void unguard_in(slice_index slice) noexcept
-    {
-        if (std::byte* const page = guarded_in(slice)) {
-            (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_page);
-            std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
-            region_.record(slice).guarding_page = os::guarding::none;
+        const std::size_t end = canary_end(first);
+        for (std::uint32_t slice = 0; slice * slice_bytes < end; ++slice) {
+            noted_.note(first + slice);
+            region_.record(first + slice).poisoned =
+                static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
         }
     }
 
-    /// Verifies fill patterns, and expects them no longer. Removes guards, but for the page `guarded`.
+    // Guards.
+
+    /// Returns: where the guard at the end of a slice begins; nullptr if there is none.
+    const std::byte* guard_of(slice_index slice) const noexcept
+    {
+        const slice_guard its = guards_[slice];
+        return its.is_there() ? region_.address(slice) + its.from() * guard_bytes : nullptr;
+    }
+
+    /// Returns: where the guard of a slice begins if addresses are guarded from `guard` on; nullptr if it has none.
+    const std::byte* wanted_guard_of(slice_index slice, const std::byte* guard) const noexcept
+    {
+        const std::byte* const begin = region_.address(slice);
+        return guard == nullptr || guard >= begin + slice_bytes ? nullptr : std::max(guard, begin);
+    }
+
+    /// Guards the pages from `begin` to the end of a run, if they are not guarded already.
+    /// Preconditions: no others of the slices from there on are guarded.
+    void guard(std::byte* begin, slice_index end) noexcept
+    {
+        if (!wants_guards())
+            return;
+        const slice_index first = region_.slice_of(begin);
+        bool is_there = true;
+        for (slice_index slice = first; slice != end; ++slice) {
+            noted_.note(slice);
+            is_there = is_there && guard_of(slice) == wanted_guard_of(slice, begin);
+        }
+        if (is_there)
+            return;
+        unguard(first, end - first);
+        const os::guarding how = os::guard_memory(begin, static_cast<std::size_t>(region_.address(end) - begin));
+        for (slice_index slice = first; slice != end && how != os::guarding::none; ++slice) {
+            const auto before = static_cast<std::size_t>(wanted_guard_of(slice, begin) - region_.address(slice));
+            guards_[slice] = {how, before / guard_bytes, slice == first};
+        }
+    }
+
+    void guard_behind(slice_index first) noexcept
+    {
+        guard(region_.address(first) + canary_end(first), first + region_.record(first).length);
+    }
+
+    /// Removes the guard of all slices of a run, in as few calls as possible, where it is not the one from `wanted` on.
+    void unguard(slice_index first, std::uint32_t slices, const std::byte* wanted = nullptr) noexcept
+    {
+        joined_guards joined;
+        for (slice_index slice = first; slice != first + slices; ++slice) {
+            const slice_guard its = guards_[slice];
+            if (its.is_there() && guard_of(slice) != wanted_guard_of(slice, wanted))
+                joined.add(region_.address(slice) + its.from() * guard_bytes, region_.address(slice + 1), its.how(),
+                           its.begins());
+        }
+        joined.remove();
+        std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
+        for (slice_index slice = first; slice != first + slices; ++slice)
+            if (guard_of(slice) != wanted_guard_of(slice, wanted))
+                guards_[slice] = {};
+    }
+
+    /// Verifies fill patterns, and expects them no longer. Removes guards, but for what is guarded from `guarded` on.
     const void* find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                             const std::byte* guarded = nullptr) noexcept
     {
         const void* damaged = nullptr;
-        noted_.take_each(first, slices, [&](slice_index slice) {
-            if (guarded_in(slice) != guarded)
-                unguard_in(slice);
-            const std::size_t bytes = region_.record(slice).poisoned;
-            if (bytes == 0)
-                return;
-            if (is_wanted && damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
-                damaged = region_.address(slice);
-            region_.record(slice).poisoned = 0;
+        noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
+            for (slice_index slice = begin; slice != end; ++slice) {
+                if (guard_of(slice) == region_.address(slice)) // It is guard and nothing else: its record is not touched.
+                    continue;
+                const std::size_t bytes = region_.record(slice).poisoned;
+                if (bytes == 0)
+                    continue;
+                if (is_wanted && damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
+                    damaged = region_.address(slice);
+                region_.record(slice).poisoned = 0;
+            }
+            unguard(begin, end - begin, guarded);
         });
         return damaged;
     }
 
     Region& region_;
     noted_parts noted_;
+    guard_table guards_;
 };
 } // namespace memory_pool::np

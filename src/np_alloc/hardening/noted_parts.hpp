@@ -65,13 +65,14 @@ public:
         });
     }
 
-    /// Effects: as `for_each`, and clears the bits of parts that are wholly inside the range.
+    /// Effects: calls `visit(slice_index begin, slice_index end)` for slices side by side in one part, for each noted
+    ///   part, and clears the bits of parts that are wholly inside the range.
+    /// Complexity: as for_each.
     template <class Visit>
-    void take_each(slice_index first, std::uint32_t count, Visit&& visit) noexcept
+    void take_rows(slice_index first, std::uint32_t count, Visit&& visit) noexcept
     {
         for_each_part(first, count, [this, &visit](slice_index begin, slice_index end) {
-            for (slice_index slice = begin; slice != end; ++slice)
-                visit(slice);
+            visit(begin, end);
             if (end - begin == slices_of_part)
                 words_[position(begin) / slices_of_word].fetch_and(~bit_of(begin), std::memory_order_relaxed);
         });

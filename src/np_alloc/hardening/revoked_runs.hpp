@@ -9,14 +9,13 @@
 ///     backing copies:       | its memory |
 ///
 /// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other
-/// memory. It moves to a backing copy elsewhere, a page table at a time. That costs less than a check for writes later;
-/// and reads are found, too.
+/// memory. That of a very large one moves to a backing copy elsewhere, a page table at a time; that of others stays where
+/// it is. That costs less than a check for writes later; and reads are found, too.
 ///
 /// Each revoked run takes some of the mappings that a process may have: so their number is limited.
 ///
 /// Thread safety: none, the page heap has a lock; but for `find`, which is for the moment when a program is about to
-///   end, and reads what
-/// others may be changing.
+///   end, and reads what others may be changing.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -35,21 +34,23 @@ namespace memory_pool::np {
 class revoked_runs : base::immovable<revoked_runs>
 {
 public:
-    static constexpr std::size_t most = 64;
-    /// Returns: whether a block of `bytes` is large enough. For smaller ones, the system has to look at each page.
-    static constexpr bool are_for(std::size_t bytes) noexcept { return bytes >= std::size_t{8} << 20; }
+    static constexpr std::size_t most = 256;
+    static constexpr bool are_for(std::size_t bytes) noexcept { return bytes != 0; }
 
-    /// Effects: revokes the addresses from `begin` on, where a block was. Their content moves to a backing copy, unless
-    ///   it is zeros without memory.
+    /// Effects: revokes the addresses from `begin` on, where a block was. What is there moves to a backing copy, if it is
+    ///   so much that the system need not look at each page, and has memory.
     /// Returns: whether they are revoked. If not, as there are too many, or the system refuses it, nothing has changed.
     /// Complexity: some system calls.
     bool put(std::byte* begin, std::size_t bytes, bool has_memory, const guarded_block& freed) noexcept
     {
         revoked_run* const unused = find_unused();
         revoked_run made{begin, begin + bytes, nullptr, freed};
-        if (unused == nullptr || (has_memory && !made.move_to_backing_copy()))
+        const bool moves = has_memory && bytes >= least_to_move;
+        if (unused == nullptr || (moves && !made.move_to_backing_copy()))
             return false;
-        (void)os::decommit_memory(begin, bytes); // If not, an access reads zeros, and what is written is lost.
+        // If it is refused where nothing is any more, an access reads zeros, and what is written is lost.
+        if (!os::decommit_memory(begin, bytes) && has_memory && !moves)
+            return false;
         *unused = made;
         ++count_;
         return true;
@@ -97,6 +98,7 @@ public:
     }
 
     std::size_t count() const noexcept { return count_; }
+    bool has_room() const noexcept { return count_ < most; }
 
     /// Effects: calls `visit(void* memory, std::size_t bytes)` for each backing copy.
     template <class Visit>
@@ -108,6 +110,7 @@ public:
     }
 
 private:
+    static constexpr std::size_t least_to_move = std::size_t{8} << 20;
     /// That many bytes of addresses have a table of pages of their own.
     static constexpr std::size_t table_bytes = std::size_t{2} << 20;
 
@@ -212,6 +215,7 @@ struct no_revoked_runs
     static constexpr bool are_for(std::size_t) noexcept { return false; }
     static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }
     static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }
+    static constexpr bool has_room() noexcept { return false; }
     static constexpr bool overlap(const std::byte*, const std::byte*) noexcept { return false; }
     static constexpr const guarded_block* find(const void*) noexcept { return nullptr; }
     template <class Visit>

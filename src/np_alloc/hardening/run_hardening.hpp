@@ -16,6 +16,7 @@
 #include "../support/inconsistency.hpp"
 #include "checked_slice.hpp"
 #include "revoked_runs.hpp"
+#include "run_quarantine.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,19 +30,22 @@ class no_run_checks
 {
 public:
     using revoked = no_revoked_runs;
+    using quarantine = no_run_quarantine;
 
     constexpr explicit no_run_checks(Region& region) noexcept : region_(region) {}
 
     static bool start(std::size_t) noexcept { return true; }
     static void stop() noexcept {}
     static void slab_made(slice_index, std::uint32_t) noexcept {}
+    static void carved(slice_index, std::byte*) noexcept {}
     static void slab_ends(slice_index, std::uint32_t) noexcept {}
     static void slab_dropped(slice_index) noexcept {}
+    static void guard_before(slice_index) noexcept {}
     static void library_writes_to(const void*) noexcept {}
     static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
+    static constexpr std::uint32_t guard_slices() noexcept { return 0; }
     static const void* large_made(slice_index, std::uint32_t, std::size_t) noexcept { return nullptr; }
-    static bool large_ends(slice_index, bool is_dirty) noexcept { return is_dirty; }
-    static void large_revoked(slice_index) noexcept {}
+    static bool large_ends(slice_index, bool is_dirty, bool) noexcept { return is_dirty; }
     static void large_not_revoked(slice_index) noexcept {}
     static void large_extended(slice_index, std::uint32_t) noexcept {}
     template <class ResizeRun>
@@ -58,7 +62,7 @@ public:
     static inconsistency verify(slice_index, std::size_t, bool) noexcept { return {}; }
     static inconsistency verify_large(slice_index) noexcept { return {}; }
     static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
-    static void run_purged(slice_index, std::uint32_t) noexcept {}
+    static void run_purged(slice_index, std::uint32_t, bool) noexcept {}
 
 private:
     Region& region_;

@@ -360,7 +360,11 @@ private:
         if (slab.is_empty())
             empty_.leave(slab.size_class);
         const std::uint32_t taken = slab.take(blocks, count);
-        counts_.add_carved(slab.size_class, slab.carve(*blocks));
+        std::byte* const carved_end = slab.carved_end;
+        if (const std::size_t carved = slab.carve(*blocks); carved != 0) {
+            counts_.add_carved(slab.size_class, carved);
+            pages_.checks().carved(slab.slab, carved_end);
+        }
         if (!slab.has_blocks())
             unlist(slab);
         return taken;

@@ -111,6 +111,7 @@ public:
             MEMORY_POOL_DELAY_POINT();
             free_batch* const next = each->next;
             if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each))) {
+                pages_.checks().library_writes_to(each);
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
             }
@@ -157,7 +158,7 @@ protected:
     }
 
 private:
-    static constexpr std::uint64_t batch_capacity = (batch_bytes - sizes::size(0)) / sizeof(void*);
+    static constexpr std::uint64_t batch_capacity = (batch_bytes - least_canary - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t most_bytes_in_batch = std::size_t{64} * 1024;
     static constexpr std::size_t outbox_slots = 64;
 

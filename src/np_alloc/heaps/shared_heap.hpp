@@ -188,7 +188,7 @@ public:
         });
         const auto add_large = [this, &sum](slice_index each) {
             ++sum.large_blocks;
-            sum.large_bytes += record(each).length * slice_bytes;
+            sum.large_bytes += pages_.bytes_of_run(record(each).length);
         };
         large_.for_each(add_large, large_links{region()});
         for (std::size_t number = 0; number != class_count; ++number)

@@ -112,6 +112,12 @@ public:
         return revoked_.find(address);
     }
 
+    /// Returns: bytes of a run of that length for a block, its canary, and what of the guard is in slices with those.
+    std::size_t bytes_of_run(std::uint32_t length) const noexcept
+    {
+        return (length - checks_.guard_slices()) * slice_bytes;
+    }
+
 protected:
     void count_large(block_count blocks, std::size_t bytes) noexcept
     {
@@ -137,7 +143,8 @@ private:
             note_asked(its.first, bytes);
             set_tag(its.first, 1, large_block);
             set_tag(its.first + 1, its.length - 1, inside_large_block);
-            count_large(block_count{1}, its.length * slice_bytes);
+            count_large(block_count{1}, bytes_of_run(its.length));
+            guard_slices_ += checks().guard_slices();
         });
         MEMORY_POOL_DELAY_POINT();
         measure(touch, taken.first + taken.length);
@@ -205,16 +212,17 @@ private:
     bool give_large(slice_index first, bool is_dirty) noexcept
     {
         const std::optional<guarded_block> freed = description_of(first);
-        is_dirty = checks().large_ends(first, is_dirty);
+        is_dirty = checks().large_ends(first, is_dirty, freed.has_value());
         MEMORY_POOL_DELAY_POINT();
-        return give(first, is_dirty, [&]() -> std::uint32_t {
+        const auto unmark = [&]() -> std::uint32_t {
             mutex_.assume_held();
             if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = end_large(first);
             revoke(first, freed, is_dirty);
             return length;
-        });
+        };
+        return give(first, is_dirty, unmark, is_checked);
     }
 
     /// Effects: makes a large block a run that has no owner.
@@ -224,7 +232,8 @@ private:
         const std::uint32_t length = region_.record(first).length;
         huge_pages_.leave_large(first, length);
         set_tag(first, length, no_owner);
-        count_large(-block_count{1}, std::size_t{0} - length * slice_bytes);
+        count_large(-block_count{1}, std::size_t{0} - bytes_of_run(length));
+        guard_slices_ -= checks().guard_slices();
         note_asked(first, 0);
         return length;
     }
@@ -232,7 +241,7 @@ private:
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
     std::optional<guarded_block> description_of(slice_index first) noexcept
     {
-        if (!is_revoked_when_freed(checks().bytes_of_large(first)))
+        if (!is_revoked_when_freed(checks().bytes_of_large(first)) || !can_revoke_more())
             return std::nullopt;
         guarded_block freed;
         freed.begin = region_.address(first);
@@ -246,14 +255,14 @@ private:
     void revoke(slice_index first, const std::optional<guarded_block>& freed, bool has_memory) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (!freed)
-            return;
-        if (revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
-            if (has_memory)
-                checks().large_revoked(first);
-        } else if (has_memory) {
+        if (freed && !revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed) && has_memory)
             checks().large_not_revoked(first);
-        }
+    }
+
+    bool can_revoke_more() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return revoked_.has_room();
     }
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each

@@ -222,7 +222,7 @@ public:
         const base::lock_guard lock(mutex_);
         return {reserved(),
                 peak_reserved_,
-                (runs_.dirty() + runs_.being_purged()) * slice_bytes,
+                (runs_.dirty() + runs_.being_purged() + waiting_.slices()) * slice_bytes,
                 purged(),
                 slabs_.load(std::memory_order_relaxed),
                 large_blocks_.load(std::memory_order_relaxed),

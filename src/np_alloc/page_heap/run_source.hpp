@@ -27,6 +27,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
+#include "../support/options.hpp"
 #include "purge_policy.hpp"
 
 #include <algorithm>
@@ -95,6 +96,10 @@ public:
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
+        {
+            const base::lock_guard lock(mutex_);
+            end_waiting();
+        }
         // What the system does not take is the youngest then, and not tried again.
         for (std::size_t left = with_runs([](const auto& all) { return all.dirty(); }) * slice_bytes; left != 0;) {
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
@@ -133,11 +138,12 @@ public:
 
     region_type& region() noexcept { return region_; }
 
-    /// Returns: runs that are lost for good, as another mapping has their addresses.
-    std::size_t lost_runs() noexcept
+    /// Returns: runs in use that are no one's: those that are lost for good, as another mapping has their addresses, and
+    ///   those in quarantine.
+    std::size_t unowned_runs() noexcept
     {
         const base::lock_guard lock(mutex_);
-        return lost_runs_;
+        return lost_runs_ + waiting_.count();
     }
 
     /// Returns: guards and fill patterns of runs.
@@ -196,7 +202,7 @@ public:
 protected:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return (runs_.in_use() - lost_slices_ + runs_.dirty()) * slice_bytes + direct_bytes_;
+        return (runs_.in_use() - lost_slices_ - guard_slices_ + runs_.dirty()) * slice_bytes + direct_bytes_;
     }
 
     /// Returns: whether it makes sense to have addresses for so much memory.
@@ -218,7 +224,7 @@ protected:
     void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         peak_reserved_ = std::max(peak_reserved_, reserved());
-        dirty_slices_.store(runs_.dirty(), std::memory_order_relaxed);
+        dirty_slices_.store(runs_.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
     /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`. Not in the
@@ -247,13 +253,19 @@ protected:
         {
             const base::lock_guard lock(mutex_);
             taken = runs_.take(slices, alignment);
+            if (taken.first == no_slice && !waiting_.is_empty()) {
+                end_waiting();
+                taken = runs_.take(slices, alignment);
+            }
             if (taken.first != no_slice)
                 taken = restored(taken, now);
+            if (taken.first != no_slice)
+                checks_.guard_before(taken.first);
             note_peak();
             if (taken.first != no_slice)
                 mark(taken);
             policy_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
-            is_due = runs_.has_dirty_since(policy_.due_since(now));
+            is_due = has_dirty_since(policy_.due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
             (void)purge_dirty_since(policy().due_since(now));
@@ -261,10 +273,10 @@ protected:
     }
 
     /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if
-    /// they have no owner already.
+    /// they have no owner already. `waits`: they are not to be used again soon.
     /// Returns: whether they had one.
     template <class Unmark>
-    bool give(slice_index first, bool is_dirty, Unmark&& unmark) noexcept
+    bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         purge_plan plan;
@@ -273,7 +285,9 @@ protected:
             const std::uint32_t slices = unmark();
             if (slices == 0)
                 return false;
-            runs_.put(first, slices, is_dirty, now);
+            if (!waits || !waiting_.push({first, slices, is_dirty, now}))
+                runs_.put(first, slices, is_dirty, now);
+            end_waiting(most_waiting_slices());
             if (!is_dirty && region_.grows())
                 shrink_region();
             note_peak();
@@ -294,6 +308,8 @@ protected:
     std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t lost_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
+    std::size_t guard_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In runs of large blocks.
+    checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::atomic<std::size_t> purged_{0};
 
 private:
@@ -304,6 +320,35 @@ private:
     {
         const base::lock_guard lock(mutex_);
         return policy_.purges_at_once(runs_, os::coarse_milliseconds());
+    }
+
+    /// Returns: slices that may wait; in blocks, as much as in the quarantine of 64 threads.
+    static std::size_t most_waiting_slices() noexcept
+    {
+        constexpr std::size_t threads = 64;
+        return is_checked ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes : 0;
+    }
+
+    /// Effects: has runs be free that have waited longest, until no more than `most` slices wait, or one run, if one may.
+    void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const auto of_blocks = [this] {
+            mutex_.assume_held();
+            return waiting_.slices() - waiting_.count() * checks_.guard_slices();
+        };
+        while (waiting_.is_full() || (of_blocks() > most && waiting_.count() > (most != 0 ? 1U : 0U)))
+            end_waiting_of_oldest();
+    }
+
+    void end_waiting_of_oldest() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const waiting_run oldest = waiting_.pop();
+        runs_.put(oldest.first, oldest.slices, oldest.is_dirty, oldest.freed_at);
+    }
+
+    bool has_dirty_since(std::uint64_t before) const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return runs_.has_dirty_since(before) || waiting_.has_waited_since(before);
     }
 
     /// Returns: a run that was taken, if all of it may be touched now; if not, none.
@@ -352,6 +397,8 @@ private:
         run oldest;
         {
             const base::lock_guard lock(mutex_);
+            while (waiting_.has_waited_since(since))
+                end_waiting_of_oldest();
             oldest = runs_.take_dirty_since(since);
             if (oldest.first == no_slice)
                 return {};
@@ -369,7 +416,7 @@ private:
         const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
         if constexpr (is_checked) {
             purge_backing_copies(taken);
-            checks().run_purged(taken.first, taken.length);
+            checks().run_purged(taken.first, taken.length, true);
         }
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
@@ -388,7 +435,7 @@ private:
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
         if (const run last = runs_.forget_last_if_clean(); last.first != no_slice)
-            checks().run_purged(last.first, last.length); // Otherwise guards would be assumed there.
+            checks().run_purged(last.first, last.length, false); // Otherwise guards would be assumed there.
         if (region_.committed() - runs_.used() < least_slices)
             return;
         huge_pages_.parts().forget_from(slice_at(runs_.used()));

@@ -19,4 +19,15 @@ inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 
 /// At the end of each slab, in bytes: a guard page. Where pages have another size, it is not guarded.
 inline constexpr std::size_t guard_bytes = is_checked ? 4096 : 0;
+
+/// Bytes behind what was asked for of a block of a slab, at least: a canary.
+inline constexpr std::size_t least_canary = is_checked ? 8 : 0;
+
+/// Returns: bytes of a block of a slab for a request of `bytes`. With a canary, they are more than 16: in a free block,
+///   so many may be written by the library, and none of the canary.
+constexpr std::size_t with_canary(std::size_t bytes) noexcept
+{
+    constexpr std::size_t least_bytes = 9;
+    return is_checked ? (bytes > least_bytes ? bytes : least_bytes) + least_canary : bytes;
+}
 } // namespace memory_pool::np

@@ -3,11 +3,12 @@
 /// \file
 /// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
 ///
-///     in use:      | what the program writes       | canary |      up to the end of the block: one byte at least
-///     given back:  | 0xDF 0xDF 0xDF ...                     |
+///     in use:      | what the program writes  | canary | last word |      up to the end of the block
+///     given back:  | 0xDF 0xDF 0xDF ...                | last word |
 ///
 /// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
-/// what programs like to fill memory with.
+/// what programs like to fill memory with. The last word of a block of a slab is canary, too, in use or free: so the
+/// next block can be verified at its front at any time, whatever other threads do to the block before it.
 ///
 /// Thread safety: as far as the block is not shared.
 #pragma once
@@ -29,6 +30,9 @@ namespace memory_pool::np {
 class canary : base::immovable<canary>
 {
 public:
+    /// Of the last word of a block, which is canary as long as there is a block.
+    static constexpr std::size_t last_bytes = sizeof(std::uint64_t);
+
     /// Effects: draws it. Called once, before the first block is allocated.
     void draw() noexcept
     {
@@ -37,7 +41,8 @@ public:
         word_.store((os::random_number() & drawn_bits) | high_bits, std::memory_order_relaxed);
     }
 
-    /// Effects: fills the bytes from `from` to `end`.
+    /// Effects: fills the bytes from `from` to `end`. What is canary already is not written to: another thread may be
+    ///   reading the last word.
     /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be
     ///   read.
     void write(std::byte* from, std::byte* end) const noexcept
@@ -47,23 +52,42 @@ public:
         if (place == end)
             return;
         const std::uint64_t mask = bytes_from(place_in_word(from));
-        store(place, (load(place) & ~mask) | (word & mask));
+        store_other(place, (load(place) & ~mask) | (word & mask));
         for (place += sizeof word; place != end; place += sizeof word)
-            store(place, word);
+            store_other(place, word);
     }
 
-    /// Effects: the same in memory that the program has not written to yet: up to 15 bytes before `from` may change,
-    ///   too. They are not read, as they may be in no cache.
+    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary: up to 15
+    ///   bytes before `from` may change, too. They are not read, as they may be in no cache.
     /// Preconditions: the block has 16 bytes at least.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few)) {
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few))
             store(end - most_of_few, word);
-            store(end - sizeof word, word);
-            return;
-        }
-        write_many(from - place_in_word(from), end, word);
+        else
+            write_many(from - place_in_word(from), end - last_bytes, word);
+    }
+
+    /// Effects: writes the last word of a block that ends at `end`.
+    void write_last(std::byte* end) const noexcept
+    {
+        store(end - last_bytes, word_.load(std::memory_order_relaxed));
+    }
+
+    /// Returns: whether the byte there is canary.
+    bool is_at(const std::byte* place) const noexcept
+    {
+        const std::uint64_t word = word_.load(std::memory_order_relaxed);
+        return std::memcmp(place, reinterpret_cast<const char*>(&word) + place_in_word(place), 1) == 0;
+    }
+
+    /// Returns: whether the word before `end` is canary.
+    /// Thread safety: any thread.
+    MEMORY_POOL_ALWAYS_INLINE bool is_last_intact(const std::byte* end) const noexcept
+    {
+        const auto* const last = reinterpret_cast<const std::uint64_t*>(end) - 1;
+        return __atomic_load_n(last, __ATOMIC_RELAXED) == word_.load(std::memory_order_relaxed);
     }
 
     /// Returns: whether they are as `write` left them.
@@ -119,6 +143,11 @@ private:
         return word;
     }
     static void store(void* to, std::uint64_t word) noexcept { std::memcpy(to, &word, sizeof word); }
+    static void store_other(void* to, std::uint64_t word) noexcept
+    {
+        if (load(to) != word)
+            store(to, word);
+    }
 
     std::atomic<std::uint64_t> word_{0};
 };
@@ -129,54 +158,69 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
+/// Effects: fills free memory.
+inline void poison(void* memory, std::size_t bytes) noexcept
+{
+    std::memset(memory, poison_byte, bytes);
+}
+
+/// Returns: whether free memory is as `poison` left it.
+inline bool is_poisoned(const void* memory, std::size_t bytes) noexcept
+{
+    return os::are_all(memory, bytes, poison_byte);
+}
+
 namespace detail {
 inline constexpr std::size_t unit = 16;
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
-/// Effects: calls `visit(place)` for each 16 bytes of a block, once or more often: the first of them and the last, and
-///   those beside, as many as the next power of two. So two comparisons do for all sizes, which is less to be
-///   mispredicted than a loop is.
+/// Effects: calls `visit(place)` for 16 bytes of a block, so often that all but the last 8 bytes are among them: for the
+///   first of them and the last, and those beside, as many as the next power of two. So two comparisons do for all
+///   sizes, which is less to be mispredicted than a loop is.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {
-    Byte* const last = first + bytes - unit;
+    Byte* const last = first + bytes - canary::last_bytes - unit;
     const auto visit_both = [&](std::size_t number) {
         visit(first + number * unit);
         visit(last - number * unit);
     };
     visit_both(0);
-    if (bytes > 2 * unit)
+    if (bytes > 2 * unit + canary::last_bytes)
         visit_both(1);
-    if (bytes > 4 * unit) {
+    if (bytes > 4 * unit + canary::last_bytes) {
         visit_both(2);
         visit_both(3);
     }
 }
 } // namespace detail
 
-/// Effects: fills free memory.
-/// Preconditions: it has a multiple of 16 bytes, and 16 at least.
-MEMORY_POOL_ALWAYS_INLINE void poison(void* memory, std::size_t bytes) noexcept
+/// Effects: fills a free block, but for its last word.
+/// Preconditions: it has a multiple of 16 bytes, and 32 at least.
+MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
 {
     if (bytes > detail::most_units_at_once * detail::unit)
-        std::memset(memory, poison_byte, bytes);
+        poison(block, bytes - canary::last_bytes);
     else
-        detail::for_each_unit(static_cast<std::byte*>(memory), bytes,
+        detail::for_each_unit(static_cast<std::byte*>(block), bytes,
                               [](std::byte* place) { std::memset(place, poison_byte, detail::unit); });
 }
 
-/// Returns: whether free memory is as `poison` left it.
-/// Preconditions: as `poison`.
-MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
+/// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
+/// Preconditions: as `poison_block`.
+MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes) noexcept
 {
+    const auto* const first = static_cast<const std::byte*>(block);
+    if (!the_canary.is_last_intact(first + bytes))
+        return false;
     if (bytes > detail::most_units_at_once * detail::unit)
-        return os::are_all(memory, bytes, poison_byte);
+        return is_poisoned(block, bytes - canary::last_bytes);
     using vector = std::uint64_t __attribute__((vector_size(detail::unit)));
     constexpr std::uint64_t word = 0x0101'0101'0101'0101U * poison_byte;
     const vector expected = {word, word};
     vector difference = {0, 0};
-    detail::for_each_unit(static_cast<const std::byte*>(memory), bytes, [&](const std::byte* place) {
+    detail::for_each_unit(first, bytes, [&](const std::byte* place) {
         vector loaded;
         std::memcpy(&loaded, place, sizeof loaded);
         difference |= loaded ^ expected;

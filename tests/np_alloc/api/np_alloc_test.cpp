@@ -235,7 +235,7 @@ TEST(np_realloc, stays_where_it_is_when_there_is_room_behind)
     EXPECT_EQ(np_realloc(block, 100'000), block);
     EXPECT_EQ(np_realloc(block, 190'000), block);
     void* const small = np_alloc(100);
-    EXPECT_EQ(np_realloc(small, test::blocks_are_checked() ? 111 : 112), small);
+    EXPECT_EQ(np_realloc(small, test::blocks_are_checked() ? 104 : 112), small);
     EXPECT_EQ(np_realloc(small, 60), small);
     np_free(block);
     np_free(small);
@@ -275,15 +275,16 @@ TEST(np_owns, knows_what_is_its_and_what_is_not)
 
 TEST(np_trim, gives_back_what_is_free_and_says_how_much)
 {
-    std::vector<void*> blocks(200);
+    std::vector<void*> blocks(400); // Half of them stay: where most is free, it would go back at once.
     for (void*& block : blocks) {
         block = np_alloc(100'000);
         std::memset(block, 1, 100'000);
     }
-    for (void* block : blocks)
-        np_free(block);
+    for (std::size_t i = 0; i != 200; ++i)
+        np_free(blocks[i]);
     EXPECT_GE(np_trim(), 20'000'000U);
     EXPECT_EQ(np_trim(), 0U);
+    std::for_each(blocks.begin() + 200, blocks.end(), np_free);
 }
 
 TEST(np_trim, gives_back_at_once_what_threads_that_have_ended_had_of_each_other)

@@ -115,6 +115,30 @@ void underflow_of_the_first(scene& here)
     write(first - Bytes, Bytes);
 }
 
+/// Before a block that is not the first of its slab.
+void underflow_into_block_in_use(scene& here)
+{
+    std::byte* const one = here.block();
+    std::byte* const other = here.block();
+    std::byte* const block = std::max(one, other);
+    here.keep(std::min(one, other));
+    here.begins(block);
+    write(block - 1, 1);
+    np_free(block);
+}
+
+/// The same, before which a free block lies.
+void underflow_into_free_block(scene& here)
+{
+    std::byte* const one = here.block();
+    std::byte* const other = here.block();
+    std::byte* const block = std::max(one, other);
+    here.by_owner([=] { np_free(std::min(one, other)); });
+    here.begins(block);
+    write(block - 32, 32);
+    np_free(block);
+}
+
 // Blocks that are free.
 
 void write_after_free(scene& here, std::size_t bytes)
@@ -168,7 +192,7 @@ std::byte* put_into_batch(scene& here, std::byte* block)
     std::array<std::byte*, 8> sheets{};
     here.by_third([&] {
         for (std::byte*& each : sheets)
-            each = static_cast<std::byte*>(np_alloc(batch_bytes - 1)); // One is left for what the library may add.
+            each = static_cast<std::byte*>(np_alloc(batch_bytes - 8)); // Eight are left for what the library may add.
         here.is_about(sheets[0]);
         for (std::byte* each : sheets)
             np_free(each);
@@ -231,6 +255,8 @@ std::vector<attack> corruptions()
         {"overflow towards another heap", always, overflow_towards_a_heap},
         {"underflow of 1 byte", always, underflow_of_the_first<1>},
         {"underflow of 32 bytes", always, underflow_of_the_first<32>},
+        {"underflow into a block in use", in_a_slab, underflow_into_block_in_use},
+        {"underflow into a free block", in_a_slab, underflow_into_free_block},
         {"write of 8 bytes after free", always, [](scene& here) { write_after_free(here, 8); }},
         {"write of all bytes after free", always, [](scene& here) { write_after_free(here, here.bytes()); }},
         {"read after free", always, read_after_free},

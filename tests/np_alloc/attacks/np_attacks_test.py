@@ -10,6 +10,7 @@ documentation for users.
     double free at once      the faulty call ends in the error handler, with the kind, the address, and the size
     double free later        the same, or a later call does: at the latest when every thread has returned its free
                              blocks. Until then, the block may have been allocated twice
+    ..., of several          so do blocks beside it
     nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
     a crash                  the system ends the program, where it does what is wrong
     nothing or a crash       one of the two
@@ -93,19 +94,22 @@ overflow of 1 byte into slack        all      nothing                           
 overflow of 8 bytes into slack       all      nothing                                 buffer overflow at once
 overflow of 32 bytes into slack      all      nothing                                 buffer overflow at once
 overflow into the next block         slab     nothing                                 buffer overflow at once
-overflow of the last block           slab     nothing                                 buffer overflow later
+overflow of the last block           slab     nothing                                 buffer overflow later, of several
 overflow of the last block           large    nothing                                 a crash
 overflow of 1 MiB                    slab     nothing                                 a crash
 overflow of 1 MiB                    large    nothing or a crash                      a crash
 overflow towards another heap        slab     nothing                                 a crash
 overflow towards another heap        large    nothing or a crash                      a crash
-underflow of 1 byte                  all      nothing                                 nothing or a crash
-underflow of 32 bytes                all      nothing                                 nothing or a crash
+underflow of 1 byte                  all      nothing                                 a crash
+underflow of 32 bytes                all      nothing                                 a crash
+underflow into a block in use        slab     nothing                                 buffer underflow at once
+underflow into a free block          slab     nothing                                 buffer underflow at once
 write of 8 bytes after free          slab     nothing                                 write after free later
-write of 8 bytes after free          large    nothing                                 nothing or a report
+write of 8 bytes after free          large    nothing                                 a crash
 write of all bytes after free        slab     nothing                                 write after free later
-write of all bytes after free        large    nothing                                 nothing or a report
-read after free                      all      the program is harmed                   nothing
+write of all bytes after free        large    nothing                                 a crash
+read after free                      slab     the program is harmed                   nothing
+read after free                      large    the program is harmed                   a crash
 forged links                         slab     nothing                                 nothing
 write to a batch                    slab     write after free later, with losses     write after free later
 write to a block that was sent home  slab     nothing                                 write after free later
@@ -188,7 +192,7 @@ def wrong_end(outcome, case):
         return "it does not crash"
     if outcome == "the program is harmed":
         return None if case.end == "exit 1" else "it is not harmed"
-    kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses)?", outcome).groups()
+    kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses|, of several)?", outcome).groups()
     if case.end != "signal 6":
         return "it is not found"
     if when == "at once" and case.stage != "attacked":
@@ -215,7 +219,7 @@ def wrong_count(outcome, case):
         return "it does not go on"
     if outcome.startswith("nothing") and not (outcome == "nothing or a report" and case.reports == "1"):
         return wrong_going_on(case)
-    if case.reports != "1":
+    if case.reports == "0" or (case.reports != "1" and not outcome.endswith("of several")):
         return f"there are {case.reports} reports"
     if "at once" in outcome and case.first_report != "attacked":
         return "it is found too late"

@@ -12,7 +12,7 @@ namespace {
 /// what it frees.
 void begin_thread()
 {
-    (void)np_alloc(batch_bytes - 1);
+    (void)np_alloc(batch_bytes - 8);
 }
 
 /// Returns: how far two blocks that lie side by side are from each other.

@@ -389,7 +389,7 @@ TEST(np_statistics_print, prints_each_figure_on_a_line)
 
 TEST(np_statistics_print, prints_a_row_for_each_size_of_which_there_are_blocks)
 {
-    const std::vector<void*> blocks = some_blocks(300, 830);
+    const std::vector<void*> blocks = some_blocks(300, 820);
     const std::string text = printed(np_format_text);
     EXPECT_GE(number_behind("\n         832 ", text), 300U);
     EXPECT_EQ(text.find("\n           0 "), std::string::npos);
@@ -398,7 +398,7 @@ TEST(np_statistics_print, prints_a_row_for_each_size_of_which_there_are_blocks)
 
 TEST(np_statistics_print, prints_the_same_as_json)
 {
-    const std::vector<void*> blocks = some_blocks(300, 830);
+    const std::vector<void*> blocks = some_blocks(300, 820);
     const std::string text = printed(np_format_json);
     EXPECT_EQ(number_behind("\"bytes_in_use\":", text), now().bytes_in_use);
     EXPECT_EQ(number_behind(R"("in_use":)", text.substr(text.find(R"({"block_bytes": 832,)"))),

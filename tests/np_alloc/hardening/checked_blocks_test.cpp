@@ -5,6 +5,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/jumps_back.hpp>
+#include <support/np_guards.hpp>
 #include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
@@ -321,6 +322,7 @@ TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long
 {
     const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
     const test::option_for_now in_order(np_option_random_order, 0);
+    const test::no_guards_for_now accessible;
     for (const std::size_t bytes : sizes_of_all_kinds) {
         static unsigned char* block = nullptr;
         block = static_cast<unsigned char*>(np_alloc(bytes - 1));

@@ -5,6 +5,8 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
+#include <support/np_guards.hpp>
 #include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
@@ -58,6 +60,98 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
         EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "what was asked for, not what there is room for";
         const test::error_recorder next;
     }
+}
+
+/// Returns: two blocks that lie side by side, the lower one first.
+std::pair<unsigned char*, unsigned char*> neighbours(std::size_t bytes)
+{
+    std::array<unsigned char*, 16> blocks{};
+    for (unsigned char*& each : blocks)
+        each = some_block(bytes);
+    std::sort(blocks.begin(), blocks.end());
+    const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(test::counted_bytes(bytes));
+    const auto lower = std::adjacent_find(blocks.begin(), blocks.end(), [distance](const auto* one, const auto* other) {
+        return other - one == distance;
+    });
+    EXPECT_NE(lower, blocks.end());
+    const std::pair found{lower[0], lower[1]};
+    for (unsigned char* each : blocks)
+        if (each != found.first && each != found.second)
+            np_free(each);
+    return found;
+}
+
+TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_freed)
+{
+    for (const std::size_t bytes : sizes_in_slabs)
+        for (const std::size_t by : {1U, 8U, 13U}) {
+            const auto [before, block] = neighbours(bytes);
+            std::memset(block - by, 0x41, by);
+            const test::error_recorder at_free;
+            np_free(block);
+            ASSERT_EQ(at_free.kinds().size(), 1U) << bytes << ", " << by;
+            if (by == 1) { // More may as well come from before.
+                EXPECT_EQ(at_free.reports()[0].kind, error_kind::buffer_underflow);
+                EXPECT_EQ(at_free.reports()[0].address, block);
+                EXPECT_EQ(at_free.reports()[0].block_size, bytes);
+            }
+            np_free(before);
+        }
+}
+
+TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_is_free)
+{
+    for (const std::size_t bytes : sizes_in_slabs) {
+        const test::option_for_now some_wait{np_option_quarantine_bytes, 1'000'000};
+        const auto [before, block] = neighbours(bytes);
+        np_free(before);
+        block[-8] = 0x41;
+        const test::error_recorder at_free;
+        np_free(block);
+        ASSERT_EQ(at_free.kinds(), test::kinds(1, error_kind::buffer_underflow)) << bytes;
+        EXPECT_EQ(at_free.reports()[0].address, block);
+    }
+}
+
+TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_was_never_in_use)
+{
+    np_heap* const heap = np_heap_create();
+    std::array<unsigned char*, 3> blocks{};
+    for (unsigned char*& each : blocks)
+        each = static_cast<unsigned char*>(np_heap_alloc(heap, 2000));
+    for (unsigned char* each : {blocks[1], blocks[2]}) {
+        each[-1] ^= 1U;
+        np_free(each);
+    }
+    np_free(blocks[0]);
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::buffer_underflow));
+    np_heap_destroy(heap);
+}
+
+TEST_F(checked_bytes, before_a_block_are_said_to_be_behind_the_block_before_if_they_are_from_its_end_on)
+{
+    for (const std::size_t bytes : sizes_in_slabs) {
+        const auto [before, block] = neighbours(bytes);
+        overflow(before, bytes, test::counted_bytes(bytes) - bytes);
+        const test::error_recorder at_free;
+        np_free(block);
+        ASSERT_EQ(at_free.kinds(), test::kinds(1, error_kind::buffer_overflow)) << bytes;
+        EXPECT_EQ(at_free.reports()[0].address, before);
+        EXPECT_EQ(at_free.reports()[0].block_size, bytes);
+        np_free(before);
+    }
+}
+
+TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_resized_or_asked_for_its_size)
+{
+    const auto [before, block] = neighbours(1000);
+    block[-1] ^= 1U;
+    EXPECT_EQ(np_usable_size(block), 1000U);
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));
+    block[-1] ^= 1U;
+    np_free(np_realloc(block, 5000));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::buffer_underflow));
+    np_free(before);
 }
 
 TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
@@ -149,6 +243,7 @@ TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_o
 {
     for (const std::size_t bytes : {100'000U, 3'000'000U}) {
         const test::error_recorder now;
+        const test::no_guards_for_now accessible;
         (void)np_trim(); // Beside memory that has been free for a while, it would go back with that, and read as zeros.
         unsigned char* const block = some_block(bytes);
         np_free(block);
@@ -180,6 +275,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
 
 TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
 {
+    const test::no_guards_for_now accessible;
     for (const std::size_t bytes : sizes_of_all_kinds) {
         unsigned char* const block = some_block(bytes);
         std::memset(block, 0x5A, bytes);
@@ -238,6 +334,7 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
 
 TEST_F(checked_bytes, are_looked_at_by_np_verify)
 {
+    const test::no_guards_for_now accessible;
     for (const std::size_t bytes : {std::size_t{40}, std::size_t{100'000}}) {
         unsigned char* const block = some_block(bytes);
         const unsigned char before = std::exchange(block[bytes], static_cast<unsigned char>(0));
@@ -268,6 +365,7 @@ TEST_F(checked_bytes, of_threads_that_are_not_there_are_not_looked_at_in_the_chi
 TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork)
 {
     const test::lasting_thread other;
+    const test::no_guards_for_now accessible;
     unsigned char* const block = some_block(100'000);
     np_free(block);
     const unsigned char before = std::exchange(block[3], static_cast<unsigned char>(0));

@@ -27,6 +27,8 @@ namespace {
 /// The process that is to end has one thread, as the one that makes it has.
 struct checked_guards_death : testing::Test
 {
+    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+
     void SetUp() override
     {
         if (memory_pool::detail::os::page_size() != np::guard_bytes)
@@ -35,6 +37,8 @@ struct checked_guards_death : testing::Test
 };
 
 using bytes_of_block = volatile unsigned char;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 bytes_of_block* some_block(std::size_t bytes)
 {
@@ -58,6 +62,49 @@ TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_does_not_get_far
 {
     for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
         EXPECT_DEATH(write_behind(some_block(bytes), bytes, np::guard_bytes), "") << bytes;
+}
+
+TEST_F(checked_guards_death, no_byte_in_the_mebibyte_behind_a_large_block_can_be_written)
+{
+    for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
+        for (const std::size_t distance : {np::guard_bytes, std::size_t{65'536}, std::size_t{999'999}, mebibyte})
+            EXPECT_DEATH(some_block(bytes)[bytes + distance] = 1, "") << bytes << ", " << distance;
+}
+
+TEST_F(checked_guards_death, no_byte_in_the_page_before_a_large_block_can_be_written)
+{
+    for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
+        for (const std::size_t distance : {std::size_t{1}, std::size_t{8}, np::guard_bytes})
+            EXPECT_DEATH(*(some_block(bytes) - distance) = 1, "") << bytes << ", " << distance;
+}
+
+TEST_F(checked_guards_death, no_byte_before_a_large_block_can_be_written_that_lies_behind_free_memory)
+{
+    EXPECT_DEATH(
+        {
+            std::vector<void*> blocks(20);
+            for (void*& each : blocks)
+                each = std::memset(np_alloc(mebibyte), 1, mebibyte);
+            for (void* each : blocks)
+                np_free(each);
+            auto* const aligned = static_cast<bytes_of_block*>(np_aligned_alloc(8 * mebibyte, 100'000));
+            aligned[-1] = 1;
+        },
+        "");
+}
+
+TEST_F(checked_guards_death, no_byte_before_the_first_block_of_a_slab_can_be_written)
+{
+    for (const std::size_t bytes : {16U, 1000U, 5000U, 30'000U})
+        EXPECT_DEATH(
+            {
+                std::vector<unsigned char*> blocks(100'000 / bytes + 100);
+                for (unsigned char*& each : blocks)
+                    each = static_cast<unsigned char*>(np_alloc(bytes));
+                *(static_cast<bytes_of_block*>(*std::min_element(blocks.begin(), blocks.end())) - 1) = 1;
+            },
+            "")
+            << bytes;
 }
 
 TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_was_resized_does_not_get_far)

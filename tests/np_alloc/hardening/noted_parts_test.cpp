@@ -39,8 +39,10 @@ struct noted_parts : testing::Test
     slices taken(std::uint32_t first, std::uint32_t length)
     {
         slices all;
-        noted.take_each(np::slice_at(first), length,
-                        [&all](np::slice_index slice) { all.push_back(number_of(slice)); });
+        noted.take_rows(np::slice_at(first), length, [&all](np::slice_index begin, np::slice_index end) {
+            for (np::slice_index slice = begin; slice != end; ++slice)
+                all.push_back(number_of(slice));
+        });
         return all;
     }
 };

@@ -234,7 +234,7 @@ TEST_F(large_runs, hands_out_no_addresses_that_were_lost_when_memory_should_have
         EXPECT_EQ(all.move_large(old.first, 3 * MiB, [] {}).first, np::no_slice);
     }
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
-    EXPECT_EQ(all.lost_runs(), 1U);
+    EXPECT_EQ(all.unowned_runs(), 1U);
     EXPECT_EQ(all.figures().large_blocks, 1U) << "the lost addresses count as a block";
     EXPECT_EQ(all.figures().large, 2 * MiB);
     const np::run moved = all.move_large(old.first, 3 * MiB, [] {});

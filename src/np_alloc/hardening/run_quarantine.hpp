@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Runs of freed large blocks, whose addresses wait until they may be used again: a queue.
+///
+///     freed ->  | youngest | ... | oldest |  -> free runs
+///
+/// Thread safety: none, the page heap has a lock.
+#pragma once
+
+#include "../slices/slice_index.hpp"
+#include "../support/internals.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// A run that waits.
+struct waiting_run
+{
+    slice_index first;
+    std::uint32_t slices;
+    bool is_dirty;
+    std::uint64_t freed_at; ///< In the clock of the runs.
+};
+
+/// A queue of runs. Zeroed, it is empty.
+class run_quarantine
+{
+public:
+    /// Effects: appends a run.
+    /// Returns: whether it did; not if it is full.
+    bool push(const waiting_run& last) noexcept
+    {
+        if (count_ == most)
+            return false;
+        runs_[(first_ + count_++) % most] = last;
+        slices_ += last.slices;
+        return true;
+    }
+
+    /// Returns: the run that has waited longest.
+    /// Preconditions: it is not empty.
+    waiting_run pop() noexcept
+    {
+        const waiting_run oldest = runs_[first_];
+        first_ = (first_ + 1) % most;
+        --count_;
+        slices_ -= oldest.slices;
+        return oldest;
+    }
+
+    /// Returns: whether one has waited since `before`, or longer.
+    bool has_waited_since(std::uint64_t before) const noexcept
+    {
+        return count_ != 0 && runs_[first_].freed_at <= before;
+    }
+
+    bool is_empty() const noexcept { return count_ == 0; }
+    bool is_full() const noexcept { return count_ == most; }
+    std::size_t count() const noexcept { return count_; }
+    std::size_t slices() const noexcept { return slices_; }
+
+private:
+    static constexpr std::size_t most = 64;
+
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+    std::size_t slices_ = 0;
+    std::array<waiting_run, most> runs_{};
+};
+
+/// Where none waits.
+struct no_run_quarantine
+{
+    static constexpr bool push(const waiting_run&) noexcept { return false; }
+    static constexpr waiting_run pop() noexcept { return {}; }
+    static constexpr bool has_waited_since(std::uint64_t) noexcept { return false; }
+    static constexpr bool is_empty() noexcept { return true; }
+    static constexpr bool is_full() noexcept { return false; }
+    static constexpr std::size_t count() noexcept { return 0; }
+    static constexpr std::size_t slices() noexcept { return 0; }
+};
+} // namespace memory_pool::np

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Tests of np_alloc as it is where the environment has NP_GUARD_PAGES=0.
+#pragma once
+
+#include <np_alloc/support/options.hpp>
+
+namespace test {
+/// Until it goes, nothing is guarded, and freed large blocks stay accessible.
+class no_guards_for_now
+{
+public:
+    no_guards_for_now() { (void)memory_pool::np::the_options.set(np_option_guard_pages, 0); }
+    no_guards_for_now(const no_guards_for_now&) = delete;
+    no_guards_for_now& operator=(const no_guards_for_now&) = delete;
+    ~no_guards_for_now() { (void)memory_pool::np::the_options.set(np_option_guard_pages, 1); }
+};
+} // namespace test
