@@ -388,7 +388,7 @@ private:
     const std::byte* guard_of(slice_index slice) const noexcept
     {
         const slice_guard its = guards_[slice];
-        return its.is_there() ? region_.address(slice) + its.from() * guard_bytes : nullptr;
+        return its.is_there() ? region_.address(slice) + its.from() * slice_guard::page_bytes : nullptr;
     }
 
     /// Returns: where the guard of a slice begins if addresses are guarded from `guard` on; nullptr if it has none.
@@ -416,7 +416,7 @@ private:
         const os::guarding how = os::guard_memory(begin, static_cast<std::size_t>(region_.address(end) - begin));
         for (slice_index slice = first; slice != end && how != os::guarding::none; ++slice) {
             const auto before = static_cast<std::size_t>(wanted_guard_of(slice, begin) - region_.address(slice));
-            guards_[slice] = {how, before / guard_bytes, slice == first};
+            guards_[slice] = {how, before / slice_guard::page_bytes, slice == first};
         }
     }
 
@@ -432,7 +432,7 @@ private:
         for (slice_index slice = first; slice != first + slices; ++slice) {
             const slice_guard its = guards_[slice];
             if (its.is_there() && guard_of(slice) != wanted_guard_of(slice, wanted))
-                joined.add(region_.address(slice) + its.from() * guard_bytes, region_.address(slice + 1), its.how(),
+                joined.add(region_.address(slice) + its.from() * slice_guard::page_bytes, region_.address(slice + 1), its.how(),
                            its.begins());
         }
         joined.remove();

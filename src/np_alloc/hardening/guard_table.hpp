@@ -25,6 +25,8 @@ namespace memory_pool::np {
 class slice_guard
 {
 public:
+    static constexpr std::size_t page_bytes = 4096; ///< Where pages have another size, nothing is guarded.
+
     slice_guard() = default;
     /// `from`: the first page that is guarded. `begins`: the guard does not go on from the slice before.
     slice_guard(os::guarding how, std::size_t from, bool begins) noexcept
