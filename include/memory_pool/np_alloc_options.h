@@ -23,6 +23,11 @@ extern "C" {
 /** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
 #define NP_DECAY_NEVER UINT32_MAX
 
+/** As the value of np_option_zero, also both (NP_ZERO_FREE | NP_ZERO_ALLOC): free memory is filled with zeros; new
+ *  blocks are. */
+#define NP_ZERO_FREE 1
+#define NP_ZERO_ALLOC 2
+
 /** The options. Numbers are stable; new ones may be added.
  *
  *  Each can also be set in the environment, where its variable is its name in capitals: NP_DECAY_MS is
@@ -107,7 +112,18 @@ typedef enum np_option
     np_option_poison = 66,
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
      *  Cannot be changed after the first block. */
-    np_option_guard_pages = 67
+    np_option_guard_pages = 67,
+    /** NP_PAIRS: whether it is reported if a block is given back by a function that does not pair with the one that
+     *  has allocated it, such as by delete if it is from malloc or new[]; 1. Not reported are forms of new and delete in
+     *  a program that has replaced one of them, and blocks outside of the region. */
+    np_option_pairs = 68,
+    /** NP_ZERO: what is zero, which would else be undefined: NP_ZERO_FREE, or "free" as a text: free memory, which is
+     *  then filled with zeros in place of 0xDF, unless NP_POISON is 0; NP_ZERO_ALLOC, or "alloc": new blocks, and what
+     *  realloc and np_expand add to one; both, or "free,alloc"; 0. Cannot be changed after the first block. */
+    np_option_zero = 69,
+    /** NP_REALLOC_MOVES: whether realloc always moves a block, if there is memory, so that the use of an old pointer is
+     *  found as one of a free block; 0. */
+    np_option_realloc_moves = 70
 } np_option;
 
 /** Effects: sets an option.

@@ -24,6 +24,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/shadowed_function.hpp>
 
+#include "../hardening/pairs.hpp"
+#include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
 
 #include <algorithm>
@@ -59,6 +61,14 @@ MEMORY_POOL_HIDDEN void np_delete_aligned(void* block, std::align_val_t alignmen
     __attribute__((alias("_ZdlPvSt11align_val_t")));
 MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t alignment) noexcept
     __attribute__((alias("_ZdaPvSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_sized(void* block, std::size_t bytes) noexcept __attribute__((alias("_ZdlPvm")));
+MEMORY_POOL_HIDDEN void np_delete_array_sized(void* block, std::size_t bytes) noexcept
+    __attribute__((alias("_ZdaPvm")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdlPvmSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_array_sized(void* block, std::size_t bytes,
+                                                      std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdaPvmSt11align_val_t")));
 }
 
 namespace {
@@ -138,9 +148,34 @@ bool new_aligned_array_is_replaced() noexcept
            delete_aligned_is_replaced();
 }
 
-void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept
+[[maybe_unused]] bool sized_delete_is_replaced() noexcept
 {
-    return ::np_aligned_alloc(static_cast<std::size_t>(alignment), bytes);
+    return is_replaced<void(void*, std::size_t)>(&::operator delete, &np_delete_sized) ||
+           is_replaced<void(void*, std::size_t)>(&::operator delete[], &np_delete_array_sized) ||
+           is_replaced<void(void*, std::size_t, std::align_val_t)>(&::operator delete, &np_delete_aligned_sized) ||
+           is_replaced<void(void*, std::size_t, std::align_val_t)>(&::operator delete[],
+                                                                   &np_delete_aligned_array_sized);
+}
+
+void* allocate(std::size_t bytes, std::align_val_t alignment, [[maybe_unused]] np::allocated_by function) noexcept
+{
+    if constexpr (np::is_checked) {
+        if (!np::is_alignment(static_cast<std::size_t>(alignment)))
+            return nullptr;
+        return np::checked_paths::allocate_aligned(static_cast<std::size_t>(alignment), bytes, function);
+    } else {
+        return ::np_aligned_alloc(static_cast<std::size_t>(alignment), bytes);
+    }
+}
+
+/// Returns: `block`, which the C++ library has got from malloc, and which counts as allocated by `function`, unless an
+///   operator of the program may have got it.
+void* noted(void* block, [[maybe_unused]] np::allocated_by function) noexcept
+{
+    if constexpr (np::is_checked)
+        if (block != nullptr && !np::operators_are_replaced())
+            np::checked_paths::note_function(block, function);
+    return block;
 }
 
 /// A form of operator new.
@@ -187,11 +222,12 @@ MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* c
 
 /// Checked build: frees the block and compares `bytes` with the requested size, unless the program has replaced an
 /// operator, which may have requested more. Returns true if it has freed the block.
-bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool is_replaced) noexcept
+bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] np::freed_by function,
+                  [[maybe_unused]] bool is_replaced) noexcept
 {
     if constexpr (np::is_checked) {
         if (!is_replaced) {
-            np::free_sized(block, bytes);
+            np::free_sized(block, bytes, function);
             return true;
         }
     }
@@ -204,81 +240,105 @@ bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unuse
 
 void* operator new(std::size_t bytes)
 {
-    void* const block = np::allocate(bytes);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+    void* const block = np::allocate(bytes, np::allocated_by::new_object);
+    return MEMORY_POOL_LIKELY(block != nullptr)
+               ? block
+               : noted(new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes), np::allocated_by::new_object);
 }
 
 void* operator new[](std::size_t bytes)
 {
     if (new_is_replaced())
         return ::operator new(bytes);
-    void* const block = np::allocate(bytes);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+    void* const block = np::allocate(bytes, np::allocated_by::new_array);
+    return MEMORY_POOL_LIKELY(block != nullptr)
+               ? block
+               : noted(new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes), np::allocated_by::new_array);
 }
 
 void* operator new(std::size_t bytes, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_is_replaced() ? nullptr : np::allocate(bytes);
-    return block != nullptr ? block
-                            : quiet_new_of_library<quietly>("_ZnwmRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+    void* const block = new_is_replaced() ? nullptr : np::allocate(bytes, np::allocated_by::new_object);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<quietly>("_ZnwmRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet),
+                       np::allocated_by::new_object);
 }
 
 void* operator new[](std::size_t bytes, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_array_is_replaced() ? nullptr : np::allocate(bytes);
-    return block != nullptr ? block
-                            : quiet_new_of_library<quietly>("_ZnamRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+    void* const block = new_array_is_replaced() ? nullptr : np::allocate(bytes, np::allocated_by::new_array);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<quietly>("_ZnamRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet),
+                       np::allocated_by::new_array);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment)
 {
-    void* const block = allocate(bytes, alignment);
-    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+    void* const block = allocate(bytes, alignment, np::allocated_by::new_aligned);
+    return block != nullptr ? block
+                            : noted(new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment),
+                                    np::allocated_by::new_aligned);
 }
 
 void* operator new[](std::size_t bytes, std::align_val_t alignment)
 {
     if (new_aligned_is_replaced())
         return ::operator new(bytes, alignment);
-    void* const block = allocate(bytes, alignment);
-    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+    void* const block = allocate(bytes, alignment, np::allocated_by::new_aligned_array);
+    return block != nullptr ? block
+                            : noted(new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment),
+                                    np::allocated_by::new_aligned_array);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_aligned_is_replaced() ? nullptr : allocate(bytes, alignment);
-    return block != nullptr ? block
-                            : quiet_new_of_library<std::align_val_t, quietly>(
-                                  "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+    void* const block = new_aligned_is_replaced() ? nullptr : allocate(bytes, alignment, np::allocated_by::new_aligned);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<std::align_val_t, quietly>("_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                                                       MEMORY_POOL_CALLER(), bytes, alignment, quiet),
+                       np::allocated_by::new_aligned);
 }
 
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_aligned_array_is_replaced() ? nullptr : allocate(bytes, alignment);
-    return block != nullptr ? block
-                            : quiet_new_of_library<std::align_val_t, quietly>(
-                                  "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+    void* const block =
+        new_aligned_array_is_replaced() ? nullptr : allocate(bytes, alignment, np::allocated_by::new_aligned_array);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<std::align_val_t, quietly>("_ZnamSt11align_val_tRKSt9nothrow_t",
+                                                                       MEMORY_POOL_CALLER(), bytes, alignment, quiet),
+                       np::allocated_by::new_aligned_array);
 }
 
 void operator delete(void* block) noexcept
 {
-    np::free_block(block);
+    np::free_block(block, np::freed_by::delete_object);
 }
 
 void operator delete[](void* block) noexcept
 {
+    if constexpr (np::is_checked) {
+        if (!delete_is_replaced()) {
+            np::free_block(block, np::freed_by::delete_array);
+            return;
+        }
+    }
     ::operator delete(block);
 }
 
 void operator delete(void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
+    if (!free_checked(block, bytes, np::freed_by::delete_object,
+                      delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
         ::operator delete(block);
 }
 
 void operator delete[](void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_array,
                       delete_array_is_replaced() || new_array_is_replaced() || new_array_quiet_is_replaced()))
         ::operator delete[](block);
 }
@@ -295,24 +355,30 @@ void operator delete[](void* block, const std::nothrow_t&) noexcept
 
 void operator delete(void* block, std::align_val_t) noexcept
 {
-    np::free_block(block);
+    np::free_block(block, np::freed_by::delete_aligned);
 }
 
 void operator delete[](void* block, std::align_val_t alignment) noexcept
 {
+    if constexpr (np::is_checked) {
+        if (!delete_aligned_is_replaced()) {
+            np::free_block(block, np::freed_by::delete_aligned_array);
+            return;
+        }
+    }
     ::operator delete(block, alignment);
 }
 
 void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_aligned,
                       delete_aligned_is_replaced() || new_aligned_is_replaced() || new_aligned_quiet_is_replaced()))
         ::operator delete(block, alignment);
 }
 
 void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_aligned_array,
                       delete_aligned_array_is_replaced() || new_aligned_array_is_replaced() ||
                           new_aligned_array_quiet_is_replaced()))
         ::operator delete[](block, alignment);
@@ -327,3 +393,14 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 {
     ::operator delete[](block, alignment);
 }
+
+#if MEMORY_POOL_NP_CHECKED
+namespace memory_pool::np {
+bool operators_are_replaced() noexcept
+{
+    return new_array_is_replaced() || new_aligned_array_is_replaced() || new_quiet_is_replaced() ||
+           new_array_quiet_is_replaced() || new_aligned_quiet_is_replaced() || new_aligned_array_quiet_is_replaced() ||
+           delete_array_is_replaced() || delete_aligned_array_is_replaced() || sized_delete_is_replaced();
+}
+} // namespace memory_pool::np
+#endif

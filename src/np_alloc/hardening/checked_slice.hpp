@@ -34,6 +34,7 @@
 #include "../support/options.hpp"
 #include "block_state.hpp"
 #include "noted_parts.hpp"
+#include "pairs.hpp"
 #include "revoked_runs.hpp"
 
 #include <algorithm>
@@ -172,6 +173,12 @@ public:
             if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
                 poisoned != 0 && !is_poisoned(region_.address(first + slice), poisoned))
                 poisoned = 0;
+    }
+
+    /// Effects: a large block counts as allocated by that.
+    void large_allocated_by(slice_index first, allocated_by function) noexcept
+    {
+        region_.record(first).large.set_function(function);
     }
 
     /// Effects: a large block has become longer by slices that were free.

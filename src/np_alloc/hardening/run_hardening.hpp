@@ -15,6 +15,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "checked_slice.hpp"
+#include "pairs.hpp"
 #include "revoked_runs.hpp"
 
 #include <cstddef>
@@ -43,6 +44,7 @@ public:
     static bool large_ends(slice_index, bool is_dirty) noexcept { return is_dirty; }
     static void large_revoked(slice_index) noexcept {}
     static void large_not_revoked(slice_index) noexcept {}
+    static void large_allocated_by(slice_index, allocated_by) noexcept {}
     static void large_extended(slice_index, std::uint32_t) noexcept {}
     template <class ResizeRun>
     static bool resize_large(slice_index, std::size_t, ResizeRun&& resize_run) noexcept

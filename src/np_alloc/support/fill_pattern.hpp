@@ -4,7 +4,7 @@
 /// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
 ///
 ///     in use:      | what the program writes       | canary |      up to the end of the block: one byte at least
-///     given back:  | 0xDF 0xDF 0xDF ...                     |
+///     given back:  | 0xDF 0xDF 0xDF ...                     |      or zeros, as NP_ZERO says
 ///
 /// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
 /// what programs like to fill memory with.
@@ -129,8 +129,12 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
+/// The same eight times, or zeros for NP_ZERO=free. Chosen before the first block is allocated.
+inline std::atomic<std::uint64_t> the_poison{0x0101'0101'0101'0101U * poison_byte};
+
 namespace detail {
 inline constexpr std::size_t unit = 16;
+using vector = std::uint64_t __attribute__((vector_size(unit)));
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
@@ -159,25 +163,27 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 /// Preconditions: it has a multiple of 16 bytes, and 16 at least.
 MEMORY_POOL_ALWAYS_INLINE void poison(void* memory, std::size_t bytes) noexcept
 {
-    if (bytes > detail::most_units_at_once * detail::unit)
-        std::memset(memory, poison_byte, bytes);
-    else
-        detail::for_each_unit(static_cast<std::byte*>(memory), bytes,
-                              [](std::byte* place) { std::memset(place, poison_byte, detail::unit); });
+    const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
+    if (bytes > detail::most_units_at_once * detail::unit) {
+        std::memset(memory, static_cast<unsigned char>(word), bytes);
+        return;
+    }
+    const detail::vector pattern = {word, word};
+    detail::for_each_unit(static_cast<std::byte*>(memory), bytes,
+                          [&](std::byte* place) { std::memcpy(place, &pattern, sizeof pattern); });
 }
 
 /// Returns: whether free memory is as `poison` left it.
 /// Preconditions: as `poison`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
+    const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit)
-        return os::are_all(memory, bytes, poison_byte);
-    using vector = std::uint64_t __attribute__((vector_size(detail::unit)));
-    constexpr std::uint64_t word = 0x0101'0101'0101'0101U * poison_byte;
-    const vector expected = {word, word};
-    vector difference = {0, 0};
+        return os::are_all(memory, bytes, static_cast<unsigned char>(word));
+    const detail::vector expected = {word, word};
+    detail::vector difference = {0, 0};
     detail::for_each_unit(static_cast<const std::byte*>(memory), bytes, [&](const std::byte* place) {
-        vector loaded;
+        detail::vector loaded;
         std::memcpy(&loaded, place, sizeof loaded);
         difference |= loaded ^ expected;
     });
