@@ -81,8 +81,6 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
 {
     void* const fitted = pages().fit_guarded(block, bytes, alignment);
     write_canary(outside_block(fitted), pages().direct_bytes(fitted));
-    if (clears_new_blocks())
-        clear_new(static_cast<std::byte*>(fitted), bytes, false);
     return fitted;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace np = memory_pool::np;
 
@@ -55,6 +56,22 @@ TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
             block()[i] ^= std::byte{1};
         }
     }
+}
+
+TEST_F(fill_pattern, may_be_zeros)
+{
+    const std::uint64_t before = np::the_poison.exchange(0);
+    for (std::size_t bytes = 16; bytes != 800; bytes += 16) {
+        memory_.fill(others);
+        np::poison(block(), bytes);
+        EXPECT_TRUE(std::all_of(block(), block() + bytes, [](std::byte each) { return each == std::byte{0}; }))
+            << bytes;
+        EXPECT_TRUE(is_alone(bytes)) << bytes;
+        EXPECT_TRUE(np::is_poisoned(block(), bytes)) << bytes;
+        block()[bytes / 3] = std::byte{1};
+        EXPECT_FALSE(np::is_poisoned(block(), bytes)) << bytes;
+    }
+    np::the_poison = before;
 }
 
 TEST_F(fill_pattern, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
