@@ -4,7 +4,7 @@
 /// The functions of the engine in the checked build: each block is verified when it is allocated, and when it is freed.
 ///
 ///     allocate(bytes):  | room for one byte more, at least | -> pattern intact? -> state, canary    -> the program
-///     free(block):      in use? -> canary intact? -> fill                        -> | quarantine | -> magazine
+///     free(block):      in use? -> canary intact? -> a pair? -> fill             -> | quarantine | -> magazine
 ///
 ///     block in use      = its state says so, and the bytes behind those that were asked for are the canary
 ///     block given back  = its state says so, and all of its bytes have the fill pattern

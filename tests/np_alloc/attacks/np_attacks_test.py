@@ -77,20 +77,20 @@ never handed out          slab    double free later           nothing           
 
 # Functions that do not pair. The operators of np_alloc by its interface are np_allocate and np_free, which are of C.
 PAIRS = """
-                                     blocks   outcome   np_alloc, if checked               malloc, if checked
-malloc, delete                       all      nothing   nothing                            mismatched deallocation at once
-malloc, aligned delete               all      nothing   nothing                            mismatched deallocation at once
-new, free                            all      nothing   nothing                            mismatched deallocation at once
-new[], free                          all      nothing   nothing                            mismatched deallocation at once
-aligned new, free                    all      nothing   nothing                            mismatched deallocation at once
-new, realloc                         all      nothing   nothing                            mismatched deallocation at once
-new[], delete                        all      nothing   nothing                            mismatched deallocation at once
-new[], delete of the right size      all      nothing   nothing                            mismatched deallocation at once
-new, delete[]                        all      nothing   nothing                            mismatched deallocation at once
-aligned new, plain delete            all      nothing   nothing                            mismatched deallocation at once
-plain new, aligned delete            all      nothing   nothing                            mismatched deallocation at once
-aligned new[], aligned delete        all      nothing   nothing                            mismatched deallocation at once
-free_aligned_sized, not aligned so   all      nothing   mismatched deallocation at once    mismatched deallocation at once
+                                    blocks  outcome  np_alloc, if checked             malloc, if checked
+malloc, delete                      all     nothing  nothing                          mismatched deallocation at once
+malloc, aligned delete              all     nothing  nothing                          mismatched deallocation at once
+new, free                           all     nothing  nothing                          mismatched deallocation at once
+new[], free                         all     nothing  nothing                          mismatched deallocation at once
+aligned new, free                   all     nothing  nothing                          mismatched deallocation at once
+new, realloc                        all     nothing  nothing                          mismatched deallocation at once
+new[], delete                       all     nothing  nothing                          mismatched deallocation at once
+new[], delete of the right size     all     nothing  nothing                          mismatched deallocation at once
+new, delete[]                       all     nothing  nothing                          mismatched deallocation at once
+aligned new, plain delete           all     nothing  nothing                          mismatched deallocation at once
+plain new, aligned delete           all     nothing  nothing                          mismatched deallocation at once
+aligned new[], aligned delete       all     nothing  nothing                          mismatched deallocation at once
+free_aligned_sized, not aligned so  all     nothing  mismatched deallocation at once  mismatched deallocation at once
 """
 
 OTHERS = """
