@@ -23,9 +23,9 @@ extern "C" {
 /** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
 #define NP_DECAY_NEVER UINT32_MAX
 
-/** As the value of np_option_zero, also both (NP_ZERO_FREE | NP_ZERO_ALLOC): free memory is filled with zeros; new
- *  blocks are. */
+/** As the value of np_option_zero, also together with NP_ZERO_ALLOC: free memory is filled with zeros. */
 #define NP_ZERO_FREE 1
+/** As the value of np_option_zero: new blocks are filled with zeros. */
 #define NP_ZERO_ALLOC 2
 
 /** The options. Numbers are stable; new ones may be added.
@@ -114,7 +114,7 @@ typedef enum np_option
      *  Cannot be changed after the first block. */
     np_option_guard_pages = 67,
     /** NP_PAIRS: whether it is reported if a block is given back by a function that does not pair with the one that
-     *  has allocated it, such as by delete if it is from malloc or new[]; 1. Not reported are forms of new and delete in
+     *  has allocated it, such as by delete if it is from malloc or new[]; 1. Not compared are forms of new and delete of
      *  a program that has replaced one of them, and blocks outside of the region. */
     np_option_pairs = 68,
     /** NP_ZERO: what is zero, which would else be undefined: NP_ZERO_FREE, or "free" as a text: free memory, which is

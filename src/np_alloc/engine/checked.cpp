@@ -40,8 +40,8 @@
 namespace memory_pool::np::checked { namespace {
 // Handing out.
 
-/// Effects: fills the bytes asked for of a new block, all of which are zero already if `is_zero`, but for the few that a
-///   canary may have been written over.
+/// Effects: fills the bytes asked for of a new block with zeros. If `is_zero`, they are, but for the few that a canary
+///   may have been written over.
 MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
 {
     constexpr std::size_t most_overwritten = 16;
