@@ -113,9 +113,9 @@ typedef enum np_option
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
      *  Cannot be changed after the first block. */
     np_option_guard_pages = 67,
-    /** NP_PAIRS: whether it is reported if a block is given back by a function that does not pair with the one that
-     *  has allocated it, such as by delete if it is from malloc or new[]; 1. Not compared are forms of new and delete of
-     *  a program that has replaced one of them, and blocks outside of the region. */
+    /** NP_PAIRS: whether it is reported if a block is given back by a function that does not pair with the one that has
+     *  allocated it, such as by delete if it is from malloc or new[]; 1. Forms of new and delete of a program that has
+     *  replaced one of them are not compared, nor are blocks outside of the region. */
     np_option_pairs = 68,
     /** NP_ZERO: what is zero, which would else be undefined: NP_ZERO_FREE, or "free" as a text: free memory, which is
      *  then filled with zeros in place of 0xDF, unless NP_POISON is 0; NP_ZERO_ALLOC, or "alloc": new blocks, and what
