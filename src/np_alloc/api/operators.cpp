@@ -27,9 +27,12 @@
 #include "../hardening/pairs.hpp"
 #include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -396,11 +399,35 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 
 #if MEMORY_POOL_NP_CHECKED
 namespace memory_pool::np {
+namespace {
+/// Returns: whether a library has operators of its own that are not the C++ library's. If it is linked so that it calls
+///   those itself (-Bsymbolic), while others call ours, blocks that they pass to each other are from malloc, or freed by
+///   free.
+bool has_library_with_operators() noexcept
+{
+    const errno_as_it_was kept;
+    const auto is_of_standard = [](const char* path) {
+        const char* const slash = std::strrchr(path, '/');
+        const char* const name = slash != nullptr ? slash + 1 : path;
+        return std::strncmp(name, "libstdc++.", 10) == 0 || std::strncmp(name, "libc++", 6) == 0;
+    };
+    return os::is_defined_elsewhere("_Znwm", is_of_standard) || os::is_defined_elsewhere("_ZdlPv", is_of_standard);
+}
+} // namespace
+
 bool operators_are_replaced() noexcept
 {
-    return new_array_is_replaced() || new_aligned_array_is_replaced() || new_quiet_is_replaced() ||
-           new_array_quiet_is_replaced() || new_aligned_quiet_is_replaced() || new_aligned_array_quiet_is_replaced() ||
-           delete_array_is_replaced() || delete_aligned_array_is_replaced() || sized_delete_is_replaced();
+    static std::atomic<bool> has_library{false};
+    if (has_library.load(std::memory_order_relaxed))
+        return true;
+    const bool is_any = new_array_is_replaced() || new_aligned_array_is_replaced() || new_quiet_is_replaced() ||
+                        new_array_quiet_is_replaced() || new_aligned_quiet_is_replaced() ||
+                        new_aligned_array_quiet_is_replaced() || delete_array_is_replaced() ||
+                        delete_aligned_array_is_replaced() || sized_delete_is_replaced();
+    if (is_any || !has_library_with_operators())
+        return is_any;
+    has_library.store(true, std::memory_order_relaxed);
+    return true;
 }
 } // namespace memory_pool::np
 #endif

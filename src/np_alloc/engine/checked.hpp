@@ -38,7 +38,7 @@ struct checked_paths
     static void note_function(void* block, allocated_by function) noexcept;
 };
 
-/// Returns: whether the program has replaced a form of operator new or delete by one that may end in another form, or
-///   in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has forms to replace.
+/// Returns: whether the program, or one of its libraries, has a form of operator new or delete that may end in another
+///   form, or in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has forms to replace.
 bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np

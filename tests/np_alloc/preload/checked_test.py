@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """libnp_malloc_checked.so ends programs that misuse memory, and reports why.
 
-    checked_test.py LIBRARY WRONG_DELETE OWN_NOTHROW_NEW OWN_DELETE
+    checked_test.py LIBRARY WRONG_DELETE OWN_NOTHROW_NEW OWN_DELETE PASSES_BLOCKS
 """
 import os
 import signal
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-LIBRARY, WRONG_DELETE, OWN_NOTHROW_NEW, OWN_DELETE = (os.path.abspath(path) for path in sys.argv[1:5])
+LIBRARY, WRONG_DELETE, OWN_NOTHROW_NEW, OWN_DELETE, PASSES_BLOCKS = map(os.path.abspath, sys.argv[1:6])
 
 
 def run(*command, **variables):
@@ -101,6 +101,9 @@ class Misuse(unittest.TestCase):
 
     def test_functions_that_pair_as_the_program_has_replaced_some(self):
         self.assertEqual(run(OWN_DELETE), (0, "all gone\n", ""))
+
+    def test_functions_that_pair_as_a_library_calls_operators_of_its_own(self):
+        self.assertEqual(run(PASSES_BLOCKS), (0, "passed on\n", ""))
 
     def test_contents_of_free_memory_and_of_new_blocks(self):
         poisoned = -33  # 0xDF

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // Misuses malloc and operator new, as its argument says, and goes on if it is not stopped.
-#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -79,7 +78,6 @@ void match(std::size_t bytes)
     std::free(strdup("text"));
     std::unique_ptr<char[]> array(new char[bytes]);
     std::vector<std::string> texts(64, std::string(bytes, 'a'));
-    std::stable_sort(texts.begin(), texts.end()); // Has a temporary buffer.
     std::ostringstream stream;
     stream << texts.size();
     try {
