@@ -400,8 +400,8 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 #if MEMORY_POOL_NP_CHECKED
 namespace memory_pool::np {
 namespace {
-/// Returns: whether a library has operators of its own that are not the C++ library's. If it is linked so that it calls
-///   those itself (-Bsymbolic), while others call ours, blocks that they pass to each other are from malloc, or freed by
+/// Returns: whether a library other than the C++ library has operators of its own. If it is linked so that it calls
+///   those itself (-Bsymbolic), while others call ours, blocks that they pass to each other are from malloc, or go to
 ///   free.
 bool has_library_with_operators() noexcept
 {

@@ -39,6 +39,6 @@ struct checked_paths
 };
 
 /// Returns: whether the program, or one of its libraries, has a form of operator new or delete that may end in another
-///   form, or in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has forms to replace.
+///   form, or in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has operators.
 bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np
