@@ -45,13 +45,21 @@ add_test(NAME np_malloc_checked.preload
         ${np_malloc_checked} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new> Loading Tools)
 add_test(NAME np_malloc_checked.misuse
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/checked_test.py
-        ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete> $<TARGET_FILE:np_malloc_own_nothrow_new>)
+        ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete> $<TARGET_FILE:np_malloc_own_nothrow_new>
+        $<TARGET_FILE:np_malloc_own_delete> $<TARGET_FILE:np_malloc_passes_blocks>)
 set_tests_properties(np_malloc_checked.preload np_malloc_checked.misuse PROPERTIES TIMEOUT 300)
 
 add_executable(np_malloc_wrong_delete np_alloc/preload/wrong_delete.cpp)
 target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
 add_executable(np_malloc_own_nothrow_new np_alloc/preload/own_nothrow_new.cpp)
 target_compile_options(np_malloc_own_nothrow_new PRIVATE -fno-builtin)
+add_executable(np_malloc_own_delete np_alloc/preload/own_delete.cpp)
+target_compile_options(np_malloc_own_delete PRIVATE -fno-builtin)
+add_library(np_malloc_own_operators SHARED np_alloc/preload/own_operators.cpp)
+target_link_options(np_malloc_own_operators PRIVATE -Wl,-Bsymbolic)
+add_executable(np_malloc_passes_blocks np_alloc/preload/passes_blocks.cpp)
+target_compile_options(np_malloc_passes_blocks PRIVATE -fno-builtin)
+target_link_libraries(np_malloc_passes_blocks PRIVATE np_malloc_own_operators)
 
 # The heap profiler, in both.
 add_executable(np_malloc_profiled np_alloc/preload/profiled.cpp)

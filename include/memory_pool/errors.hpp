@@ -47,6 +47,7 @@ enum class MEMORY_POOL_VISIBLE error_kind
     wrong_thread,         ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
     limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
     forbidden_allocation, ///< A thread has allocated in a no_allocation_scope in which that is fatal.
+    mismatched_deallocation, ///< A block of malloc was freed by delete, one of new[] by delete, and so on.
     buffer_underflow,     ///< The bytes just before a block were written to.
 };
 
@@ -263,6 +264,7 @@ constexpr const char* error_name(error_kind kind) noexcept
     case error_kind::wrong_thread: return "wrong thread";
     case error_kind::limit_exceeded: return "limit exceeded";
     case error_kind::forbidden_allocation: return "forbidden allocation";
+    case error_kind::mismatched_deallocation: return "mismatched deallocation";
     case error_kind::buffer_underflow: return "buffer underflow";
     }
     return "unknown error";

@@ -47,6 +47,11 @@ typedef enum np_error
     np_error_limit_exceeded = 14,
     np_error_forbidden_allocation = 15,
 
+    /* In the checked build. */
+
+    /** A block was freed by a function that does not pair with the one that has allocated it. */
+    np_error_mismatched_deallocation = 16,
+
     /* Accesses to samples, and in the checked build to large free blocks. */
 
     /** The bytes just before a block were accessed. */

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace os = memory_pool::detail::os;
 
 // One of the C library's, which gives something else here.
@@ -32,4 +36,22 @@ TEST(find_shadowed_function, finds_nothing_where_there_is_nothing)
     EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", here()), nullptr);
     EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", nullptr), nullptr);
 }
+
+#if defined(__linux__)
+TEST(is_defined_elsewhere, tells_of_a_library_that_has_the_function)
+{
+    const auto none = [](const char*) { return false; };
+    const auto all = [](const char*) { return true; };
+    EXPECT_TRUE(os::is_defined_elsewhere("a64l", none)) << "the C library";
+    EXPECT_FALSE(os::is_defined_elsewhere("a64l", all)) << "that is expected there";
+    EXPECT_FALSE(os::is_defined_elsewhere("there_is_no_function_of_this_name", none));
+    std::vector<std::string> asked;
+    EXPECT_FALSE(os::is_defined_elsewhere("a64l", [&](const char* path) {
+        asked.emplace_back(path);
+        return true;
+    }));
+    EXPECT_NE(asked.size(), 0U);
+    EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()).size(), asked.size()) << "each once";
+}
+#endif
 } // namespace

@@ -105,7 +105,7 @@ inline bool decommit(void* memory, std::size_t bytes) noexcept
     return ::VirtualFree(memory, bytes, decommit_only) != 0;
 }
 
-inline guarding guard(void* memory, std::size_t bytes) noexcept
+inline guarding guard(void* memory, std::size_t bytes, guarding, std::size_t) noexcept
 {
     return decommit(memory, bytes) ? guarding::by_mark : guarding::none;
 }
@@ -223,18 +223,34 @@ inline bool decommit(void* memory, std::size_t bytes) noexcept
     return ::mprotect(memory, bytes, PROT_NONE) == 0;
 }
 
-inline guarding guard(void* memory, std::size_t bytes) noexcept
+inline bool guard_by_mark([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     constexpr int install = 102; // MADV_GUARD_INSTALL
-    if (::madvise(memory, bytes, install) == 0)
-        return guarding::by_mark;
+    return ::madvise(memory, bytes, install) == 0;
+#else
+    return false;
 #endif
-    if (guards_with_a_mapping.fetch_add(1, std::memory_order_relaxed) < most_guards_with_a_mapping &&
+}
+
+inline bool guard_by_mapping(void* memory, std::size_t bytes, std::size_t guards) noexcept
+{
+    const auto count = static_cast<std::ptrdiff_t>(guards);
+    if (guards_with_a_mapping.fetch_add(count, std::memory_order_relaxed) < most_guards_with_a_mapping &&
         decommit(memory, bytes))
+        return true;
+    guards_with_a_mapping.fetch_sub(count, std::memory_order_relaxed);
+    return false;
+}
+
+inline guarding guard(void* memory, std::size_t bytes, guarding preferred, std::size_t guards) noexcept
+{
+    if (preferred == guarding::by_mapping && guard_by_mapping(memory, bytes, guards))
         return guarding::by_mapping;
-    guards_with_a_mapping.fetch_sub(1, std::memory_order_relaxed);
-    return guarding::none;
+    if (guard_by_mark(memory, bytes))
+        return guarding::by_mark;
+    const bool is_new = preferred != guarding::by_mapping;
+    return is_new && guard_by_mapping(memory, bytes, guards) ? guarding::by_mapping : guarding::none;
 }
 
 inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding how, std::size_t guards) noexcept
@@ -398,12 +414,15 @@ inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
     return platform::decommit(memory, bytes);
 }
 
-/// Effects: guards committed addresses: an access terminates the program. Their contents may be lost.
+/// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: how,
+///   if the system can: marks cost less for a few pages, a mapping for many. `guards`: 0 if they lie beside others that
+///   are guarded by a mapping, and become a part of that.
 /// Returns: how they are guarded; none on failure, and nothing has changed.
 /// Complexity: a system call or two.
-inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
+inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred = guarding::by_mark,
+                             std::size_t guards = 1) noexcept
 {
-    return platform::guard(memory, bytes);
+    return platform::guard(memory, bytes, preferred, guards);
 }
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.

@@ -13,8 +13,15 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstring>
+
 #if !defined(_WIN32)
 #include <dlfcn.h>
+#endif
+#if defined(__linux__)
+#include <link.h>
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
@@ -49,4 +56,67 @@ MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, cons
     return library_of(found) != library_of(here) ? found : nullptr;
 }
 #endif
+
+#if defined(__linux__)
+/// The path of one of the libraries of the process.
+struct library_path
+{
+    std::size_t number; ///< Libraries before it.
+    std::array<char, 4096> text;
+};
+
+/// Returns: whether there is a library of that number; if so, `path` has its path, or an empty one if that is too long.
+inline bool find_library_path(library_path& path, std::size_t number) noexcept
+{
+    path.number = number;
+    path.text[0] = '\0';
+    return ::dl_iterate_phdr(
+               [](dl_phdr_info* info, std::size_t, void* wanted) {
+                   auto& its = *static_cast<library_path*>(wanted);
+                   if (its.number-- != 0)
+                       return 0;
+                   const std::size_t length = std::strlen(info->dlpi_name);
+                   if (length < its.text.size())
+                       std::memcpy(its.text.data(), info->dlpi_name, length + 1);
+                   return 1;
+               },
+               &path) != 0;
+}
+
+/// Returns: whether the library at `path` has a function called `name`, and not only one that it needs.
+inline bool defines_function(const char* path, const char* name) noexcept
+{
+    void* const library = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr)
+        return false;
+    Dl_info info{};
+    void* const found = ::dlsym(library, name);
+    const bool is_its = found != nullptr && ::dladdr(found, &info) != 0 && std::strcmp(info.dli_fname, path) == 0;
+    (void)::dlclose(library);
+    return is_its;
+}
+#endif
+
+/// Returns: whether a library of the process defines a function called `name` that others may not get, beside this one
+///   and those of which `is_expected(path)`. The program itself does not count. Where that is unknown: no.
+/// Complexity: quadratic in libraries.
+template <class IsExpected>
+MEMORY_POOL_SLOW_PATH bool is_defined_elsewhere([[maybe_unused]] const char* name,
+                                                [[maybe_unused]] IsExpected&& is_expected) noexcept
+{
+#if defined(__linux__)
+    Dl_info here{};
+    if (::dladdr(reinterpret_cast<const void*>(&find_library_path), &here) == 0)
+        return false;
+    library_path path;
+    // Nothing of the loader is asked for while it goes through its list, which it locks.
+    for (std::size_t number = 0; find_library_path(path, number); ++number) {
+        const char* const text = path.text.data();
+        if (*text != '\0' && std::strcmp(text, here.dli_fname) != 0 && !is_expected(text) &&
+            defines_function(text, name))
+            return true;
+    }
+#endif
+    return false;
+}
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

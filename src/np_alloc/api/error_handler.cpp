@@ -30,7 +30,8 @@ constexpr np_error in_c(mp::error_kind kind) noexcept
 }
 static_assert(in_c(mp::error_kind::double_free) == np_error_double_free &&
               in_c(mp::error_kind::leak) == np_error_leak &&
-              in_c(mp::error_kind::forbidden_allocation) == np_error_forbidden_allocation);
+              in_c(mp::error_kind::forbidden_allocation) == np_error_forbidden_allocation &&
+              in_c(mp::error_kind::mismatched_deallocation) == np_error_mismatched_deallocation);
 
 constexpr mp::error_kind in_cxx(np_error kind) noexcept
 {

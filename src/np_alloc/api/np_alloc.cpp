@@ -136,9 +136,9 @@ void np_free_sized(void* block, size_t bytes) noexcept
     np::free_sized(block, bytes);
 }
 
-void np_free_aligned_sized(void* block, size_t, size_t bytes) noexcept
+void np_free_aligned_sized(void* block, [[maybe_unused]] size_t alignment, size_t bytes) noexcept
 {
-    np::free_sized(block, bytes);
+    np::free_sized(block, bytes, np::deallocation_aligned_to(alignment, np::alignment_of_all));
 }
 
 int np_owns(const void* address) noexcept

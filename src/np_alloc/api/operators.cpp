@@ -24,10 +24,15 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/shadowed_function.hpp>
 
+#include "../hardening/pairs.hpp"
+#include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -59,6 +64,14 @@ MEMORY_POOL_HIDDEN void np_delete_aligned(void* block, std::align_val_t alignmen
     __attribute__((alias("_ZdlPvSt11align_val_t")));
 MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t alignment) noexcept
     __attribute__((alias("_ZdaPvSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_sized(void* block, std::size_t bytes) noexcept __attribute__((alias("_ZdlPvm")));
+MEMORY_POOL_HIDDEN void np_delete_array_sized(void* block, std::size_t bytes) noexcept
+    __attribute__((alias("_ZdaPvm")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdlPvmSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_array_sized(void* block, std::size_t bytes,
+                                                      std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdaPvmSt11align_val_t")));
 }
 
 namespace {
@@ -138,9 +151,34 @@ bool new_aligned_array_is_replaced() noexcept
            delete_aligned_is_replaced();
 }
 
-void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept
+[[maybe_unused]] bool sized_delete_is_replaced() noexcept
 {
-    return ::np_aligned_alloc(static_cast<std::size_t>(alignment), bytes);
+    return is_replaced<void(void*, std::size_t)>(&::operator delete, &np_delete_sized) ||
+           is_replaced<void(void*, std::size_t)>(&::operator delete[], &np_delete_array_sized) ||
+           is_replaced<void(void*, std::size_t, std::align_val_t)>(&::operator delete, &np_delete_aligned_sized) ||
+           is_replaced<void(void*, std::size_t, std::align_val_t)>(&::operator delete[],
+                                                                   &np_delete_aligned_array_sized);
+}
+
+void* allocate(std::size_t bytes, std::align_val_t alignment, [[maybe_unused]] np::allocated_by function) noexcept
+{
+    if constexpr (np::is_checked) {
+        if (!np::is_alignment(static_cast<std::size_t>(alignment)))
+            return nullptr;
+        return np::checked_paths::allocate_aligned(static_cast<std::size_t>(alignment), bytes, function);
+    } else {
+        return ::np_aligned_alloc(static_cast<std::size_t>(alignment), bytes);
+    }
+}
+
+/// Returns: `block`, which the C++ library has got from malloc, and which counts as allocated by `function`, unless an
+///   operator of the program may have got it.
+void* noted(void* block, [[maybe_unused]] np::allocated_by function) noexcept
+{
+    if constexpr (np::is_checked)
+        if (block != nullptr && !np::operators_are_replaced())
+            np::checked_paths::note_function(block, function);
+    return block;
 }
 
 /// A form of operator new.
@@ -187,11 +225,12 @@ MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* c
 
 /// Checked build: frees the block and compares `bytes` with the requested size, unless the program has replaced an
 /// operator, which may have requested more. Returns true if it has freed the block.
-bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool is_replaced) noexcept
+bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] np::freed_by function,
+                  [[maybe_unused]] bool is_replaced) noexcept
 {
     if constexpr (np::is_checked) {
         if (!is_replaced) {
-            np::free_sized(block, bytes);
+            np::free_sized(block, bytes, function);
             return true;
         }
     }
@@ -204,81 +243,105 @@ bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unuse
 
 void* operator new(std::size_t bytes)
 {
-    void* const block = np::allocate(bytes);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+    void* const block = np::allocate(bytes, np::allocated_by::new_object);
+    return MEMORY_POOL_LIKELY(block != nullptr)
+               ? block
+               : noted(new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes), np::allocated_by::new_object);
 }
 
 void* operator new[](std::size_t bytes)
 {
     if (new_is_replaced())
         return ::operator new(bytes);
-    void* const block = np::allocate(bytes);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+    void* const block = np::allocate(bytes, np::allocated_by::new_array);
+    return MEMORY_POOL_LIKELY(block != nullptr)
+               ? block
+               : noted(new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes), np::allocated_by::new_array);
 }
 
 void* operator new(std::size_t bytes, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_is_replaced() ? nullptr : np::allocate(bytes);
-    return block != nullptr ? block
-                            : quiet_new_of_library<quietly>("_ZnwmRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+    void* const block = new_is_replaced() ? nullptr : np::allocate(bytes, np::allocated_by::new_object);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<quietly>("_ZnwmRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet),
+                       np::allocated_by::new_object);
 }
 
 void* operator new[](std::size_t bytes, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_array_is_replaced() ? nullptr : np::allocate(bytes);
-    return block != nullptr ? block
-                            : quiet_new_of_library<quietly>("_ZnamRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+    void* const block = new_array_is_replaced() ? nullptr : np::allocate(bytes, np::allocated_by::new_array);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<quietly>("_ZnamRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet),
+                       np::allocated_by::new_array);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment)
 {
-    void* const block = allocate(bytes, alignment);
-    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+    void* const block = allocate(bytes, alignment, np::allocated_by::new_aligned);
+    return block != nullptr ? block
+                            : noted(new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment),
+                                    np::allocated_by::new_aligned);
 }
 
 void* operator new[](std::size_t bytes, std::align_val_t alignment)
 {
     if (new_aligned_is_replaced())
         return ::operator new(bytes, alignment);
-    void* const block = allocate(bytes, alignment);
-    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+    void* const block = allocate(bytes, alignment, np::allocated_by::new_aligned_array);
+    return block != nullptr ? block
+                            : noted(new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment),
+                                    np::allocated_by::new_aligned_array);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_aligned_is_replaced() ? nullptr : allocate(bytes, alignment);
-    return block != nullptr ? block
-                            : quiet_new_of_library<std::align_val_t, quietly>(
-                                  "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+    void* const block = new_aligned_is_replaced() ? nullptr : allocate(bytes, alignment, np::allocated_by::new_aligned);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<std::align_val_t, quietly>("_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                                                       MEMORY_POOL_CALLER(), bytes, alignment, quiet),
+                       np::allocated_by::new_aligned);
 }
 
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
 {
-    void* const block = new_aligned_array_is_replaced() ? nullptr : allocate(bytes, alignment);
-    return block != nullptr ? block
-                            : quiet_new_of_library<std::align_val_t, quietly>(
-                                  "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+    void* const block =
+        new_aligned_array_is_replaced() ? nullptr : allocate(bytes, alignment, np::allocated_by::new_aligned_array);
+    return block != nullptr
+               ? block
+               : noted(quiet_new_of_library<std::align_val_t, quietly>("_ZnamSt11align_val_tRKSt9nothrow_t",
+                                                                       MEMORY_POOL_CALLER(), bytes, alignment, quiet),
+                       np::allocated_by::new_aligned_array);
 }
 
 void operator delete(void* block) noexcept
 {
-    np::free_block(block);
+    np::free_block(block, np::freed_by::delete_object);
 }
 
 void operator delete[](void* block) noexcept
 {
+    if constexpr (np::is_checked) {
+        if (!delete_is_replaced()) {
+            np::free_block(block, np::freed_by::delete_array);
+            return;
+        }
+    }
     ::operator delete(block);
 }
 
 void operator delete(void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
+    if (!free_checked(block, bytes, np::freed_by::delete_object,
+                      delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
         ::operator delete(block);
 }
 
 void operator delete[](void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_array,
                       delete_array_is_replaced() || new_array_is_replaced() || new_array_quiet_is_replaced()))
         ::operator delete[](block);
 }
@@ -295,24 +358,30 @@ void operator delete[](void* block, const std::nothrow_t&) noexcept
 
 void operator delete(void* block, std::align_val_t) noexcept
 {
-    np::free_block(block);
+    np::free_block(block, np::freed_by::delete_aligned);
 }
 
 void operator delete[](void* block, std::align_val_t alignment) noexcept
 {
+    if constexpr (np::is_checked) {
+        if (!delete_aligned_is_replaced()) {
+            np::free_block(block, np::freed_by::delete_aligned_array);
+            return;
+        }
+    }
     ::operator delete(block, alignment);
 }
 
 void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_aligned,
                       delete_aligned_is_replaced() || new_aligned_is_replaced() || new_aligned_quiet_is_replaced()))
         ::operator delete(block, alignment);
 }
 
 void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes,
+    if (!free_checked(block, bytes, np::freed_by::delete_aligned_array,
                       delete_aligned_array_is_replaced() || new_aligned_array_is_replaced() ||
                           new_aligned_array_quiet_is_replaced()))
         ::operator delete[](block, alignment);
@@ -327,3 +396,38 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 {
     ::operator delete[](block, alignment);
 }
+
+#if MEMORY_POOL_NP_CHECKED
+namespace memory_pool::np {
+namespace {
+/// Returns: whether a library other than the C++ library has operators of its own. If it is linked so that it calls
+///   those itself (-Bsymbolic), while others call ours, blocks that they pass to each other are from malloc, or go to
+///   free.
+bool has_library_with_operators() noexcept
+{
+    const errno_as_it_was kept;
+    const auto is_of_standard = [](const char* path) {
+        const char* const slash = std::strrchr(path, '/');
+        const char* const name = slash != nullptr ? slash + 1 : path;
+        return std::strncmp(name, "libstdc++.", 10) == 0 || std::strncmp(name, "libc++", 6) == 0;
+    };
+    return os::is_defined_elsewhere("_Znwm", is_of_standard) || os::is_defined_elsewhere("_ZdlPv", is_of_standard);
+}
+} // namespace
+
+bool operators_are_replaced() noexcept
+{
+    static std::atomic<bool> has_library{false};
+    if (has_library.load(std::memory_order_relaxed))
+        return true;
+    const bool is_any = new_array_is_replaced() || new_aligned_array_is_replaced() || new_quiet_is_replaced() ||
+                        new_array_quiet_is_replaced() || new_aligned_quiet_is_replaced() ||
+                        new_aligned_array_quiet_is_replaced() || delete_array_is_replaced() ||
+                        delete_aligned_array_is_replaced() || sized_delete_is_replaced();
+    if (is_any || !has_library_with_operators())
+        return is_any;
+    has_library.store(true, std::memory_order_relaxed);
+    return true;
+}
+} // namespace memory_pool::np
+#endif

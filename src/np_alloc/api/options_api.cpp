@@ -98,6 +98,27 @@ bool is_known(const char* variable, std::size_t length) noexcept
            std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
 }
 
+/// Returns: the value of NP_ZERO that names, separated by commas, stand for.
+std::optional<std::size_t> zero_value_in(const char* names) noexcept
+{
+    std::size_t value = 0;
+    for (const char* end = names; end != nullptr; names = end + 1) {
+        end = std::strchr(names, ',');
+        const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - names) : std::strlen(names);
+        const auto is_this = [=](const char* name) {
+            return std::strlen(name) == length && std::strncmp(name, names, length) == 0;
+        };
+        if (is_this("free"))
+            value |= NP_ZERO_FREE;
+        else if (is_this("alloc"))
+            value |= NP_ZERO_ALLOC;
+        else
+            return std::nullopt;
+        if (end == nullptr)
+            return value;
+    }
+    return value;
+}
 } // namespace
 
 void options::read_once(const char* const* environment) noexcept
@@ -139,7 +160,10 @@ void options::read(std::size_t index, const char* text) noexcept
     print(base::message("np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
                         its.variable, text, its.least, its.most,
                         its.most < os::unit_of('K') ? "" : ", or one followed by K, M or G",
-                        its.has_never ? ", or never" : "", its.value));
+                        its.has_never  ? ", or never"
+                        : its.has_zero ? ", or free, or alloc, or free,alloc"
+                                       : "",
+                        its.value));
 }
 
 const char* options::nearest(const char* variable, std::size_t length) const noexcept
@@ -168,6 +192,9 @@ std::optional<std::size_t> options::value_in(np_option option, const char* text)
     const option_facts& its = facts_[index_of(option)];
     if (its.has_never && std::strcmp(text, "never") == 0)
         return its.most;
+    if (its.has_zero)
+        if (const std::optional<std::size_t> value = zero_value_in(text))
+            return value;
     const std::optional<std::size_t> number = os::number_in(text);
     return number && *number >= its.least && *number <= its.most ? number : std::nullopt;
 }

@@ -145,9 +145,11 @@ inline figures take_figures(heap_registry& all) noexcept
             sum.parked_heaps += each.is_parked ? 1U : 0U;
             for (std::size_t number = 0; number != class_count; ++number) {
                 sum.classes[number].add_slabs(each.slabs, number);
-                sum.classes[number].cached += each.held(number) + each.checks.quarantined.of_class(number);
+                sum.classes[number].cached += each.held(number);
                 sum.classes[number].in_transit += each.slabs.sent_minus_received(number);
             }
+            each.checks.quarantined.for_each_class_from_outside(
+                [this](std::size_t number) { ++sum.classes[number].cached; });
         }
 
         void operator()(shared_heap& each) const noexcept

@@ -6,9 +6,11 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
+#include "../hardening/pairs.hpp"
 #include "../hardening/quarantine.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
@@ -30,8 +32,21 @@
 #include <limits>
 #include <optional>
 
+/// The library that takes the place of malloc defines it to 1, and has the operators.
+#ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
+#define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
+#endif
+
 namespace memory_pool::np::checked { namespace {
 // Handing out.
+
+/// Effects: fills the bytes asked for of a new block with zeros. If `is_zero`, they are, but for the few that a canary
+///   may have been written over.
+MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
+{
+    const std::size_t from = is_zero && bytes > canary::most_before ? bytes - canary::most_before : 0;
+    std::memset(block + from, 0, bytes - from);
+}
 
 /// Writes the canary of a block that was written to after free, and reports that with the size requested before. The
 /// report is last, as the error handler may leave by longjmp.
@@ -40,19 +55,25 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_
 {
     the_canary.write_last(block + block_bytes);
     the_canary.write_to_new(block + bytes, block + block_bytes);
+    if (clears_new_blocks())
+        clear_new(block, bytes, false);
     report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
 /// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
-                                        std::size_t bytes) noexcept
+                                        std::size_t bytes, allocated_by function) noexcept
 {
-    const std::optional<std::size_t> bytes_before = state.hand_out(bytes);
-    if (MEMORY_POOL_LIKELY(bytes_before.has_value()) && the_options.get(np_option_poison) != 0 &&
-        MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes)))
+    const std::optional<std::size_t> bytes_before = state.hand_out(bytes, function);
+    const filling how = filling_of_blocks();
+    const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && how != filling::nothing;
+    if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes, how))) {
         hand_out_damaged(block, block_bytes, bytes, *bytes_before);
-    else
-        the_canary.write_to_new(block + bytes, block + block_bytes);
+        return;
+    }
+    the_canary.write_to_new(block + bytes, block + block_bytes);
+    if (MEMORY_POOL_UNLIKELY(clears_new_blocks()))
+        clear_new(block, bytes, is_verified && the_poison.load(std::memory_order_relaxed) == 0);
 }
 
 /// Effects: the same for a block outside of the region, with that alignment.
@@ -66,7 +87,7 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
 
 /// Effects: the same for a block of that class, if there is one, and it is of a slab.
 /// Returns: it.
-MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes,
+MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes, allocated_by function,
                                          std::size_t alignment = alignment_of_all) noexcept
 {
     const page_heap::region_type& all = pages().region();
@@ -75,7 +96,8 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
         return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
     const class_facts& its = facts[size_class];
     checked_slice& slab = slab_of(its, all.record_after(steps));
-    hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);
+    hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes,
+             function);
     return block;
 }
 
@@ -89,8 +111,17 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
     return block;
 }
 
+/// Returns: a large block; nullptr, and errno is set, if there is no memory.
+MEMORY_POOL_NOINLINE void* allocate_large_by(std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
+{
+    void* const block = allocate_large(bytes, alignment).block;
+    if (block != nullptr && tag_of(block) == large_block)
+        pages().checks().large_allocated_by(slice_of(block), function);
+    return block;
+}
+
 /// Returns: a block of 0 bytes, which may not be touched; nullptr, and errno is set, if there is no memory.
-void* allocate_zero_size() noexcept
+void* allocate_zero_size(allocated_by function) noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
     constexpr std::size_t with_bytes = sizes::of(with_canary(0));
@@ -98,11 +129,11 @@ void* allocate_zero_size() noexcept
         return out_of_memory();
     void* const block = registry().zero_size().allocate(smallest, 0);
     if (block == nullptr)
-        return hand_out(with_bytes, allocate_in_class(with_bytes, 0), 0);
+        return hand_out(with_bytes, allocate_in_class(with_bytes, 0), 0, function);
     note_if_forbidden(0);
     checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
-    const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
+    const bool was_given_back = slab.blocks[number].hand_out(0, function).has_value();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
         pages().checks().guard_all(slab.slab, slab_slices(smallest));
     return block;
@@ -118,6 +149,26 @@ MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes
 {
     if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
         report_misuse(error_kind::size_mismatch, block, bytes);
+}
+
+/// Effects: reports a block in use that is given to a function that does not free what has allocated it.
+MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
+{
+    const allocated_by from = where.state->function();
+    if (the_options.get(np_option_pairs) == 0 || (is_of_operators(from, given_to) && operators_are_replaced()))
+        return;
+    report_misuse(error_kind::mismatched_deallocation, where.begin, bytes, "np_alloc",
+                  base::message("it was allocated by %s, and given back by %s: give it back by %s; NP_PAIRS=0 ignores "
+                                "such pairs",
+                                name_of(from), name_of(given_to), partner_of(from))
+                      .c_str());
+}
+
+/// Effects: the same, if it is one.
+MEMORY_POOL_ALWAYS_INLINE void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
+{
+    if (MEMORY_POOL_UNLIKELY(!are_pair(where.state->function(), given_to)))
+        report_no_pair(where, bytes, given_to);
 }
 
 /// Effects: frees a block that the program has no longer to do with.
@@ -156,12 +207,13 @@ MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
 /// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a
 ///   long jump.
 /// Returns: whether it was in use.
-bool take_back(const checked_block& where, std::size_t expected) noexcept
+bool take_back(const checked_block& where, std::size_t expected, freed_by function) noexcept
 {
     const std::optional<std::size_t> bytes = asked_bytes(where);
     if (!bytes)
         return false;
     look_at_canary(where, *bytes);
+    look_at_pair(where, *bytes, function);
     look_at_size(where.begin, *bytes, expected);
     if (where.state->take_back())
         return true;
@@ -180,7 +232,7 @@ void look_at_outside(const checked_block& where, std::size_t expected) noexcept
 }
 
 /// Effects: frees what is no block of a slab, or empty, or wrong.
-MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcept
+MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_by function) noexcept
 {
     if (block == nullptr)
         return;
@@ -189,56 +241,61 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
         return;
     if (where->is_outside())
         look_at_outside(*where, expected);
-    else if (!take_back(*where, expected))
+    else if (!take_back(*where, expected, function))
         return;
     free_at_once(block);
 }
 
-/// Effects: frees a block of a slab whose canary or size is wrong; `bytes` were asked for.
-MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected) noexcept
+/// Effects: frees a block of a slab whose canary, function or size is wrong; `bytes` were asked for.
+MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected,
+                                      freed_by function) noexcept
 {
     where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
     look_at_front(where);
     look_at_canary(where, bytes);
+    look_at_pair(where, bytes, function);
     look_at_size(where.begin, bytes, expected);
+    if (where.state->is_in_use()) // The error handler may have freed it.
+        where.state->set_function(allocated_by::malloc);
     checked_paths::free(where.begin);
 }
 
-MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
+MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by function) noexcept
 {
     const page_heap::region_type& all = pages().region();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
-        free_slowly(block, expected);
+        free_slowly(block, expected, function);
         return;
     }
     const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
     if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().zero_size().own_tag())) {
-        free_slowly(block, expected);
+        free_slowly(block, expected, function);
         return;
     }
     const class_facts& its = facts[size_class];
     checked_slice& slab = slab_of(its, all.record_after(steps));
     const std::size_t number = number_in(slab, its, block);
     if (MEMORY_POOL_UNLIKELY(number == no_block_there)) {
-        free_slowly(block, expected);
+        free_slowly(block, expected, function);
         return;
     }
     const std::optional<std::size_t> bytes = slab.blocks[number].take_back();
     if (MEMORY_POOL_UNLIKELY(!bytes)) {
-        free_slowly(block, expected);
+        free_slowly(block, expected, function);
         return;
     }
     auto* const begin = static_cast<std::byte*>(block);
     if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)) ||
         MEMORY_POOL_UNLIKELY(!is_front_intact(slab, begin)) ||
+        MEMORY_POOL_UNLIKELY(!are_pair(slab.blocks[number].function(), function)) ||
         MEMORY_POOL_UNLIKELY(expected != any_size && expected != *bytes)) {
-        free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected);
+        free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected, function);
         return;
     }
-    if (the_options.get(np_option_poison) != 0)
-        poison_block(block, its.block_bytes);
+    if (const filling how = filling_of_blocks(); how != filling::nothing)
+        poison_block(block, its.block_bytes, how);
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
     else
@@ -284,11 +341,11 @@ struct checked_blocks
 
     static void take_over(const block& from, void* to) noexcept
     {
-        (void)hand_out(from.tag & class_bits, to, from.held);
+        (void)hand_out(from.tag & class_bits, to, from.held, from.state->function());
         std::memcpy(to, from.begin, from.held);
         (void)from.state->take_back();
-        if (the_options.get(np_option_poison) != 0)
-            poison_block(from.begin, from.block_bytes);
+        if (const filling how = filling_of_blocks(); how != filling::nothing)
+            poison_block(from.begin, from.block_bytes, how);
     }
 
     static void leave_room(void* roomy, std::size_t bytes) noexcept
@@ -301,7 +358,16 @@ struct checked_blocks
     }
 
     /// Returns: whether the block has room for `bytes` now, and not too much.
-    static bool resize_in_place(const checked_block& where, std::size_t bytes) noexcept
+    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    {
+        if (!give_size_in_place(its, bytes))
+            return false;
+        if (bytes > its.held && clears_new_blocks())
+            os::clear_memory(its.begin + its.held, bytes - its.held);
+        return true;
+    }
+
+    static bool give_size_in_place(const checked_block& where, std::size_t bytes) noexcept
     {
         if (where.is_outside()) {
             const std::size_t held = pages().direct_bytes(where.begin);
@@ -338,40 +404,84 @@ struct checked_blocks
         }
     }
 };
+
+/// The same, for realloc, which is malloc's.
+struct blocks_of_realloc : checked_blocks
+{
+    static std::optional<block> find(void* pointer) noexcept
+    {
+        const std::optional<block> found = checked_blocks::find(pointer);
+        if (!found || found->is_outside() || MEMORY_POOL_LIKELY(are_pair(found->state->function(), freed_by::realloc)))
+            return found;
+        report_no_pair(*found, found->held, freed_by::realloc);
+        if (!is_in_use(*found)) // The error handler has freed it.
+            return std::nullopt;
+        found->state->set_function(allocated_by::malloc);
+        return found;
+    }
+
+    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    {
+        return the_options.get(np_option_realloc_moves) == 0 && checked_blocks::resize_in_place(its, bytes);
+    }
+};
 }} // namespace memory_pool::np::checked
 
 namespace memory_pool::np {
-void* checked_paths::allocate(std::size_t bytes) noexcept
+void* checked_paths::allocate(std::size_t bytes, allocated_by function) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 bytes: too many
-        return bytes == 0 ? checked::allocate_zero_size() : allocate_large(bytes, 1).block;
+        return bytes == 0 ? checked::allocate_zero_size(function) : checked::allocate_large_by(bytes, 1, function);
     const std::size_t size_class = sizes::of(with_canary(bytes));
-    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes, function);
 }
 
-void checked_paths::free(void* block) noexcept
+void checked_paths::free(void* block, freed_by function) noexcept
 {
-    checked::free(block, checked::any_size);
+    checked::free(block, checked::any_size, function);
 }
 
-void checked_paths::free_sized(void* block, std::size_t bytes) noexcept
+void checked_paths::free_sized(void* block, std::size_t bytes, freed_by function) noexcept
 {
-    checked::free(block, bytes);
+    checked::free(block, bytes, function);
 }
+
+void* checked_paths::allocate_aligned(std::size_t alignment, std::size_t bytes, allocated_by function) noexcept
+{
+    if (alignment <= alignment_of_all)
+        return allocate(bytes, function);
+    const std::size_t size_class = class_for(bytes, alignment);
+    if (size_class == class_count)
+        return checked::allocate_large_by(bytes, alignment, function);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes, function,
+                             alignment);
+}
+
+void checked_paths::note_function(void* block, allocated_by function) noexcept
+{
+    const std::optional<checked::checked_block> found = checked::find_block(tag_of(block), block);
+    if (found && !found->is_outside() && found->state->is_in_use())
+        found->state->set_function(function);
+}
+
+#if MEMORY_POOL_TAKES_PLACE_OF_MALLOC == 0
+bool operators_are_replaced() noexcept
+{
+    return false;
+}
+#endif
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
-    if (alignment <= alignment_of_all)
-        return allocate(bytes);
-    const std::size_t size_class = class_for(bytes, alignment);
-    if (size_class == class_count)
-        return allocate_large(bytes, alignment).block;
-    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes, alignment);
+    return checked_paths::allocate_aligned(alignment, bytes, allocation_aligned_to(alignment, alignment_of_all));
 }
 
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
-    return reallocate_block<checked::checked_blocks>(block, bytes, alignment);
+    void* const moved = reallocate_block<checked::blocks_of_realloc>(block, bytes, alignment);
+    if (moved == block && block != nullptr)
+        checked_paths::note_function(block, allocation_aligned_to(alignment, alignment_of_all));
+    return moved;
 }
 
 void* move_to_denser_slab(void* block) noexcept
@@ -407,7 +517,8 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     note_if_forbidden(bytes);
     void* const block = home.allocate(size_class, bytes);
     count_allocation(block, bytes, &home);
-    return block != nullptr ? checked::hand_out(size_class, block, bytes) : out_of_memory();
+    const allocated_by function = allocation_aligned_to(alignment, alignment_of_all);
+    return block != nullptr ? checked::hand_out(size_class, block, bytes, function) : out_of_memory();
 }
 
 bool is_block_of(const shared_heap& home, const void* block) noexcept

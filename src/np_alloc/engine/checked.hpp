@@ -4,7 +4,7 @@
 /// The functions of the engine in the checked build: each block is verified when it is allocated, and when it is freed.
 ///
 ///     allocate(bytes):  | room for one byte more, at least | -> pattern intact? -> state, canary    -> the program
-///     free(block):      in use? -> canary intact? -> fill                        -> | quarantine | -> magazine
+///     free(block):      in use? -> canary intact? -> a pair? -> fill             -> | quarantine | -> magazine
 ///
 ///     block in use      = its state says so, and the bytes behind those that were asked for are the canary
 ///     block given back  = its state says so, and all of its bytes have the fill pattern
@@ -19,15 +19,26 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include "../hardening/pairs.hpp"
+#include "../support/internals.hpp"
+
 #include <cstddef>
 
 namespace memory_pool::np {
 /// What is inline in the plain build: see plain_paths. Defined only where blocks are checked.
 struct checked_paths
 {
-    static void* allocate(std::size_t bytes) noexcept;
-    static void free(void* block) noexcept;
+    static void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept;
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, allocated_by function) noexcept;
+    /// Effects: reports if `function` does not free what has allocated the block.
+    static void free(void* block, freed_by function = freed_by::free) noexcept;
     /// Effects: as `free`; reports if `bytes` is not the requested size.
-    static void free_sized(void* block, std::size_t bytes) noexcept;
+    static void free_sized(void* block, std::size_t bytes, freed_by function = freed_by::free) noexcept;
+    /// Effects: has a block count as allocated by `function`, if it is one, and in use.
+    static void note_function(void* block, allocated_by function) noexcept;
 };
+
+/// Returns: whether the program, or one of its libraries, has a form of operator new or delete that may end in another
+///   form, or in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has operators.
+bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np

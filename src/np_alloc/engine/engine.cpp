@@ -226,6 +226,12 @@ MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::s
     return allocate_from_heap(size_class, bytes);
 }
 
+/// Returns: a new block, whose `bytes` are zero.
+MEMORY_POOL_ALWAYS_INLINE void* cleared(void* block, std::size_t bytes) noexcept
+{
+    return clears_new_blocks() ? block : std::memset(block, 0, bytes);
+}
+
 /// Effects: allocates a block while allocations are counted, or were until now.
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
@@ -378,7 +384,7 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size,
     if (class_for(bytes, alignment) == class_count)
         return allocate_large_zeroed(bytes, alignment, &home);
     void* const block = allocate_in(home, bytes, alignment);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    return block != nullptr ? cleared(block, bytes) : nullptr;
 }
 
 // The rest.
@@ -389,7 +395,7 @@ void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
     if (bytes > largest_asked_in_slab)
         return allocate_large_zeroed(bytes, 1);
     void* const block = allocate(bytes);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    return block != nullptr ? cleared(block, bytes) : nullptr;
 }
 
 void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept
@@ -398,7 +404,7 @@ void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::siz
     if (class_for(bytes, alignment) == class_count)
         return allocate_large_zeroed(bytes, alignment);
     void* const block = allocate_aligned(alignment, bytes);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    return block != nullptr ? cleared(block, bytes) : nullptr;
 }
 
 std::size_t trim() noexcept

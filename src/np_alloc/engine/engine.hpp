@@ -16,12 +16,14 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include "../hardening/pairs.hpp"
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_cache.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/options.hpp"
 #include "checked.hpp"
 
 #include <atomic>
@@ -39,6 +41,14 @@ inline constexpr std::size_t alignment_of_all = sizes::step;
 
 /// The most bytes that may be asked for of a block of a slab.
 inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
+
+/// Returns: whether the bytes asked for of a new block are zero: NP_ZERO=alloc, in the checked build.
+inline bool clears_new_blocks() noexcept
+{
+    if constexpr (is_checked)
+        return (the_options.get(np_option_zero) & NP_ZERO_ALLOC) != 0;
+    return false;
+}
 
 /// Returns: the slabs, large blocks and free memory of all heaps.
 inline page_heap& pages() noexcept
@@ -129,16 +139,19 @@ MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, Fr
 /// Blocks as they are: what checked_paths are in the checked build.
 struct plain_paths
 {
-    MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes, allocated_by = allocated_by::malloc) noexcept
     {
         const std::size_t last = bytes - 1; // 0 bytes: too many
         return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step, bytes)
                                                         : allocate_more(bytes);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE static void free(void* block) noexcept { free_or(block, free_slowly, free_to_full); }
+    MEMORY_POOL_ALWAYS_INLINE static void free(void* block, freed_by = freed_by::free) noexcept
+    {
+        free_or(block, free_slowly, free_to_full);
+    }
 
-    MEMORY_POOL_ALWAYS_INLINE static void free_sized(void* block, std::size_t bytes) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static void free_sized(void* block, std::size_t bytes, freed_by = freed_by::free) noexcept
     {
         free_or(
             block, [bytes](void* slow) { free_sized_slowly(slow, bytes); },
@@ -148,21 +161,21 @@ struct plain_paths
 
 using paths_of_build = std::conditional_t<is_checked, checked_paths, plain_paths>;
 
-/// Returns: a block of that many bytes.
-MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+/// Returns: a block of that many bytes, for a caller of `function`.
+MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
 {
-    return paths_of_build::allocate(bytes);
+    return paths_of_build::allocate(bytes, function);
 }
 
-/// Effects: takes a block back.
-MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
+/// Effects: takes a block back, which was given to `function`.
+MEMORY_POOL_ALWAYS_INLINE void free_block(void* block, freed_by function = freed_by::free) noexcept
 {
-    paths_of_build::free(block);
+    paths_of_build::free(block, function);
 }
 
 /// Effects: takes a block back that `bytes` were asked for.
-MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes, freed_by function = freed_by::free) noexcept
 {
-    paths_of_build::free_sized(block, bytes);
+    paths_of_build::free_sized(block, bytes, function);
 }
 } // namespace memory_pool::np

@@ -63,7 +63,14 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         if (home != nullptr)
             home->adopt_large(taken.first);
         void* const block = pages().region().address(taken.first);
+        if constexpr (is_checked)
+            if (alignment > alignment_of_all)
+                pages().checks().large_allocated_by(taken.first, allocated_by::aligned_alloc);
         count_allocation(block, bytes, home);
+        if (clears_new_blocks() && !taken.is_zeroed) {
+            os::clear_memory(block, bytes);
+            return {block, true};
+        }
         return {block, taken.is_zeroed};
     }
     void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;

@@ -43,7 +43,8 @@ template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
     const bool grows = Blocks::is_large(from) && bytes > from.held && bytes > largest_asked_in_slab;
-    void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
+    constexpr std::size_t part = is_checked ? 1 : 8; // Where blocks are checked, to move one costs more.
+    void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / part)) : nullptr;
     if (roomy == nullptr)
         return allocate(bytes);
     Blocks::leave_room(roomy, bytes);

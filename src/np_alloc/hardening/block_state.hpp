@@ -3,15 +3,18 @@
 /// \file
 /// Whether a block is in use, and how many bytes of it were asked for: kept beside the slab by the checked build.
 ///
-///     state of a block:  | bytes that were asked for | 1 |     in use
-///                        |    the same, for reports  | 2 |     freed, and poisoned since
-///                        |             0             | 0 |     never allocated, or written to by the library
+///     state of a block:  | bytes that were asked for | what has allocated it | 1 |     in use
+///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
+///                        |             0             |           0           | 0 |     never allocated, or written to
+///                                                                                      by the library
 ///
 /// The bitmap of a slab says whether a block is outstanding, and is its heap's alone. The state says whether the
 /// program has the block. The freeing thread changes it in one step: so of two threads that free it, one finds it free.
 ///
 /// Thread safety: any thread.
 #pragma once
+
+#include "pairs.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -24,15 +27,15 @@ class block_state
 {
 public:
     /// More bytes than that it cannot remember.
-    static constexpr std::size_t most_bytes = (std::size_t{1} << 30) - 1;
+    static constexpr std::size_t most_bytes = (std::size_t{1} << 27) - 1;
 
     /// Effects: the block is in use.
     /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
     /// Preconditions: it is not in use.
-    std::optional<std::size_t> hand_out(std::size_t bytes) noexcept
+    std::optional<std::size_t> hand_out(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
     {
         const std::uint32_t before = word_.load(std::memory_order_relaxed);
-        word_.store(in_use_with(bytes), std::memory_order_relaxed);
+        word_.store(in_use_with(bytes, function), std::memory_order_relaxed);
         return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 
@@ -48,7 +51,19 @@ public:
     }
 
     /// Effects: notes how many bytes of a block in use are asked for now.
-    void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes), std::memory_order_relaxed); }
+    void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes, function()), std::memory_order_relaxed); }
+
+    /// Effects: notes that a block in use counts as allocated by that from now on.
+    void set_function(allocated_by function) noexcept
+    {
+        word_.store(in_use_with(bytes_of(word_.load(std::memory_order_relaxed)), function), std::memory_order_relaxed);
+    }
+
+    /// Returns: what has allocated the block last.
+    allocated_by function() const noexcept
+    {
+        return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> 2U & 7U);
+    }
 
     /// Effects: the content of the block, which is not in use, is unknown from now on.
     void forget() noexcept { word_.store(0, std::memory_order_relaxed); }
@@ -70,13 +85,14 @@ private:
     static constexpr std::uint32_t in_use = 1;
     static constexpr std::uint32_t given_back = 2;
 
-    static constexpr std::uint32_t in_use_with(std::size_t bytes) noexcept
+    static constexpr std::uint32_t in_use_with(std::size_t bytes, allocated_by function) noexcept
     {
-        return static_cast<std::uint32_t>(bytes) << 2U | in_use;
+        return static_cast<std::uint32_t>(bytes) << 5U | std::uint32_t{static_cast<std::uint8_t>(function)} << 2U |
+               in_use;
     }
     static constexpr bool is_in_use(std::uint32_t word) noexcept { return (word & 3U) == in_use; }
     static constexpr bool is_given_back(std::uint32_t word) noexcept { return (word & 3U) == given_back; }
-    static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 2U; }
+    static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 5U; }
 
     std::atomic<std::uint32_t> word_;
 };

@@ -35,6 +35,7 @@
 #include "block_state.hpp"
 #include "guard_table.hpp"
 #include "noted_parts.hpp"
+#include "pairs.hpp"
 #include "run_quarantine.hpp"
 #include "revoked_runs.hpp"
 
@@ -55,6 +56,13 @@ struct checked_slice : slice_record
     std::size_t large_bytes;   ///< That were asked for.
     block_state blocks[largest_capacity];
 };
+
+/// Returns: how much of free blocks is filled.
+inline filling filling_of_blocks() noexcept
+{
+    const auto chosen = static_cast<filling>(the_options.get(np_option_poison));
+    return chosen == filling::sparse && the_poison.load(std::memory_order_relaxed) == 0 ? filling::all : chosen;
+}
 
 /// Guards side by side of one kind, which one system call removes.
 class joined_guards
@@ -125,7 +133,7 @@ public:
         checked_slice& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
-        guard(last_page, first + slices);
+        set_guard(first, slices, last_page);
     }
 
     /// Effects: the blocks of a slab from `begin` on were carved, which are written to for the first time.
@@ -148,7 +156,7 @@ public:
     /// Effects: guards all pages of a slab.
     void guard_all(slice_index first, std::uint32_t slices) noexcept
     {
-        unguard(first, slices);
+        set_guard(first, slices, nullptr);
         region_.record(first).guarding_all =
             wants_guards() ? os::guard_memory(region_.address(first), slices * slice_bytes) : os::guarding::none;
     }
@@ -183,7 +191,7 @@ public:
             return;
         std::uint32_t& poisoned = region_.record(first - 1).poisoned;
         poisoned = std::min(poisoned, static_cast<std::uint32_t>(slice_bytes - guard_bytes));
-        guard(region_.address(first) - guard_bytes, first);
+        set_guard(first - 1, 1, region_.address(first) - guard_bytes);
     }
 
     // Large blocks.
@@ -219,7 +227,8 @@ public:
     {
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
-        if (is_revoked && end > largest_to_fill_if_revoked && end <= largest_to_fill)
+        const bool is_cleared = the_poison.load(std::memory_order_relaxed) == 0;
+        if (is_revoked && end <= largest_to_fill && !is_cleared)
             return true;
         // What lies behind the block goes, too: the whole run is to read as zeros then.
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
@@ -233,9 +242,14 @@ public:
     ///   if it was not, and verified when it is used again.
     void large_not_revoked(slice_index first) noexcept
     {
-        if (canary_end(first) > largest_to_fill_if_revoked)
-            (void)wipe(region_.address(first), canary_end(first), 0);
+        (void)wipe(region_.address(first), canary_end(first), 0);
         expect_poison(first);
+    }
+
+    /// Effects: a large block counts as allocated by that.
+    void large_allocated_by(slice_index first, allocated_by function) noexcept
+    {
+        region_.record(first).large.set_function(function);
     }
 
     /// Effects: a large block has become longer by slices that were free.
@@ -249,8 +263,8 @@ public:
     {
         const std::size_t old_end = canary_end(first);
         const std::size_t end = base::round_up(bytes, os::page_size());
-        if (end != old_end)
-            unguard(first, region_.record(first).length);
+        if (end > old_end)
+            remove_guards(first, first + region_.record(first).length, region_.address(first) + end);
         if (end < old_end)
             (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
         const bool has_room = resize_run();
@@ -264,7 +278,6 @@ public:
     /// Effects: of a large block that was just made, no more than `bytes` are asked for; the rest is room to grow.
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
-        unguard(first, region_.record(first).length);
         region_.record(first).large_bytes = bytes;
         guard_behind(first);
     }
@@ -297,7 +310,8 @@ public:
             return {"a free block has the state of a block in use", block};
         if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
             return {"the bytes behind a block were written to", block};
-        if (state.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned_block(block, its.block_bytes))
+        const filling how = filling_of_blocks();
+        if (state.is_given_back() && how != filling::nothing && !is_poisoned_block(block, its.block_bytes, how))
             return {"a free block was written to", block};
         const bool has_last_word = block < its.carved_end && its.guarding_all == os::guarding::none;
         if (has_last_word && !the_canary.is_last_intact(block + its.block_bytes))
@@ -338,7 +352,7 @@ public:
         const bool is_guarded = guard_of(last) != nullptr;
         (void)find_damage(first, slices, false);
         if (is_guarded && something_follows)
-            guard(region_.address(last + 1) - guard_bytes, last + 1);
+            set_guard(last, 1, region_.address(last + 1) - guard_bytes);
         const std::size_t page = os::page_size();
         const auto begin = base::round_up(reinterpret_cast<std::uintptr_t>(&region_.record(first + 1)), page);
         const auto end = reinterpret_cast<std::uintptr_t>(&region_.record(first + slices - 1)) / page * page;
@@ -347,8 +361,6 @@ public:
     }
 
 private:
-    /// Larger ones are not filled when they are revoked: what was there stays until they are used again.
-    static constexpr std::size_t largest_to_fill_if_revoked = std::size_t{512} << 10;
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
@@ -385,61 +397,101 @@ private:
     // Guards.
 
     /// Returns: where the guard at the end of a slice begins; nullptr if there is none.
-    const std::byte* guard_of(slice_index slice) const noexcept
+    std::byte* guard_of(slice_index slice) const noexcept
     {
         const slice_guard its = guards_[slice];
         return its.is_there() ? region_.address(slice) + its.from() * slice_guard::page_bytes : nullptr;
     }
 
-    /// Returns: where the guard of a slice begins if addresses are guarded from `guard` on; nullptr if it has none.
-    const std::byte* wanted_guard_of(slice_index slice, const std::byte* guard) const noexcept
+    /// Has the pages of a run guarded from `wanted` on, and no others; none if it is nullptr.
+    void set_guard(slice_index first, std::uint32_t slices, std::byte* wanted) noexcept
     {
-        const std::byte* const begin = region_.address(slice);
-        return guard == nullptr || guard >= begin + slice_bytes ? nullptr : std::max(guard, begin);
-    }
-
-    /// Guards the pages from `begin` to the end of a run, if they are not guarded already.
-    /// Preconditions: no others of the slices from there on are guarded.
-    void guard(std::byte* begin, slice_index end) noexcept
-    {
-        if (!wants_guards())
+        remove_guards(first, first + slices, wanted);
+        if (wanted == nullptr || !wants_guards())
             return;
-        const slice_index first = region_.slice_of(begin);
-        bool is_there = true;
-        for (slice_index slice = first; slice != end; ++slice) {
-            noted_.note(slice);
-            is_there = is_there && guard_of(slice) == wanted_guard_of(slice, begin);
-        }
-        if (is_there)
-            return;
-        unguard(first, end - first);
-        const os::guarding how = os::guard_memory(begin, static_cast<std::size_t>(region_.address(end) - begin));
-        for (slice_index slice = first; slice != end && how != os::guarding::none; ++slice) {
-            const auto before = static_cast<std::size_t>(wanted_guard_of(slice, begin) - region_.address(slice));
-            guards_[slice] = {how, before / slice_guard::page_bytes, slice == first};
-        }
+        const slice_index end = first + slices;
+        for (slice_index slice = region_.slice_of(wanted); slice != end;)
+            slice = add_guard(slice, end, wanted);
     }
 
     void guard_behind(slice_index first) noexcept
     {
-        guard(region_.address(first) + canary_end(first), first + region_.record(first).length);
+        set_guard(first, region_.record(first).length, region_.address(first) + canary_end(first));
     }
 
-    /// Removes the guard of all slices of a run, in as few calls as possible, where it is not the one from `wanted` on.
-    void unguard(slice_index first, std::uint32_t slices, const std::byte* wanted = nullptr) noexcept
+    /// Removes what is guarded of those slices, up to `kept`, or all of it if that is nullptr.
+    void remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
-        for (slice_index slice = first; slice != first + slices; ++slice) {
-            const slice_guard its = guards_[slice];
-            if (its.is_there() && guard_of(slice) != wanted_guard_of(slice, wanted))
-                joined.add(region_.address(slice) + its.from() * slice_guard::page_bytes, region_.address(slice + 1), its.how(),
-                           its.begins());
+        for (slice_index slice = first; slice != end; ++slice) {
+            if (!guards_[slice].is_there() || end_of_removed(slice, kept) <= guard_of(slice))
+                continue;
+            const slice_index next = slice + 1;
+            const bool ends = end_of_removed(slice, kept) == region_.address(next);
+            const bool goes_on = ends && next != end && guards_[next].is_there() && !guards_[next].begins() &&
+                                 end_of_removed(next, kept) < region_.address(next + 1);
+            if (goes_on) // The rest of the guard begins there then.
+                guards_[next] = {guards_[next].how(), guards_[next].from(), guards_[slice].begins()};
+            joined.add(guard_of(slice), end_of_removed(slice, kept), guards_[slice].how(),
+                       ends && !goes_on && guards_[slice].begins());
         }
         joined.remove();
         std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
-        for (slice_index slice = first; slice != first + slices; ++slice)
-            if (guard_of(slice) != wanted_guard_of(slice, wanted))
-                guards_[slice] = {};
+        for (slice_index slice = first; slice != end; ++slice)
+            if (guards_[slice].is_there() && end_of_removed(slice, kept) > guard_of(slice))
+                shorten_guard(slice, end_of_removed(slice, kept));
+    }
+
+    /// Returns: up to where the guard of a slice goes if what lies before `kept` is not to be guarded.
+    std::byte* end_of_removed(slice_index slice, const std::byte* kept) const noexcept
+    {
+        std::byte* const begin = region_.address(slice);
+        if (kept == nullptr || kept >= begin + slice_bytes)
+            return begin + slice_bytes;
+        return kept > begin ? begin + (kept - begin) : begin;
+    }
+
+    void shorten_guard(slice_index slice, const std::byte* begin) noexcept
+    {
+        const auto from = static_cast<std::size_t>(begin - region_.address(slice)) / slice_guard::page_bytes;
+        const bool is_there = from * slice_guard::page_bytes < slice_bytes;
+        guards_[slice] = is_there ? slice_guard(guards_[slice].how(), from, guards_[slice].begins()) : slice_guard();
+    }
+
+    /// Guards what is not guarded yet of some slices, from `slice` on, as far as one call does it.
+    /// Returns: the slice from which on more may have to be guarded.
+    slice_index add_guard(slice_index slice, slice_index end, const std::byte* wanted) noexcept
+    {
+        std::byte* const begin = end_of_removed(slice, wanted);
+        slice_index last = slice;
+        noted_.note(last);
+        while (!guards_[last].is_there() && last + 1 != end)
+            noted_.note(++last);
+        const slice_guard next = guards_[last];
+        std::byte* const guarded = next.is_there() ? guard_of(last) : region_.address(last + 1);
+        if (begin >= guarded)
+            return last + 1;
+        // A part of a slice is guarded as the rest of it is.
+        const bool extends = next.is_there() && guarded != region_.address(last);
+        const auto bytes = static_cast<std::size_t>(guarded - begin);
+        // A mark costs less, but the memory there, which blocks will need again.
+        const os::guarding cheapest = bytes > guard_bytes ? os::guarding::by_mapping : os::guarding::by_mark;
+        const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
+        if (how == os::guarding::none)
+            return last + 1;
+        if (extends && how != next.how()) {
+            (void)os::unguard_memory(begin, bytes, how, 0);
+            return last + 1;
+        }
+        const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
+        for (slice_index each = slice; each != end_of_added; ++each)
+            guards_[each] = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};
+        return last + 1;
+    }
+
+    static std::size_t page_of(const std::byte* address) noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(address) % slice_bytes / slice_guard::page_bytes;
     }
 
     /// Verifies fill patterns, and expects them no longer. Removes guards, but for what is guarded from `guarded` on.
@@ -458,7 +510,7 @@ private:
                     damaged = region_.address(slice);
                 region_.record(slice).poisoned = 0;
             }
-            unguard(begin, end - begin, guarded);
+            remove_guards(begin, end, guarded);
         });
         return damaged;
     }

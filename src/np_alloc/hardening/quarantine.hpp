@@ -31,13 +31,6 @@ public:
     bool is_full() const noexcept { return count_ == most_blocks; }
     std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Returns: how many of that class there are.
-    /// Thread safety: any thread.
-    std::uint32_t of_class(std::size_t size_class) const noexcept
-    {
-        return of_class_[size_class].load(std::memory_order_relaxed);
-    }
-
     /// Effects: appends a block, of the heap that this is the queue of, or of another.
     /// Preconditions: it is not full.
     void push(std::size_t size_class, void* block, bool is_own) noexcept
@@ -45,7 +38,6 @@ public:
         const std::size_t place = (first_ + count_++) % most_blocks;
         blocks_[place] = block;
         classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
-        count(size_class, block_count{1});
         bytes_ += facts[size_class].block_bytes;
     }
 
@@ -63,7 +55,6 @@ public:
         const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
         first_ = (first_ + 1) % most_blocks;
         --count_;
-        count(oldest.size_class, -block_count{1});
         bytes_ -= facts[oldest.size_class].block_bytes;
         return oldest;
     }
@@ -97,11 +88,18 @@ public:
     template <class Visit>
     void for_each_from_outside(Visit&& visit) const
     {
-        // Read once: the count may shrink past `i` meanwhile.
-        const std::size_t first = read_from_outside(first_);
-        const std::size_t count = read_from_outside(count_);
-        for (std::size_t i = 0; i != count; ++i)
-            visit(read_from_outside(blocks_[(first + i) % most_blocks]));
+        for_each_place_from_outside([&](std::size_t place) { visit(read_from_outside(blocks_[place])); });
+    }
+
+    /// Effects: calls `visit(std::size_t size_class)` for each, as they were at some moment.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void for_each_class_from_outside(Visit&& visit) const
+    {
+        for_each_place_from_outside([&](std::size_t place) {
+            const std::size_t size_class = read_from_outside(classes_[place]) % of_another;
+            visit(size_class < class_count ? size_class : 0); // What was never written may be anything.
+        });
     }
 
 private:
@@ -112,21 +110,25 @@ private:
         return word;
     }
 
+    template <class Visit>
+    void for_each_place_from_outside(Visit&& visit) const
+    {
+        // Read once: the count may shrink past `i` meanwhile.
+        const std::size_t first = read_from_outside(first_);
+        const std::size_t count = read_from_outside(count_);
+        for (std::size_t i = 0; i != count; ++i)
+            visit((first + i) % most_blocks);
+    }
+
     /// Stands in the class of a block of another heap.
     static constexpr std::size_t of_another = 128;
     static_assert(class_count <= of_another);
 
     std::size_t class_at(std::size_t place) const noexcept { return classes_[place] % of_another; }
 
-    void count(std::size_t size_class, block_count more) noexcept
-    {
-        of_class_[size_class].store(of_class(size_class) + static_cast<std::uint32_t>(more), std::memory_order_relaxed);
-    }
-
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     std::size_t bytes_ = 0;
-    std::array<std::atomic<std::uint32_t>, class_count> of_class_{};
     std::array<std::uint8_t, most_blocks> classes_;
     std::array<void*, most_blocks> blocks_;
 };
@@ -135,7 +137,6 @@ private:
 struct no_quarantine
 {
     static constexpr bool is_empty() noexcept { return true; }
-    static constexpr std::uint32_t of_class(std::size_t) noexcept { return 0; }
     template <class Put>
     static constexpr void pop_all(Put&&) noexcept
     {
@@ -147,6 +148,10 @@ struct no_quarantine
     }
     template <class Visit>
     static constexpr void for_each_from_outside(Visit&&) noexcept
+    {
+    }
+    template <class Visit>
+    static constexpr void for_each_class_from_outside(Visit&&) noexcept
     {
     }
 };

@@ -35,7 +35,8 @@ class revoked_runs : base::immovable<revoked_runs>
 {
 public:
     static constexpr std::size_t most = 256;
-    static constexpr bool are_for(std::size_t bytes) noexcept { return bytes != 0; }
+    /// Returns: whether a block of `bytes` is large enough: to fill and verify a smaller one costs less.
+    static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
     /// Effects: revokes the addresses from `begin` on, where a block was. What is there moves to a backing copy, if it is
     ///   so much that the system need not look at each page, and has memory.

@@ -15,6 +15,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "checked_slice.hpp"
+#include "pairs.hpp"
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
 
@@ -47,6 +48,7 @@ public:
     static const void* large_made(slice_index, std::uint32_t, std::size_t) noexcept { return nullptr; }
     static bool large_ends(slice_index, bool is_dirty, bool) noexcept { return is_dirty; }
     static void large_not_revoked(slice_index) noexcept {}
+    static void large_allocated_by(slice_index, allocated_by) noexcept {}
     static void large_extended(slice_index, std::uint32_t) noexcept {}
     template <class ResizeRun>
     static bool resize_large(slice_index, std::size_t, ResizeRun&& resize_run) noexcept

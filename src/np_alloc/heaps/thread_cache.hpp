@@ -252,12 +252,14 @@ public:
         return bytes;
     }
 
-    /// Effects: swaps `block` with a random cached block of that class, so that the order is unpredictable.
+    /// Effects: swaps `block` with a random one of the cached blocks of that class that would go out next, so that the
+    ///   order is unpredictable. (Among all of them, the next one would be in no cache of the processor.)
     template <class Random>
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
     {
+        constexpr std::size_t most_next = 64;
         if (const std::size_t count = held(size_class))
-            std::swap(block, heap().begin(size_class)[random.below(count)]);
+            std::swap(block, *(top(size_class) - 1 - random.below(std::min(count, most_next))));
     }
 
     /// Returns: where the next block of that class goes; nullptr if there is no magazine for it.

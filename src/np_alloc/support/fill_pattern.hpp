@@ -4,7 +4,7 @@
 /// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
 ///
 ///     in use:      | what the program writes  | canary | last word |      up to the end of the block
-///     given back:  | 0xDF 0xDF 0xDF ...                | last word |
+///     given back:  | 0xDF 0xDF 0xDF ...                | last word |      or zeros, as NP_ZERO says
 ///
 /// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
 /// what programs like to fill memory with. The last word of a block of a slab is canary, too, in use or free: so the
@@ -32,6 +32,8 @@ class canary : base::immovable<canary>
 public:
     /// Of the last word of a block, which is canary as long as there is a block.
     static constexpr std::size_t last_bytes = sizeof(std::uint64_t);
+    /// Bytes of a new block that may be written besides, before what they are asked for.
+    static constexpr std::size_t most_before = 23;
 
     /// Effects: draws it. Called once, before the first block is allocated.
     void draw() noexcept
@@ -57,22 +59,31 @@ public:
             store_other(place, word);
     }
 
-    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary: up to 15
-    ///   bytes before `from` may change, too. They are not read, as they may be in no cache.
-    /// Preconditions: the block has 16 bytes at least.
+    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary: up to
+    ///   `most_before` bytes before `from` may change, too. They are not read, as they may be in no cache.
+    /// Preconditions: the block has 24 bytes at least.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few))
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few)) {
             store(end - most_of_few, word);
-        else
-            write_many(from - place_in_word(from), end - last_bytes, word);
+            store(end - most_of_few + sizeof word, word);
+            return;
+        }
+        write_many(from - place_in_word(from), end - last_bytes, word);
     }
 
     /// Effects: writes the last word of a block that ends at `end`.
     void write_last(std::byte* end) const noexcept
     {
         store(end - last_bytes, word_.load(std::memory_order_relaxed));
+    }
+
+    /// Returns: a number that only this process can tell from another.
+    std::uint64_t mixed_with(std::uint64_t number) const noexcept
+    {
+        const std::uint64_t product = (number ^ word_.load(std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
+        return product ^ product >> 32U;
     }
 
     /// Returns: whether the byte there is canary.
@@ -91,23 +102,25 @@ public:
     }
 
     /// Returns: whether they are as `write` left them.
-    /// Preconditions: as `write`; if there are any, the 16 bytes before `end` may be read.
+    /// Preconditions: as `write`; if there are any, the 24 bytes before `end` may be read.
     MEMORY_POOL_ALWAYS_INLINE bool is_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
         if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < most_of_few)) {
             const unsigned char* const mask = zeros_and_ones + (end - from);
             return (((load(end - most_of_few) ^ word) & load(mask)) |
-                    ((load(end - sizeof word) ^ word) & load(mask + sizeof word))) == 0;
+                    ((load(end - most_of_few + sizeof word) ^ word) & load(mask + sizeof word)) |
+                    ((load(end - sizeof word) ^ word) & load(mask + 2 * sizeof word))) == 0;
         }
         return are_many_intact(from, end, word);
     }
 
 private:
-    /// Behind most blocks of up to 1 KiB there are no more: those are looked at without a loop.
-    static constexpr std::size_t most_of_few = 16;
-    static constexpr unsigned char zeros_and_ones[32] = {
+    /// Behind blocks of up to 1 KiB there are no more: those are looked at without a loop.
+    static constexpr std::size_t most_of_few = 24;
+    static constexpr unsigned char zeros_and_ones[48] = {
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0,    0,    0,    0,    0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
     MEMORY_POOL_NOINLINE static void write_many(std::byte* place, std::byte* end, std::uint64_t word) noexcept
@@ -158,20 +171,25 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
+/// The same eight times, or zeros for NP_ZERO=free. Chosen before the first block is allocated.
+inline std::atomic<std::uint64_t> the_poison{0x0101'0101'0101'0101U * poison_byte};
+
 /// Effects: fills free memory.
 inline void poison(void* memory, std::size_t bytes) noexcept
 {
-    std::memset(memory, poison_byte, bytes);
+    std::memset(memory, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)), bytes);
 }
 
 /// Returns: whether free memory is as `poison` left it.
+/// Preconditions: as os::are_all.
 inline bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
-    return os::are_all(memory, bytes, poison_byte);
+    return os::are_all(memory, bytes, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)));
 }
 
 namespace detail {
 inline constexpr std::size_t unit = 16;
+using vector = std::uint64_t __attribute__((vector_size(unit)));
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
@@ -196,32 +214,95 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 }
 } // namespace detail
 
-/// Effects: fills a free block, but for its last word.
-/// Preconditions: it has a multiple of 16 bytes, and 32 at least.
-MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
+/// How much of a free block is filled, and verified: see NP_POISON.
+enum class filling : std::uint8_t
 {
-    if (bytes > detail::most_units_at_once * detail::unit)
-        poison(block, bytes - canary::last_bytes);
-    else
-        detail::for_each_unit(static_cast<std::byte*>(block), bytes,
-                              [](std::byte* place) { std::memset(place, poison_byte, detail::unit); });
+    nothing,
+    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the begin, the end, and a line of each KiB between.
+    all,
+};
+
+namespace detail {
+inline constexpr std::size_t line = 64;
+inline constexpr std::size_t part = 1024;
+inline constexpr std::size_t largest_filled = 4096;
+
+/// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each KiB
+///   between, which depends on the block, and on the process.
+template <class Byte, class Visit>
+void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcept
+{
+    visit(first);
+    visit(first + line);
+    Byte* const last = first + bytes - canary::last_bytes - line;
+    std::uint64_t which = the_canary.mixed_with(reinterpret_cast<std::uintptr_t>(first));
+    for (Byte* each = first + part; each + part <= last; each += part, which = which >> 4U | which << 60U)
+        visit(each + which % (part / line) * line);
+    visit(last);
+}
+
+MEMORY_POOL_NOINLINE inline void fill_sparsely(std::byte* block, std::size_t bytes, unsigned char value) noexcept
+{
+    for_each_sparse_line(block, bytes, [value](std::byte* place) { std::memset(place, value, line); });
+}
+
+/// Returns: bits that are set where a line differs from `expected`.
+inline std::uint64_t difference_of_line(const std::byte* place, const vector& expected) noexcept
+{
+    vector difference = {0, 0};
+    for (std::size_t offset = 0; offset != line; offset += unit) {
+        vector loaded;
+        std::memcpy(&loaded, place + offset, sizeof loaded);
+        difference |= loaded ^ expected;
+    }
+    return difference[0] | difference[1];
+}
+
+MEMORY_POOL_NOINLINE inline bool is_filled_sparsely(const std::byte* block, std::size_t bytes,
+                                                    std::uint64_t word) noexcept
+{
+    const vector expected = {word, word};
+    std::uint64_t difference = 0;
+    for_each_sparse_line(block, bytes,
+                         [&](const std::byte* place) { difference |= difference_of_line(place, expected); });
+    return difference == 0;
+}
+} // namespace detail
+
+/// Effects: fills a free block, but for its last word.
+/// Preconditions: it has a multiple of 16 bytes, and 32 at least; `how` is not `nothing`.
+MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, filling how) noexcept
+{
+    const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
+    if (bytes > detail::most_units_at_once * detail::unit) {
+        if (bytes > detail::largest_filled && how == filling::sparse)
+            detail::fill_sparsely(static_cast<std::byte*>(block), bytes, static_cast<unsigned char>(word));
+        else
+            std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
+        return;
+    }
+    const detail::vector pattern = {word, word};
+    detail::for_each_unit(static_cast<std::byte*>(block), bytes,
+                          [&](std::byte* place) { std::memcpy(place, &pattern, sizeof pattern); });
 }
 
 /// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
 /// Preconditions: as `poison_block`.
-MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes, filling how) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(block);
     if (!the_canary.is_last_intact(first + bytes))
         return false;
-    if (bytes > detail::most_units_at_once * detail::unit)
-        return is_poisoned(block, bytes - canary::last_bytes);
-    using vector = std::uint64_t __attribute__((vector_size(detail::unit)));
-    constexpr std::uint64_t word = 0x0101'0101'0101'0101U * poison_byte;
-    const vector expected = {word, word};
-    vector difference = {0, 0};
+    const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
+    if (bytes > detail::most_units_at_once * detail::unit) {
+        if (bytes > detail::largest_filled && how == filling::sparse)
+            return detail::is_filled_sparsely(first, bytes, word);
+        return os::are_all(block, bytes - canary::last_bytes, static_cast<unsigned char>(word));
+    }
+    const detail::vector expected = {word, word};
+    detail::vector difference = {0, 0};
     detail::for_each_unit(first, bytes, [&](const std::byte* place) {
-        vector loaded;
+        detail::vector loaded;
         std::memcpy(&loaded, place, sizeof loaded);
         difference |= loaded ^ expected;
     });

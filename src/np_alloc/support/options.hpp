@@ -36,11 +36,12 @@ struct option_facts
     std::size_t most;
     std::size_t value;      ///< The default.
     bool has_never = false; ///< Is `most` also called "never"?
+    bool has_zero = false;  ///< Are 1 and 2 also called "free" and "alloc", and 3 both of them?
 };
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
 inline constexpr std::size_t options_of_all = 14;
-inline constexpr std::size_t options_of_checks = 4;
+inline constexpr std::size_t options_of_checks = 7;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
 /// All options, in the order of their numbers. `ignores_foreign`: pointers of another malloc are expected.
@@ -65,8 +66,11 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_PROFILE_BYTES", 0, mega * mega, 0},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
-        {"NP_POISON", 0, 1, 1},
+        {"NP_POISON", 0, 2, 1},
         {"NP_GUARD_PAGES", 0, 1, 1},
+        {"NP_PAIRS", 0, 1, 1},
+        {"NP_ZERO", 0, NP_ZERO_FREE | NP_ZERO_ALLOC, 0, false, true},
+        {"NP_REALLOC_MOVES", 0, 1, 0},
     }};
 }
 
@@ -103,7 +107,7 @@ public:
     static constexpr bool is_for_the_start(np_option option) noexcept
     {
         return option == np_option_region_bytes || option == np_option_poison || option == np_option_guard_pages ||
-               option == np_option_report_signal;
+               option == np_option_zero || option == np_option_report_signal;
     }
 
     /// Preconditions: is_one(option).
@@ -148,7 +152,7 @@ private:
         return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
     }
 
-    static_assert(np_option_profile_bytes == options_of_all && np_option_guard_pages == first_of_checks + 3);
+    static_assert(np_option_profile_bytes == options_of_all && np_option_realloc_moves == first_of_checks + 6);
 
     void read(std::size_t index, const char* text) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;

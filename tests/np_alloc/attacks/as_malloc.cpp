@@ -19,15 +19,17 @@ bool is_in_order()
 
 void* by_new(std::size_t bytes, form_of_new form)
 {
+    const std::align_val_t alignment{form.alignment};
     if (form.alignment != 0)
-        return ::operator new(bytes, std::align_val_t{form.alignment});
+        return form.is_array ? ::operator new[](bytes, alignment) : ::operator new(bytes, alignment);
     return form.is_array ? ::operator new[](bytes) : ::operator new(bytes);
 }
 
 void by_delete(void* block, form_of_new form)
 {
+    const std::align_val_t alignment{form.alignment};
     if (form.alignment != 0)
-        ::operator delete(block, std::align_val_t{form.alignment});
+        form.is_array ? ::operator delete[](block, alignment) : ::operator delete(block, alignment);
     else if (form.bytes != 0)
         ::operator delete(block, form.bytes);
     else if (form.is_array)

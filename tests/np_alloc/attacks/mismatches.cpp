@@ -25,6 +25,7 @@ void* from_malloc(scene& here)
 constexpr form_of_new plain{};
 constexpr form_of_new array{0, true, 0};
 constexpr form_of_new aligned{64, false, 0};
+constexpr form_of_new aligned_array{64, true, 0};
 
 form_of_new with_size(std::size_t bytes)
 {
@@ -38,10 +39,18 @@ std::vector<attack> mismatches()
         {"malloc, free", always, [](scene& here) { np_free(from_malloc(here)); }},
         {"malloc, delete", always, [](scene& here) { by_delete(from_malloc(here), plain); }},
         {"new, free", always, [](scene& here) { np_free(from_new(here, plain)); }},
+        {"new[], free", always, [](scene& here) { np_free(from_new(here, array)); }},
+        {"aligned new, free", always, [](scene& here) { np_free(from_new(here, aligned)); }},
+        {"new, realloc", always, [](scene& here) { here.keep(np_realloc(from_new(here, plain), here.bytes() + 1)); }},
+        {"malloc, aligned delete", always, [](scene& here) { by_delete(from_malloc(here), aligned); }},
         {"new[], delete", always, [](scene& here) { by_delete(from_new(here, array), plain); }},
         {"new, delete[]", always, [](scene& here) { by_delete(from_new(here, plain), array); }},
         {"aligned new, plain delete", always, [](scene& here) { by_delete(from_new(here, aligned), plain); }},
         {"plain new, aligned delete", always, [](scene& here) { by_delete(from_new(here, plain), aligned); }},
+        {"aligned new[], aligned delete", always,
+         [](scene& here) { by_delete(from_new(here, aligned_array), aligned); }},
+        {"new[], delete of the right size", always,
+         [](scene& here) { by_delete(from_new(here, array), with_size(here.bytes())); }},
         {"delete of a smaller size", always,
          [](scene& here) { by_delete(from_new(here, plain), with_size(here.bytes() / 4)); }},
         {"delete of a larger size", always,

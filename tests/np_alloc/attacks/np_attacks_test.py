@@ -76,20 +76,31 @@ next block                slab    double free later           nothing           
 never handed out          slab    double free later           nothing                     double free at once
 """
 
+# Functions that do not pair. The operators of np_alloc by its interface are np_allocate and np_free, which are of C.
+PAIRS = """
+                                    blocks  outcome  np_alloc, if checked             malloc, if checked
+malloc, delete                      all     nothing  nothing                          mismatched deallocation at once
+malloc, aligned delete              all     nothing  nothing                          mismatched deallocation at once
+new, free                           all     nothing  nothing                          mismatched deallocation at once
+new[], free                         all     nothing  nothing                          mismatched deallocation at once
+aligned new, free                   all     nothing  nothing                          mismatched deallocation at once
+new, realloc                        all     nothing  nothing                          mismatched deallocation at once
+new[], delete                       all     nothing  nothing                          mismatched deallocation at once
+new[], delete of the right size     all     nothing  nothing                          mismatched deallocation at once
+new, delete[]                       all     nothing  nothing                          mismatched deallocation at once
+aligned new, plain delete           all     nothing  nothing                          mismatched deallocation at once
+plain new, aligned delete           all     nothing  nothing                          mismatched deallocation at once
+aligned new[], aligned delete       all     nothing  nothing                          mismatched deallocation at once
+free_aligned_sized, not aligned so  all     nothing  mismatched deallocation at once  mismatched deallocation at once
+"""
+
 OTHERS = """
                                      blocks   outcome                                 if checked
 malloc, free                         all      nothing                                 nothing
-malloc, delete                       all      nothing                                 nothing
-new, free                            all      nothing                                 nothing
-new[], delete                        all      nothing                                 nothing
-new, delete[]                        all      nothing                                 nothing
-aligned new, plain delete            all      nothing                                 nothing
-plain new, aligned delete            all      nothing                                 nothing
 delete of a smaller size             all      nothing                                 size mismatch at once
 delete of a larger size              all      nothing                                 size mismatch at once
 free_sized, smaller                  all      nothing                                 size mismatch at once
 free_sized, larger                   all      nothing                                 size mismatch at once
-free_aligned_sized, not aligned so   all      nothing                                 nothing
 overflow of 1 byte into slack        all      nothing                                 buffer overflow at once
 overflow of 8 bytes into slack       all      nothing                                 buffer overflow at once
 overflow of 32 bytes into slack      all      nothing                                 buffer overflow at once
@@ -131,6 +142,9 @@ def expectations():
         for function in ("free", "free_sized", "realloc"):
             expected[f"{function}: {pointer}", blocks] = when_checked if IS_CHECKED else when_freed
         expected[f"usable_size: {pointer}", blocks] = when_checked if IS_CHECKED else when_asked_for
+    for attack, blocks, outcome, when_np_alloc, when_malloc in rows(PAIRS):
+        when_checked = when_malloc if IS_MALLOC else when_np_alloc
+        expected[attack, blocks] = when_checked if IS_CHECKED else outcome
     for attack, blocks, outcome, when_checked in rows(OTHERS):
         expected[attack, blocks] = when_checked if IS_CHECKED else outcome
     return expected

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace np = memory_pool::np;
 
@@ -29,31 +31,109 @@ protected:
                            [](std::byte each) { return each == others; });
     }
 
-    alignas(64) std::array<std::byte, 1024> memory_;
+    /// Fills a block as one that is free.
+    void free_block(std::size_t bytes, np::filling how)
+    {
+        np::the_canary.write_last(block() + bytes);
+        np::poison_block(block(), bytes, how);
+    }
+
+    alignas(64) std::array<std::byte, 10'000> memory_;
 };
 
-TEST_F(fill_pattern, fill_a_free_block_and_nothing_else)
+bool is_filled(std::byte each)
 {
-    for (std::size_t bytes = 16; bytes != 800; bytes += 16) {
+    return each == std::byte{np::poison_byte};
+}
+
+TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
+{
+    for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
-        np::poison(block(), bytes);
-        EXPECT_TRUE(std::all_of(block(), block() + bytes, [](std::byte each) {
-            return each == std::byte{np::poison_byte};
-        })) << bytes;
-        EXPECT_TRUE(is_alone(bytes)) << bytes;
+        np::poison_block(block(), bytes, np::filling::sparse);
+        EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, is_filled)) << bytes;
+        EXPECT_TRUE(is_alone(bytes - 8)) << bytes;
     }
 }
 
 TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
 {
-    for (std::size_t bytes = 16; bytes != 800; bytes += 16) {
-        np::poison(block(), bytes);
-        ASSERT_TRUE(np::is_poisoned(block(), bytes)) << bytes;
+    for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
+        free_block(bytes, np::filling::sparse);
+        ASSERT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::sparse)) << bytes;
         for (std::size_t i = 0; i != bytes; ++i) {
             block()[i] ^= std::byte{1};
-            ASSERT_FALSE(np::is_poisoned(block(), bytes)) << i << " of " << bytes;
+            ASSERT_FALSE(np::is_poisoned_block(block(), bytes, np::filling::sparse)) << i << " of " << bytes;
             block()[i] ^= std::byte{1};
         }
+    }
+}
+
+/// Returns: at how many of a block's bytes a write is told of.
+std::size_t bytes_that_are_verified(std::byte* block, std::size_t bytes, np::filling how)
+{
+    std::size_t count = 0;
+    for (std::size_t i = 0; i != bytes; ++i) {
+        block[i] ^= std::byte{1};
+        count += np::is_poisoned_block(block, bytes, how) ? 0U : 1U;
+        block[i] ^= std::byte{1};
+    }
+    return count;
+}
+
+TEST_F(fill_pattern, is_in_all_bytes_of_a_block_of_more_than_4_kib_only_if_that_is_wanted)
+{
+    constexpr std::size_t bytes = 8192;
+    for (const auto how : {np::filling::sparse, np::filling::all}) {
+        memory_.fill(others);
+        free_block(bytes, how);
+        ASSERT_TRUE(np::is_poisoned_block(block(), bytes, how));
+        EXPECT_TRUE(std::all_of(block(), block() + 128, is_filled)) << "the begin";
+        EXPECT_TRUE(std::all_of(block() + bytes - 72, block() + bytes - 8, is_filled)) << "the end";
+        const std::size_t verified = bytes_that_are_verified(block(), bytes, how);
+        EXPECT_EQ(verified, how == np::filling::all ? bytes : 128 + 6 * 64 + 64 + 8);
+        EXPECT_TRUE(is_alone(bytes)) << "the last word, too";
+    }
+}
+
+TEST_F(fill_pattern, is_in_other_lines_of_other_blocks)
+{
+    constexpr std::size_t bytes = 6144;
+    np::canary drawn;
+    drawn.draw();
+    EXPECT_NE(drawn.mixed_with(1), drawn.mixed_with(2));
+    free_block(bytes, np::filling::sparse);
+    const std::vector<std::byte> here(block(), block() + bytes);
+    memory_.fill(others);
+    np::poison_block(block() + 16, bytes, np::filling::sparse);
+    EXPECT_FALSE(std::equal(here.begin() + 128, here.end() - 128, block() + 16 + 128));
+}
+
+TEST_F(fill_pattern, may_be_zeros)
+{
+    const std::uint64_t before = np::the_poison.exchange(0);
+    for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
+        memory_.fill(others);
+        free_block(bytes, np::filling::all);
+        EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, [](std::byte each) { return each == std::byte{0}; }))
+            << bytes;
+        EXPECT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::all)) << bytes;
+        block()[bytes / 3] = std::byte{1};
+        EXPECT_FALSE(np::is_poisoned_block(block(), bytes, np::filling::all)) << bytes;
+    }
+    np::the_poison = before;
+}
+
+TEST_F(fill_pattern, fills_memory_that_is_no_block_to_its_end)
+{
+    for (std::size_t bytes = 64; bytes != 800; bytes += 16) {
+        memory_.fill(others);
+        np::poison(block(), bytes);
+        EXPECT_TRUE(std::all_of(block(), block() + bytes, is_filled)) << bytes;
+        EXPECT_TRUE(is_alone(bytes)) << bytes;
+        EXPECT_TRUE(np::is_poisoned(block(), bytes)) << bytes;
+        block()[bytes - 1] ^= std::byte{1};
+        EXPECT_FALSE(np::is_poisoned(block(), bytes)) << bytes;
     }
 }
 
@@ -62,9 +142,10 @@ TEST_F(fill_pattern, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
     np::canary drawn;
     drawn.draw();
     for (const bool is_new : {false, true})
-        for (std::size_t asked = 0; asked != 80; ++asked) {
+        for (std::size_t asked = 0; asked <= 72; ++asked) {
             constexpr std::size_t bytes = 80;
             memory_.fill(others);
+            drawn.write_last(block() + bytes);
             (is_new ? drawn.write_to_new(block() + asked, block() + bytes)
                     : drawn.write(block() + asked, block() + bytes));
             EXPECT_TRUE(is_alone(bytes)) << asked;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which function frees what which function has allocated.
+///
+///     malloc, calloc, realloc               free, free_sized, realloc; free_aligned_sized with up to 16
+///     aligned_alloc, with more than 16      free, free_sized, realloc; free_aligned_sized with more than 16
+///     new, new[], each also aligned         the delete of the same form
+///
+/// The checked build keeps the kind of allocation in the state of the block. The plain build passes the same arguments
+/// to inline functions that ignore them.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "../support/internals.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// What has allocated a block. Three bits hold it.
+enum class allocated_by : std::uint8_t
+{
+    malloc,
+    aligned_alloc, ///< With more than every block has.
+    new_object,
+    new_array,
+    new_aligned,
+    new_aligned_array,
+};
+
+/// What frees a block. The lower byte has a bit for each kind of allocation that it pairs with.
+enum class freed_by : std::uint16_t
+{
+    free = 0b11,
+    realloc = 0x100 | 0b11,
+    free_aligned_sized = 0b10,
+    free_less_aligned = 0b01, ///< free_aligned_sized with an alignment that every block has.
+    delete_object = 1 << 2,
+    delete_array = 1 << 3,
+    delete_aligned = 1 << 4,
+    delete_aligned_array = 1 << 5,
+};
+
+MEMORY_POOL_ALWAYS_INLINE constexpr bool are_pair(allocated_by one, freed_by other) noexcept
+{
+    return (static_cast<unsigned>(other) >> static_cast<unsigned>(one) & 1U) != 0;
+}
+
+/// Returns: whether one of them is a form of new or delete.
+constexpr bool is_of_operators(allocated_by one, freed_by other) noexcept
+{
+    return one > allocated_by::aligned_alloc ||
+           !(are_pair(allocated_by::malloc, other) || are_pair(allocated_by::aligned_alloc, other));
+}
+
+/// How the allocation functions of C allocate a block that is aligned to `alignment`, and free_aligned_sized frees it.
+constexpr allocated_by allocation_aligned_to(std::size_t alignment, std::size_t alignment_of_all) noexcept
+{
+    return alignment <= alignment_of_all ? allocated_by::malloc : allocated_by::aligned_alloc;
+}
+constexpr freed_by deallocation_aligned_to(std::size_t alignment, std::size_t alignment_of_all) noexcept
+{
+    return alignment <= alignment_of_all ? freed_by::free_less_aligned : freed_by::free_aligned_sized;
+}
+
+constexpr const char* name_of(allocated_by function) noexcept
+{
+    switch (function) {
+    case allocated_by::malloc: return "malloc";
+    case allocated_by::aligned_alloc: return "aligned_alloc";
+    case allocated_by::new_object: return "new";
+    case allocated_by::new_array: return "new[]";
+    case allocated_by::new_aligned: return "aligned new";
+    case allocated_by::new_aligned_array: break;
+    }
+    return "aligned new[]";
+}
+
+constexpr const char* name_of(freed_by function) noexcept
+{
+    switch (function) {
+    case freed_by::free: return "free";
+    case freed_by::realloc: return "realloc";
+    case freed_by::free_aligned_sized: return "free_aligned_sized";
+    case freed_by::free_less_aligned: return "free_aligned_sized with a smaller alignment";
+    case freed_by::delete_object: return "delete";
+    case freed_by::delete_array: return "delete[]";
+    case freed_by::delete_aligned: return "aligned delete";
+    case freed_by::delete_aligned_array: break;
+    }
+    return "aligned delete[]";
+}
+
+/// Returns: the name of what frees such a block.
+constexpr const char* partner_of(allocated_by function) noexcept
+{
+    switch (function) {
+    case allocated_by::malloc: return "free";
+    case allocated_by::aligned_alloc: return "free, or by free_aligned_sized with its alignment";
+    case allocated_by::new_object: return "delete";
+    case allocated_by::new_array: return "delete[]";
+    case allocated_by::new_aligned: return "delete with its alignment";
+    case allocated_by::new_aligned_array: break;
+    }
+    return "delete[] with its alignment";
+}
+} // namespace memory_pool::np

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// A program that replaces the plain operators delete and new[], and no other form: blocks of the library's new are
+// freed by free, and blocks of malloc by the library's delete[].
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <new>
+
+// Not inlined, or compilers would warn that they are no pairs.
+__attribute__((noinline)) void* operator new[](std::size_t bytes)
+{
+    void* const block = std::malloc(bytes);
+    if (block == nullptr)
+        std::abort();
+    return block;
+}
+
+__attribute__((noinline)) void operator delete(void* block) noexcept
+{
+    std::free(block);
+}
+
+int main()
+{
+    for (const std::size_t bytes : {10U, 1000U, 100'000U}) {
+        ::operator delete(::operator new(bytes));
+        ::operator delete(::operator new(bytes), bytes);
+        ::operator delete(::operator new(bytes, std::nothrow), std::nothrow);
+        ::operator delete[](::operator new[](bytes));
+        ::operator delete[](::operator new[](bytes), bytes);
+        ::operator delete[](::operator new[](bytes, std::nothrow), std::nothrow);
+    }
+    std::puts("all gone");
+}

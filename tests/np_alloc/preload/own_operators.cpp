@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// A library that exports operators new and delete, and calls them itself also where others are loaded before it
+// (-Bsymbolic), as one that is linked with a C++ library of its own.
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+__attribute__((noinline)) void* operator new(std::size_t bytes)
+{
+    void* const block = std::malloc(bytes);
+    if (block == nullptr)
+        std::abort();
+    return block;
+}
+
+__attribute__((noinline)) void operator delete(void* block) noexcept
+{
+    std::free(block);
+}
+
+__attribute__((noinline)) void operator delete(void* block, std::size_t) noexcept
+{
+    std::free(block);
+}
+
+extern "C" {
+int* made_by_library()
+{
+    return new int(1);
+}
+
+void freed_by_library(int* number)
+{
+    delete number;
+}
+}
