@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Writes from the end of a block upward until the system stops them: what np_alloc has for itself is out of their reach.
+// Writes from the end of a block upward until the system stops them: data of np_alloc are out of their reach.
 //
 //     | block | block | ... | guard or what is not committed |          tables, heaps, samples' data: elsewhere
 //             ------ 0x41 ------>|
