@@ -127,7 +127,7 @@ std::string text_of_verify()
     (void)dup2(fileno(file), STDERR_FILENO);
     const bool is_in_order = np_verify() == 1;
     (void)dup2(errors, STDERR_FILENO);
-    std::rewind(file);
+    (void)std::fseek(file, 0, SEEK_SET);
     for (int next = std::fgetc(file); next != EOF; next = std::fgetc(file))
         text += static_cast<char>(next);
     (void)std::fclose(file);
