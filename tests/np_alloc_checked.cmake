@@ -7,6 +7,7 @@ file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_allo
 # Tests that run for the other library as well take long under sanitizers, and do not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     list(APPEND sources np_alloc/diagnostics/inspection_test.cpp np_alloc/diagnostics/sampled_blocks_test.cpp
+        np_alloc/hardening/overrun_test.cpp
         np_alloc/diagnostics/slabs_test.cpp
         $<TARGET_OBJECTS:tests_of_any_malloc> $<TARGET_OBJECTS:tests_of_any_np_alloc>)
 endif()

@@ -77,3 +77,11 @@ add_test(NAME np_malloc.sampled
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/sampled_test.py
         $<TARGET_FILE:np_malloc_wrong_access> ${np_malloc} ${np_malloc_checked})
 set_tests_properties(np_malloc.sampled PROPERTIES TIMEOUT 120)
+
+# The page that leads from a crash to the line, and its program, which is to have lines.
+if(MEMORY_POOL_ENABLE_EXAMPLES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_test(NAME np_malloc.find_my_bug
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/find_my_bug_test.py
+            $<TARGET_FILE:find_my_bug> ${np_malloc_checked} ${PROJECT_SOURCE_DIR})
+    set_tests_properties(np_malloc.find_my_bug PROPERTIES TIMEOUT 120)
+endif()

@@ -45,7 +45,7 @@ private:
     bool bring_more() noexcept
     {
         const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
-        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(thread_heap)), os::page_size());
+        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(thread_heap)));
         if (pages == nullptr)
             return false;
         next_ = static_cast<std::byte*>(pages);

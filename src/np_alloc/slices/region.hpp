@@ -10,8 +10,8 @@
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
-/// The tables lie in ranges of their own, so that what is written past a block does not reach them, and are found by
-/// arithmetic alone. As much of them is committed as there are committed slices.
+/// The tables lie in ranges of their own, each behind a guard page, so that what is written past a block does not reach
+/// them, and are found by arithmetic alone. As much of them is committed as there are committed slices.
 ///
 /// Normally all addresses are reserved at once. Where reserved addresses count towards a limit, or reserving them is
 /// slow, the region grows: each range begins where the following addresses are probably free, and reserves them step by
@@ -165,15 +165,17 @@ public:
     /// Returns: bytes of the tables that may be backed by memory.
     std::size_t table_bytes() const noexcept
     {
-        const range_sizes bytes = sizes(0, peak_committed(), 0);
-        return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+        const range_sizes begin = table_ends(0);
+        const range_sizes end = table_ends(peak_committed());
+        return std::accumulate(end.begin(), end.end(), std::size_t{0}) -
+               std::accumulate(begin.begin(), begin.end(), std::size_t{0});
     }
 
     /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and the tables.
     template <class Visit>
     void for_each_range(Visit&& visit) const noexcept
     {
-        (void)visit_ranges({}, sizes(0, peak_committed(), 0), [&visit](void* memory, std::size_t bytes) {
+        (void)visit_ranges(table_ends(0), table_ends(peak_committed()), [&visit](void* memory, std::size_t bytes) {
             return visit(static_cast<std::byte*>(memory), bytes), true;
         });
         visit(base(), committed() * slice_bytes);
@@ -267,21 +269,42 @@ private:
     using range_begins = std::array<void*, range_count>;
     using range_sizes = std::array<std::size_t, range_count>;
 
-    range_begins begins() const noexcept { return {reserved_, tags_, records_, parts_}; }
+    /// Where the guard page before a table begins.
+    static void* guard_before(void* table) noexcept { return static_cast<std::byte*>(table) - os::page_size(); }
+
+    template <class Entry>
+    static Entry* table_behind(void* guard) noexcept
+    {
+        return reinterpret_cast<Entry*>(static_cast<std::byte*>(guard) + os::page_size());
+    }
+
+    range_begins begins() const noexcept
+    {
+        return {reserved_, guard_before(tags_), guard_before(records_), guard_before(parts_)};
+    }
 
     void begin_at(const range_begins& begins) noexcept
     {
         reserved_ = begins[0];
-        tags_ = static_cast<Tag*>(begins[1]);
-        records_ = static_cast<Record*>(begins[2]);
-        parts_ = static_cast<huge_page_use*>(begins[3]);
+        tags_ = table_behind<Tag>(begins[1]);
+        records_ = table_behind<Record>(begins[2]);
+        parts_ = table_behind<huge_page_use>(begins[3]);
     }
 
-    /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries.
+    /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries with their guards.
     static range_sizes sizes(std::size_t slices, std::size_t entries, std::size_t spare_bytes) noexcept
     {
-        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Tag), entries),
-                table_bytes(sizeof(Record), entries), table_bytes(sizeof(huge_page_use), parts(entries))};
+        range_sizes bytes = entries != 0 ? table_ends(entries) : range_sizes{};
+        bytes[0] = slices != 0 ? slices * slice_bytes + spare_bytes : 0;
+        return bytes;
+    }
+
+    /// Returns: where tables of `entries` entries end, in bytes from their guards; nothing for the slices.
+    static range_sizes table_ends(std::size_t entries) noexcept
+    {
+        const std::size_t page_bytes = os::page_size();
+        return {0, page_bytes + table_bytes(sizeof(Tag), entries), page_bytes + table_bytes(sizeof(Record), entries),
+                page_bytes + table_bytes(sizeof(huge_page_use), parts(entries))};
     }
 
     /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until it
@@ -383,7 +406,7 @@ private:
         if (count > slices_ && !reserve_more(count))
             return false;
         const auto commit = [](void* memory, std::size_t bytes) { return os::commit_memory(memory, bytes); };
-        if (!visit_ranges(sizes(0, committed(), 0), sizes(0, count, 0), commit) ||
+        if (!visit_ranges(table_ends(committed()), table_ends(count), commit) ||
             !commit(address(slice_at(committed())), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);

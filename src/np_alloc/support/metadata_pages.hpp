@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pages for what np_alloc has to know beside the blocks it hands out. They are no blocks, and not of its region.
+/// Pages for what np_alloc has to know beside the blocks it hands out. They are no blocks, and not of its region, and
+/// lie between guards: no linear overflow of a block reaches them.
+///
+///     | guard page | pages | guard page |
 ///
 ///     metadata of the process = tables of the region + these pages + slabs of the internal heap + see figures.hpp
 ///
@@ -27,10 +30,10 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 /// Bytes of all such pages, without guard pages.
 inline std::atomic<std::size_t> metadata_page_bytes{0};
 
-/// Returns: pages for that many bytes, filled with zeros, between two inaccessible borders; nullptr on OOM.
-/// Preconditions: a border is whole pages, or nothing.
-inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0) noexcept
+/// Returns: pages for that many bytes, filled with zeros, between two inaccessible pages; nullptr on OOM.
+inline void* take_metadata_pages(std::size_t bytes) noexcept
 {
+    const std::size_t border_bytes = os::page_size();
     const std::size_t reserved_bytes = in_whole_pages(bytes) + 2 * border_bytes;
     void* const reserved = os::reserve_addresses(reserved_bytes);
     if (reserved == nullptr)
@@ -44,12 +47,14 @@ inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0
     return nullptr;
 }
 
-/// Effects: gives such pages without borders back. nullptr is ignored.
+/// Effects: gives such pages back. nullptr is ignored.
 inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
 {
     if (pages == nullptr)
         return;
-    (void)os::release_addresses(pages, in_whole_pages(bytes));
+    const std::size_t border_bytes = os::page_size();
+    (void)os::release_addresses(static_cast<std::byte*>(pages) - border_bytes,
+                                in_whole_pages(bytes) + 2 * border_bytes);
     metadata_page_bytes.fetch_sub(in_whole_pages(bytes), std::memory_order_relaxed);
 }
 

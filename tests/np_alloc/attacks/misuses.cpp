@@ -7,10 +7,13 @@
 #include <memory_pool/page_resource.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
+#include <alloca.h>
 #include <sys/mman.h>
 
 namespace attacks {
@@ -154,6 +157,13 @@ void* on_the_stack(scene& here)
     return address;
 }
 
+void* of_alloca(scene& here)
+{
+    void* const address = hidden(alloca(here.bytes()));
+    here.begins(address);
+    return address;
+}
+
 alignas(16) std::byte global[16];
 
 void* of_a_global(scene& here)
@@ -246,7 +256,7 @@ void* never_handed_out(scene& here)
     return far;
 }
 
-constexpr std::array<bad_pointer, 25> bad_pointers{{
+constexpr std::array<bad_pointer, 26> bad_pointers{{
     {"freed", always, freed},
     {"freed, and another since", always, freed_before_another},
     {"freed long ago", always, freed_long_ago},
@@ -261,6 +271,7 @@ constexpr std::array<bad_pointer, 25> bad_pointers{{
     {"-16", for_one_owner, number<~std::uintptr_t{15}>},
     {"no address", for_one_owner, number<(std::uintptr_t{0xdead} << 48U)>},
     {"the stack", for_one_owner, on_the_stack},
+    {"alloca", for_one_owner, of_alloca},
     {"a global", for_one_owner, of_a_global},
     {"a function", for_one_owner, of_a_function},
     {"beside the region", for_one_owner, next_to_the_region},
@@ -308,11 +319,65 @@ constexpr std::array<function, 4> functions{{
     {"realloc", make_it_larger},
     {"usable_size", ask_for_its_size},
 }};
+// Several that must not be given back, one after the other.
+
+/// One after the other and back: A B B A.
+void freed_and_back(scene& here)
+{
+    std::byte* const block = here.block();
+    std::byte* const other = here.block();
+    here.begins(other);
+    np_free(block);
+    np_free(other);
+    np_free(other);
+    np_free(block);
+}
+
+/// Two threads free what the other has freed: A, B, then B, A.
+void freed_in_turns(scene& here)
+{
+    std::byte* const block = here.block();
+    std::byte* const other = here.block();
+    here.begins(other);
+    here.by_third([block] { np_free(block); });
+    np_free(other);
+    here.by_third([other] { np_free(other); });
+    np_free(block);
+}
+
+/// Two threads free the same blocks at the same time.
+void freed_by_both(scene& here)
+{
+    std::byte* const block = here.block();
+    here.begins(block);
+    std::atomic<int> missing{2};
+    const auto free_it = [&missing, block] {
+        for (--missing; missing != 0;)
+            std::this_thread::yield();
+        np_free(block);
+    };
+    std::thread another(free_it);
+    free_it();
+    another.join();
+}
+
+void misaligned_twice(scene& here)
+{
+    std::byte* const block = here.block_that_stays();
+    here.begins(block + 8);
+    np_free(block + 8);
+    np_free(block + 8);
+}
 } // namespace
 
 std::vector<attack> misuses()
 {
-    std::vector<attack> all;
+    std::vector<attack> all{
+        {"free: A B B A", always, freed_and_back},
+        {"free: A and B, B and A by others", always, freed_in_turns},
+        {"free: by two threads at once", always, freed_by_both},
+        {"free: block + 8, twice", always, misaligned_twice},
+    };
     for (const function& taking : functions)
         for (const bad_pointer& pointer : bad_pointers)
             all.push_back({std::string(taking.name) + ": " + pointer.name, pointer.is_for,

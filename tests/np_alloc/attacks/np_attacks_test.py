@@ -14,6 +14,7 @@ documentation for users.
     nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
     a crash                  the system ends the program, where it does what is wrong
     nothing or a crash       one of the two
+    a report                 a double free or a write after free, then or later, as it comes: threads race for blocks
     nothing or a report      nothing, or write after free, if the same memory is handed out again
     the program is harmed    the attack does what it is after
 
@@ -61,6 +62,7 @@ freed after realloc       large   double free at once         double free at onc
 -16                       all     foreign pointer at once     foreign pointer at once     foreign pointer at once
 no address                all     foreign pointer at once     foreign pointer at once     foreign pointer at once
 the stack                 all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+alloca                    all     foreign pointer at once     foreign pointer at once     foreign pointer at once
 a global                  all     foreign pointer at once     foreign pointer at once     foreign pointer at once
 a function                all     foreign pointer at once     foreign pointer at once     foreign pointer at once
 beside the region         all     foreign pointer at once     foreign pointer at once     foreign pointer at once
@@ -96,6 +98,10 @@ free_aligned_sized, not aligned so  all     nothing  mismatched deallocation at 
 
 OTHERS = """
                                      blocks   outcome                                 if checked
+free: A B B A                        all      a report                                double free at once, twice
+free: A and B, B and A by others     all      a report                                double free at once, twice
+free: by two threads at once         all      a report                                double free at once
+free: block + 8, twice               all      misaligned pointer at once, twice       misaligned pointer at once, twice
 malloc, free                         all      nothing                                 nothing
 delete of a smaller size             all      nothing                                 size mismatch at once
 delete of a larger size              all      nothing                                 size mismatch at once
@@ -127,6 +133,7 @@ write to a block that was sent home  slab     nothing                           
 blocks of no bytes                   all      nothing                                 a crash
 """
 
+ANY_REPORT = r"memory_pool: (double|write after) free: "
 Case = namedtuple("Case", "attack bytes owner end stage reports first_report twice in_order address block_bytes text")
 
 
@@ -196,6 +203,8 @@ def wrong_text(kind, case):
 
 def wrong_end(outcome, case):
     """Returns what is wrong with an attack whose first report ends the program."""
+    if outcome == "a report":
+        return None if re.match(ANY_REPORT, case.text) and case.end == "signal 6" else "it is not found"
     if outcome == "nothing or a report" and case.end == "signal 6":
         return None if case.text.startswith("memory_pool: write after free: ") else "other text than one report"
     if outcome.endswith("a crash") and case.end == "signal 11":
@@ -206,7 +215,7 @@ def wrong_end(outcome, case):
         return "it does not crash"
     if outcome == "the program is harmed":
         return None if case.end == "exit 1" else "it is not harmed"
-    kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses|, of several)?", outcome).groups()
+    kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses|, of several|, twice)?", outcome).groups()
     if case.end != "signal 6":
         return "it is not found"
     if when == "at once" and case.stage != "attacked":
@@ -231,9 +240,12 @@ def wrong_count(outcome, case):
         return None if case.end == "exit 1" else "it is not harmed"
     if case.end != "exit 0":
         return "it does not go on"
+    if outcome == "a report":
+        return None if case.reports != "0" else "it is not found"
     if outcome.startswith("nothing") and not (outcome == "nothing or a report" and case.reports == "1"):
         return wrong_going_on(case)
-    if case.reports == "0" or (case.reports != "1" and not outcome.endswith("of several")):
+    is_of_several = outcome.endswith(", of several") and case.reports != "0"
+    if not is_of_several and case.reports != ("2" if outcome.endswith(", twice") else "1"):
         return f"there are {case.reports} reports"
     if "at once" in outcome and case.first_report != "attacked":
         return "it is found too late"
