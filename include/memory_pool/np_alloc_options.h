@@ -124,7 +124,10 @@ typedef enum np_option
     np_option_zero = 69,
     /** NP_REALLOC_MOVES: whether realloc always moves a block, if there is memory, so that the use of an old pointer is
      *  found as one of a free block; 0. */
-    np_option_realloc_moves = 70
+    np_option_realloc_moves = 70,
+    /** NP_VERIFY_AT_END: whether free blocks, those in quarantine, and what lies behind blocks in use are verified when
+     *  the process ends by exit, or returns from main; 1. The first that was written to is reported. */
+    np_option_verify_at_end = 71
 } np_option;
 
 /** Effects: sets an option.

@@ -19,6 +19,7 @@
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "../diagnostics/end_verification.hpp"
 #include "../diagnostics/heap_reports.hpp"
 #include "../diagnostics/requested_report.hpp"
 #include "../diagnostics/slabs.hpp"
@@ -83,6 +84,7 @@ public:
         (void)registry().watch_pressure(false);
         registry().stop_watching_threads();
         registry().stop_watching_accesses();
+        verify_at_end();
         list_leaks();
         registry().pages().give_addresses_back();
     }

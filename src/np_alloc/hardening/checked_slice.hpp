@@ -19,6 +19,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -308,15 +309,43 @@ public:
         const std::optional<std::size_t> bytes = state.bytes();
         if (is_free && bytes)
             return {"a free block has the state of a block in use", block};
-        if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
-            return {"the bytes behind a block were written to", block};
+        const std::optional<error_kind> kind = damage_of(slab, number);
+        if (!kind)
+            return {};
+        return {*kind == error_kind::buffer_overflow ? "the bytes behind a block were written to"
+                                                     : "a free block was written to",
+                block};
+    }
+
+    /// Returns: what was done to the block of that number in a slab, or behind it; nothing if it is as it should be.
+    std::optional<error_kind> damage_of(slice_index slab, std::size_t number) const noexcept
+    {
+        const checked_slice& its = region_.record(slab);
+        const std::byte* const block = its.begin + number * its.block_bytes;
+        const block_state& state = its.blocks[number];
+        if (const std::optional<std::size_t> bytes = state.bytes())
+            return the_canary.is_intact(block + *bytes, block + its.block_bytes)
+                       ? std::nullopt
+                       : std::optional(error_kind::buffer_overflow);
         const filling how = filling_of_blocks();
-        if (state.is_given_back() && how != filling::nothing && !is_poisoned_block(block, its.block_bytes, how))
-            return {"a free block was written to", block};
+        const bool is_filled = state.is_given_back() && how != filling::nothing;
         const bool has_last_word = block < its.carved_end && its.guarding_all == os::guarding::none;
-        if (has_last_word && !the_canary.is_last_intact(block + its.block_bytes))
-            return {"the last bytes of a free block were written to", block};
-        return {};
+        const bool is_intact = is_filled ? is_poisoned_block(block, its.block_bytes, how)
+                                         : !has_last_word || the_canary.is_last_intact(block + its.block_bytes);
+        return is_intact ? std::nullopt : std::optional(error_kind::write_after_free);
+    }
+
+    /// Returns: bytes that were asked for of the block of that number the last time; 0 if unknown.
+    std::size_t last_bytes_of(slice_index slab, std::size_t number) const noexcept
+    {
+        return region_.record(slab).blocks[number].last_bytes();
+    }
+
+    /// Returns: whether nothing was written behind a large block.
+    bool is_large_intact(slice_index first) const noexcept
+    {
+        const std::byte* const block = region_.address(first);
+        return the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first));
     }
 
     inconsistency verify_large(slice_index first) const noexcept
@@ -324,7 +353,7 @@ public:
         std::byte* const block = region_.address(first);
         if (!region_.record(first).large.is_in_use())
             return {"a large block has the state of a free block", block};
-        if (!the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first)))
+        if (!is_large_intact(first))
             return {"the bytes behind a block were written to", block};
         return {};
     }
@@ -474,7 +503,7 @@ private:
         // A part of a slice is guarded as the rest of it is.
         const bool extends = next.is_there() && guarded != region_.address(last);
         const auto bytes = static_cast<std::size_t>(guarded - begin);
-        // A mark costs less, but the memory there, which blocks will need again.
+        // A mark costs less, but takes the memory there, which blocks will need again.
         const os::guarding cheapest = bytes > guard_bytes ? os::guarding::by_mapping : os::guarding::by_mark;
         const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
         if (how == os::guarding::none)
@@ -483,6 +512,8 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
+        if (how == os::guarding::by_mapping && bytes > slice_bytes)
+            (void)os::purge_memory(begin, bytes); // A block in use is not to keep so much that it cannot use.
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
         for (slice_index each = slice; each != end_of_added; ++each)
             guards_[each] = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};

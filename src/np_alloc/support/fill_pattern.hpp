@@ -225,7 +225,8 @@ enum class filling : std::uint8_t
 namespace detail {
 inline constexpr std::size_t line = 64;
 inline constexpr std::size_t part = 1024;
-inline constexpr std::size_t largest_filled = 4096;
+/// With what lies behind the 4 KiB that may be asked for.
+inline constexpr std::size_t largest_filled = 4608;
 
 /// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each KiB
 ///   between, which depends on the block, and on the process.

@@ -41,7 +41,7 @@ struct option_facts
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
 inline constexpr std::size_t options_of_all = 14;
-inline constexpr std::size_t options_of_checks = 7;
+inline constexpr std::size_t options_of_checks = 8;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
 /// All options, in the order of their numbers. `ignores_foreign`: pointers of another malloc are expected.
@@ -71,6 +71,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_PAIRS", 0, 1, 1},
         {"NP_ZERO", 0, NP_ZERO_FREE | NP_ZERO_ALLOC, 0, false, true},
         {"NP_REALLOC_MOVES", 0, 1, 0},
+        {"NP_VERIFY_AT_END", 0, 1, 1},
     }};
 }
 
@@ -152,7 +153,7 @@ private:
         return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
     }
 
-    static_assert(np_option_profile_bytes == options_of_all && np_option_realloc_moves == first_of_checks + 6);
+    static_assert(np_option_profile_bytes == options_of_all && np_option_verify_at_end == first_of_checks + 7);
 
     void read(std::size_t index, const char* text) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;

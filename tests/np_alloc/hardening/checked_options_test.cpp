@@ -23,10 +23,11 @@ TEST(checked_options, have_numbers_and_names)
     EXPECT_EQ(np_option_by_name("pairs"), np_option_pairs);
     EXPECT_EQ(np_option_by_name("zero"), np_option_zero);
     EXPECT_EQ(np_option_by_name("realloc_moves"), np_option_realloc_moves);
+    EXPECT_EQ(np_option_by_name("verify_at_end"), np_option_verify_at_end);
     const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     EXPECT_EQ(np_option_set_by_name("quarantine_bytes", "64K"), 0);
     EXPECT_EQ(np_option_get(np_option_quarantine_bytes), std::size_t{64} << 10);
-    EXPECT_EQ(np_option_set(static_cast<np_option>(np_option_realloc_moves + 1), 0), EINVAL);
+    EXPECT_EQ(np_option_set(static_cast<np_option>(np_option_verify_at_end + 1), 0), EINVAL);
 }
 
 TEST(checked_options, have_defaults_and_limits)
@@ -34,6 +35,7 @@ TEST(checked_options, have_defaults_and_limits)
     EXPECT_EQ(np_option_get(np_option_pairs), 1U);
     EXPECT_EQ(np_option_get(np_option_zero), 0U);
     EXPECT_EQ(np_option_get(np_option_realloc_moves), 0U);
+    EXPECT_EQ(np_option_get(np_option_verify_at_end), 1U);
     EXPECT_EQ(np_option_set(np_option_pairs, 2), EINVAL);
     EXPECT_EQ(np_option_set(np_option_realloc_moves, 2), EINVAL);
 }

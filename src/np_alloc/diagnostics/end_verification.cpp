@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A walk over all slabs, large blocks and free runs at the end of the process, while other threads may go on: what
+/// they are about to do to a block is half done. So damage counts only if it is still there a while later.
+///
+/// Thread safety: any thread.
+#include "../engine/engine.hpp"
+#include "../support/internals.hpp"
+#include "end_verification.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/short_wait.hpp>
+
+#include "../heaps/heap_registry.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../heaps/thread_heap.hpp"
+#include "../page_heap/page_heap.hpp"
+#include "../slices/slice_record.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
+#include "../support/options.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace memory_pool::np {
+namespace {
+/// A block that was written to, or behind.
+struct damaged_block
+{
+    error_kind kind;
+    const void* begin;
+    std::size_t bytes; ///< Requested; 0 if unknown.
+
+    bool is(const damaged_block& other) const noexcept { return begin == other.begin && kind == other.kind; }
+};
+
+/// Finds the first such block.
+class end_verification
+{
+public:
+    explicit end_verification(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
+
+    std::optional<damaged_block> find() noexcept
+    {
+        found_.reset();
+        for (slice_index slice = first_slice; !found_ && memory_.is_committed(slice); ++slice) {
+            const slice_tag tag = memory_.tag(slice).load(std::memory_order_relaxed);
+            if (is_of_slab(tag))
+                look_at_slab(slice, tag);
+            else if (tag == large_block)
+                look_at_large(slice);
+        }
+        if (!found_)
+            look_at_free_runs();
+        return found_;
+    }
+
+private:
+    void look_at_slab(slice_index slice, slice_tag tag) noexcept
+    {
+        if ((tag & ~class_bits) == all_.zero_size().own_tag())
+            return;
+        all_.visit_heap_of(slice, heap_visitor{*this, slice});
+    }
+
+    struct heap_visitor
+    {
+        end_verification& its;
+        slice_index slice;
+
+        void operator()(shared_heap& heap) const noexcept { look_at(heap); }
+        void operator()(thread_heap& heap) const noexcept { look_at(heap.slabs); }
+
+        template <class Heap>
+        void look_at(Heap& heap) const noexcept
+        {
+            heap.with_slab(slice, [this](const slice_record& slab) {
+                if (slab.slab == slice)
+                    its.look_at_blocks(slab);
+            });
+        }
+    };
+
+    void look_at_blocks(const slice_record& slab) noexcept
+    {
+        for (std::uint32_t number = 0; number != slab.capacity && !found_; ++number)
+            if (const std::optional<error_kind> kind = all_.pages().checks().damage_of(slab.slab, number))
+                found_ = damaged_block{*kind, slab.begin + std::size_t{number} * slab.block_bytes,
+                                       all_.pages().checks().last_bytes_of(slab.slab, number)};
+    }
+
+    void look_at_large(slice_index first) noexcept
+    {
+        if (!all_.pages().checks().is_large_intact(first))
+            found_ = damaged_block{error_kind::buffer_overflow, memory_.address(first),
+                                   all_.pages().checks().bytes_of_large(first)};
+    }
+
+    /// Those in quarantine are in use, without an owner.
+    void look_at_free_runs() noexcept
+    {
+        all_.pages().with_runs([this](const auto& runs) {
+            const slice_index end = slice_at(runs.used());
+            for (slice_index first = first_slice; first != end && !found_; first = first + memory_.record(first).length)
+                if (memory_.tag(first).load(std::memory_order_relaxed) == no_owner)
+                    if (const auto damage = all_.pages().checks().verify_free(first, memory_.record(first).length))
+                        found_ = damaged_block{error_kind::write_after_free, damage.where, 0};
+        });
+    }
+
+    heap_registry& all_;
+    const page_heap::region_type& memory_;
+    std::optional<damaged_block> found_;
+};
+} // namespace
+
+void verify_at_end() noexcept
+{
+    if constexpr (is_checked) {
+        // In the child of a fork, threads are not there that were about to do something.
+        if (the_options.get(np_option_verify_at_end) == 0 || registry().may_have_lost_threads())
+            return;
+        constexpr int moments = 100;
+        end_verification verification(registry());
+        std::optional<damaged_block> damaged = verification.find();
+        for (int i = 0; damaged && i != moments; ++i) {
+            os::sleep_for_a_moment();
+            if (i % (moments / 4) != 0)
+                continue;
+            const std::optional<damaged_block> again = verification.find();
+            if (!again || !again->is(*damaged))
+                damaged = again;
+        }
+        if (damaged)
+            report_misuse(damaged->kind, damaged->begin, damaged->bytes);
+    }
+}
+} // namespace memory_pool::np
