@@ -48,7 +48,7 @@ enum class MEMORY_POOL_VISIBLE error_kind
     limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
     forbidden_allocation, ///< A thread has allocated in a no_allocation_scope in which that is fatal.
     mismatched_deallocation, ///< A block of malloc was freed by delete, one of new[] by delete, and so on.
-    buffer_underflow,     ///< The bytes just before a block were written to.
+    buffer_underflow,        ///< The bytes just before a block were written to.
 };
 
 /// The argument of the error handler. The strings live until it returns.

@@ -37,8 +37,8 @@
 #include "guard_table.hpp"
 #include "noted_parts.hpp"
 #include "pairs.hpp"
-#include "run_quarantine.hpp"
 #include "revoked_runs.hpp"
+#include "run_quarantine.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -73,7 +73,7 @@ public:
     void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
     {
         if (begin != end_ || how != how_) {
-            remove();
+            are_removed_ = remove();
             begin_ = begin;
             how_ = how;
         }
@@ -81,12 +81,15 @@ public:
         guards_ += begins ? 1U : 0U;
     }
 
-    void remove() noexcept
+    /// Returns: whether the system did so, for all that were added.
+    bool remove() noexcept
     {
         if (begin_ != end_)
-            (void)os::unguard_memory(begin_, static_cast<std::size_t>(end_ - begin_), how_, guards_);
+            are_removed_ =
+                os::unguard_memory(begin_, static_cast<std::size_t>(end_ - begin_), how_, guards_) && are_removed_;
         begin_ = end_ = nullptr;
         guards_ = 0;
+        return are_removed_;
     }
 
 private:
@@ -94,6 +97,7 @@ private:
     std::byte* end_ = nullptr;
     os::guarding how_ = os::guarding::none;
     std::size_t guards_ = 0;
+    bool are_removed_ = true;
 };
 
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
@@ -127,14 +131,17 @@ public:
 
     // Slabs.
 
-    void slab_made(slice_index first, std::uint32_t slices) noexcept
+    /// Returns: whether all of it can be used; not if the system does not remove a guard.
+    bool slab_made(slice_index first, std::uint32_t slices) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
-        (void)find_damage(first, slices, false, last_page);
+        if (!find_damage(first, slices, false, last_page).is_usable)
+            return false;
         checked_slice& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
         set_guard(first, slices, last_page);
+        return true;
     }
 
     /// Effects: the blocks of a slab from `begin` on were carved, which are written to for the first time.
@@ -210,16 +217,40 @@ public:
         return region_.grows() ? 0 : static_cast<std::uint32_t>(bytes / slice_bytes);
     }
 
-    /// Effects: the block is in use.
-    /// Returns: where the memory is that was written to though it was free; nullptr if there is none.
-    const void* large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
+    /// Returns: how many slices of a free run of `length` to leave before a run of `slices`, so that this ends where
+    ///   slices are guarded already: the memory there has gone, and would be missed elsewhere.
+    std::uint32_t slices_to_guard(slice_index first, std::uint32_t length, std::uint32_t slices) const noexcept
+    {
+        constexpr std::uint32_t most_looks = 1024;
+        const std::uint32_t guard = guard_slices();
+        const std::uint32_t of_block = slices - guard;
+        std::uint32_t found = 0; // Side by side.
+        for (std::uint32_t i = of_block; guard != 0 && i < std::min(length, of_block + most_looks); ++i) {
+            found = guard_of(first + i) == region_.address(first + i) ? found + 1 : 0;
+            if (found == guard)
+                return i + 1 - slices;
+        }
+        return 0;
+    }
+
+    /// What is found of a run.
+    struct condition
+    {
+        const void* damaged = nullptr; ///< Memory that was written to though it was free; nullptr if there is none.
+        bool is_usable = true;         ///< Not if the system does not remove a guard.
+    };
+
+    /// Effects: the block is in use, if its run can be used.
+    condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
     {
         region_.record(first).large_bytes = bytes;
-        const void* const damaged = find_damage(first, slices, true, region_.address(first) + canary_end(first));
+        const condition found = find_damage(first, slices, true, region_.address(first) + canary_end(first));
+        if (!found.is_usable)
+            return found;
         (void)region_.record(first).large.hand_out(0);
         the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
         guard_behind(first);
-        return damaged;
+        return found;
     }
 
     /// Effects: what is in the block is lost. `is_revoked`: all of it will be inaccessible.
@@ -254,7 +285,11 @@ public:
     }
 
     /// Effects: a large block has become longer by slices that were free.
-    void large_extended(slice_index first, std::uint32_t slices) noexcept { (void)find_damage(first, slices, false); }
+    /// Returns: whether they can be used.
+    bool large_extended(slice_index first, std::uint32_t slices) noexcept
+    {
+        return find_damage(first, slices, false).is_usable;
+    }
 
     /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
     ///   What is no longer of the block is filled.
@@ -264,8 +299,9 @@ public:
     {
         const std::size_t old_end = canary_end(first);
         const std::size_t end = base::round_up(bytes, os::page_size());
-        if (end > old_end)
-            remove_guards(first, first + region_.record(first).length, region_.address(first) + end);
+        if (end > old_end &&
+            !remove_guards(first, first + region_.record(first).length, region_.address(first) + end))
+            return false;
         if (end < old_end)
             (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
         const bool has_room = resize_run();
@@ -379,8 +415,8 @@ public:
     {
         const slice_index last = first + slices - 1;
         const bool is_guarded = guard_of(last) != nullptr;
-        (void)find_damage(first, slices, false);
-        if (is_guarded && something_follows)
+        const bool is_usable = find_damage(first, slices, false).is_usable;
+        if (is_guarded && is_usable && something_follows)
             set_guard(last, 1, region_.address(last + 1) - guard_bytes);
         const std::size_t page = os::page_size();
         const auto begin = base::round_up(reinterpret_cast<std::uintptr_t>(&region_.record(first + 1)), page);
@@ -390,6 +426,7 @@ public:
     }
 
 private:
+    static constexpr std::size_t most_guarded_with_memory = std::size_t{64} << 20;
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
@@ -435,8 +472,7 @@ private:
     /// Has the pages of a run guarded from `wanted` on, and no others; none if it is nullptr.
     void set_guard(slice_index first, std::uint32_t slices, std::byte* wanted) noexcept
     {
-        remove_guards(first, first + slices, wanted);
-        if (wanted == nullptr || !wants_guards())
+        if (!remove_guards(first, first + slices, wanted) || wanted == nullptr || !wants_guards())
             return;
         const slice_index end = first + slices;
         for (slice_index slice = region_.slice_of(wanted); slice != end;)
@@ -449,7 +485,8 @@ private:
     }
 
     /// Removes what is guarded of those slices, up to `kept`, or all of it if that is nullptr.
-    void remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
+    /// Returns: whether the system did; if not, it counts as guarded still.
+    bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
         for (slice_index slice = first; slice != end; ++slice) {
@@ -461,14 +498,18 @@ private:
                                  end_of_removed(next, kept) < region_.address(next + 1);
             if (goes_on) // The rest of the guard begins there then.
                 guards_[next] = {guards_[next].how(), guards_[next].from(), guards_[slice].begins()};
+            guarded_bytes_.fetch_sub(static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice)),
+                                     std::memory_order_relaxed);
             joined.add(guard_of(slice), end_of_removed(slice, kept), guards_[slice].how(),
                        ends && !goes_on && guards_[slice].begins());
         }
-        joined.remove();
+        if (!joined.remove())
+            return false;
         std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
         for (slice_index slice = first; slice != end; ++slice)
             if (guards_[slice].is_there() && end_of_removed(slice, kept) > guard_of(slice))
                 shorten_guard(slice, end_of_removed(slice, kept));
+        return true;
     }
 
     /// Returns: up to where the guard of a slice goes if what lies before `kept` is not to be guarded.
@@ -512,8 +553,11 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
-        if (how == os::guarding::by_mapping && bytes > slice_bytes)
-            (void)os::purge_memory(begin, bytes); // A block in use is not to keep so much that it cannot use.
+        // Blocks will need again what memory is there; but they are not to keep much that they cannot use.
+        guarded_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+        if (how == os::guarding::by_mapping && bytes > slice_bytes &&
+            guarded_bytes_.load(std::memory_order_relaxed) > most_guarded_with_memory)
+            (void)os::purge_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
         for (slice_index each = slice; each != end_of_added; ++each)
             guards_[each] = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};
@@ -526,28 +570,31 @@ private:
     }
 
     /// Verifies fill patterns, and expects them no longer. Removes guards, but for what is guarded from `guarded` on.
-    const void* find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
+    condition find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                             const std::byte* guarded = nullptr) noexcept
     {
-        const void* damaged = nullptr;
+        condition found;
         noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
             for (slice_index slice = begin; slice != end; ++slice) {
-                if (guard_of(slice) == region_.address(slice)) // It is guard and nothing else: its record is not touched.
+                if (guard_of(slice) == region_.address(slice)) // Guard and nothing else: its record is not touched.
                     continue;
                 const std::size_t bytes = region_.record(slice).poisoned;
                 if (bytes == 0)
                     continue;
-                if (is_wanted && damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
-                    damaged = region_.address(slice);
+                if (is_wanted && found.damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
+                    found.damaged = region_.address(slice);
                 region_.record(slice).poisoned = 0;
             }
-            remove_guards(begin, end, guarded);
+            found.is_usable = remove_guards(begin, end, guarded) && found.is_usable;
         });
-        return damaged;
+        for (slice_index slice = first; !found.is_usable && slice != first + slices; ++slice)
+            noted_.note(slice);
+        return found;
     }
 
     Region& region_;
     noted_parts noted_;
     guard_table guards_;
+    std::atomic<std::size_t> guarded_bytes_{0};
 };
 } // namespace memory_pool::np

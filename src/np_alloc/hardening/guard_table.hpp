@@ -30,7 +30,8 @@ public:
     slice_guard() = default;
     /// `from`: the first page that is guarded. `begins`: the guard does not go on from the slice before.
     slice_guard(os::guarding how, std::size_t from, bool begins) noexcept
-        : bits_(static_cast<unsigned char>(static_cast<std::size_t>(how) | (begins ? begins_bit : 0) | from << from_shift))
+        : bits_(static_cast<unsigned char>(static_cast<std::size_t>(how) | (begins ? begins_bit : 0) |
+                                           from << from_shift))
     {
     }
 

@@ -30,6 +30,14 @@
 #include <utility>
 
 namespace memory_pool::np {
+/// Where the memory of a revoked run is.
+enum class kept_memory
+{
+    nowhere, ///< It has none.
+    in_place,
+    in_backing_copy,
+};
+
 /// Revoked runs.
 class revoked_runs : base::immovable<revoked_runs>
 {
@@ -38,19 +46,27 @@ public:
     /// Returns: whether a block of `bytes` is large enough: to fill and verify a smaller one costs less.
     static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
-    /// Effects: revokes the addresses from `begin` on, where a block was. What is there moves to a backing copy, if it is
-    ///   so much that the system need not look at each page, and has memory.
+    /// Returns: where to keep the memory of so large a block: where it is, or, if it is so much that the system need not
+    ///   look at each page then, in a backing copy.
+    static constexpr kept_memory keep(std::size_t bytes, bool has_memory) noexcept
+    {
+        constexpr std::size_t least_to_move = std::size_t{8} << 20;
+        if (!has_memory)
+            return kept_memory::nowhere;
+        return bytes >= least_to_move ? kept_memory::in_backing_copy : kept_memory::in_place;
+    }
+
+    /// Effects: revokes the addresses from `begin` on, where a block was.
     /// Returns: whether they are revoked. If not, as there are too many, or the system refuses it, nothing has changed.
     /// Complexity: some system calls.
-    bool put(std::byte* begin, std::size_t bytes, bool has_memory, const guarded_block& freed) noexcept
+    bool put(std::byte* begin, std::size_t bytes, kept_memory where, const guarded_block& freed) noexcept
     {
         revoked_run* const unused = find_unused();
         revoked_run made{begin, begin + bytes, nullptr, freed};
-        const bool moves = has_memory && bytes >= least_to_move;
-        if (unused == nullptr || (moves && !made.move_to_backing_copy()))
+        if (unused == nullptr || (where == kept_memory::in_backing_copy && !made.move_to_backing_copy()))
             return false;
         // If it is refused where nothing is any more, an access reads zeros, and what is written is lost.
-        if (!os::decommit_memory(begin, bytes) && has_memory && !moves)
+        if (!os::decommit_memory(begin, bytes) && where == kept_memory::in_place)
             return false;
         *unused = made;
         ++count_;
@@ -111,7 +127,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t least_to_move = std::size_t{8} << 20;
     /// That many bytes of addresses have a table of pages of their own.
     static constexpr std::size_t table_bytes = std::size_t{2} << 20;
 
@@ -214,7 +229,8 @@ private:
 struct no_revoked_runs
 {
     static constexpr bool are_for(std::size_t) noexcept { return false; }
-    static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }
+    static constexpr kept_memory keep(std::size_t, bool) noexcept { return kept_memory::nowhere; }
+    static constexpr bool put(std::byte*, std::size_t, kept_memory, const guarded_block&) noexcept { return false; }
     static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }
     static constexpr bool has_room() noexcept { return false; }
     static constexpr bool overlap(const std::byte*, const std::byte*) noexcept { return false; }

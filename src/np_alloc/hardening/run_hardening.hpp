@@ -39,19 +39,25 @@ public:
 
     static bool start(std::size_t) noexcept { return true; }
     static void stop() noexcept {}
-    static void slab_made(slice_index, std::uint32_t) noexcept {}
+    static constexpr bool slab_made(slice_index, std::uint32_t) noexcept { return true; }
     static void carved(slice_index, std::byte*) noexcept {}
     static void slab_ends(slice_index, std::uint32_t) noexcept {}
     static void slab_dropped(slice_index) noexcept {}
+    static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}
     static void library_writes_to(const void*) noexcept {}
     static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
     static constexpr std::uint32_t guard_slices() noexcept { return 0; }
-    static const void* large_made(slice_index, std::uint32_t, std::size_t) noexcept { return nullptr; }
+    struct condition
+    {
+        const void* damaged = nullptr;
+        bool is_usable = true;
+    };
+    static constexpr condition large_made(slice_index, std::uint32_t, std::size_t) noexcept { return {}; }
     static bool large_ends(slice_index, bool is_dirty, bool) noexcept { return is_dirty; }
     static void large_not_revoked(slice_index) noexcept {}
     static void large_allocated_by(slice_index, allocated_by) noexcept {}
-    static void large_extended(slice_index, std::uint32_t) noexcept {}
+    static constexpr bool large_extended(slice_index, std::uint32_t) noexcept { return true; }
     template <class ResizeRun>
     static bool resize_large(slice_index, std::size_t, ResizeRun&& resize_run) noexcept
     {

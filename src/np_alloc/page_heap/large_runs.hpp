@@ -136,22 +136,33 @@ private:
     run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
     {
         first_touch touch;
-        const run taken = take_bytes(checks().with_guard(bytes), alignment, [&](const run& its) {
-            touch = decide(its);
-            region_.record(its.first).home = nullptr;
-            region_.record(its.first).asked = 0;
-            note_asked(its.first, bytes);
-            set_tag(its.first, 1, large_block);
-            set_tag(its.first + 1, its.length - 1, inside_large_block);
-            count_large(block_count{1}, bytes_of_run(its.length));
-            guard_slices_ += checks().guard_slices();
-        });
+        const run taken = take_bytes(
+            checks().with_guard(bytes), alignment,
+            [&](const run& its) {
+                touch = decide(its);
+                region_.record(its.first).home = nullptr;
+                region_.record(its.first).asked = 0;
+                note_asked(its.first, bytes);
+                set_tag(its.first, 1, large_block);
+                set_tag(its.first + 1, its.length - 1, inside_large_block);
+                count_large(block_count{1}, bytes_of_run(its.length));
+                guard_slices_ += checks().guard_slices();
+            },
+            is_checked);
         MEMORY_POOL_DELAY_POINT();
         measure(touch, taken.first + taken.length);
-        // Reported last, as the error handler may leave by a long jump.
-        if (taken.first != no_slice)
-            if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                report_misuse(error_kind::write_after_free, damaged, 0);
+        if (taken.first == no_slice)
+            return taken;
+        const auto found = checks().large_made(taken.first, taken.length, bytes);
+        if (!found.is_usable) {
+            (void)give(taken.first, true, [this, &taken] {
+                mutex_.assume_held();
+                return end_large(taken.first);
+            });
+            return {};
+        }
+        if (found.damaged != nullptr) // Reported last, as the error handler may leave by a long jump.
+            report_misuse(error_kind::write_after_free, found.damaged, 0);
         return taken;
     }
 
@@ -172,7 +183,10 @@ private:
             if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
                 !runs_.extend(first, length, slices))
                 return false;
-            checks().large_extended(first + length, slices - length);
+            if (!checks().large_extended(first + length, slices - length)) {
+                runs_.shorten(first, slices, length, os::coarse_milliseconds());
+                return false;
+            }
             touch = huge_pages_.grow_large(first, length, {first, slices});
             set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
@@ -255,7 +269,9 @@ private:
     void revoke(slice_index first, const std::optional<guarded_block>& freed, bool has_memory) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (freed && !revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed) && has_memory)
+        const std::size_t bytes = checks().canary_end(first);
+        if (freed && !revoked_.put(freed->begin, bytes, checks_type::revoked::keep(bytes, has_memory), *freed) &&
+            has_memory)
             checks().large_not_revoked(first);
     }
 

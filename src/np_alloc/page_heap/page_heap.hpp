@@ -70,7 +70,10 @@ public:
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_index slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
-        checks().slab_made(taken.first, slices);
+        if (!checks().slab_made(taken.first, slices)) {
+            (void)give(taken.first, true, [slices] { return slices; });
+            return no_slice;
+        }
         set_tag(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken.first;

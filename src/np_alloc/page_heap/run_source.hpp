@@ -190,13 +190,15 @@ public:
     };
 
     /// Effects: takes slices, and has `mark(const run&)` tag them: with the lock, so a fork finds them tagged, or free.
+    ///   `has_guard`: the last of them are guard_slices(), which are taken where they are guarded already, if possible.
     /// Returns: them; `first` is no_slice if there is no memory.
     template <class Mark = no_marks>
-    run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}) noexcept
+    run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
     {
         const std::uint32_t slices = slices_for(bytes);
         const std::uint32_t aligned_to = alignment > slice_bytes ? slices_for(alignment) : 1;
-        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to, mark) : run{};
+        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to, mark, has_guard)
+                                                                       : run{};
     }
 
 protected:
@@ -245,17 +247,20 @@ protected:
     }
 
     template <class Mark = no_marks>
-    run take(std::uint32_t slices, std::uint32_t alignment, Mark&& mark = {}) noexcept
+    run take(std::uint32_t slices, std::uint32_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         run taken;
         bool is_due = false;
         {
             const base::lock_guard lock(mutex_);
-            taken = runs_.take(slices, alignment);
+            const auto slices_to_leave = [this, slices, has_guard](slice_index first, std::uint32_t length) {
+                return has_guard ? checks_.slices_to_guard(first, length, slices) : 0;
+            };
+            taken = runs_.take(slices, alignment, slices_to_leave);
             if (taken.first == no_slice && !waiting_.is_empty()) {
                 end_waiting();
-                taken = runs_.take(slices, alignment);
+                taken = runs_.take(slices, alignment, slices_to_leave);
             }
             if (taken.first != no_slice)
                 taken = restored(taken, now);

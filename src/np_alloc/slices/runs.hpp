@@ -89,12 +89,21 @@ class runs : base::immovable<runs<Region>>
 public:
     constexpr explicit runs(Region& region) noexcept : region_(region) {}
 
-    /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
+    /// Takes the first slices of a free run that is longer than needed.
+    struct at_the_begin
+    {
+        constexpr std::uint32_t operator()(slice_index, std::uint32_t) const noexcept { return 0; }
+    };
+
+    /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0. If that
+    ///   is 1, `slices_to_leave(slice_index first, std::uint32_t length)` says how many slices of a free run are to stay
+    ///   free before them; at least `length` slices must lie behind those.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
     /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a
     ///   system call now and then.
-    run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
+    template <class SlicesToLeave = at_the_begin>
+    run take(std::uint32_t length, std::uint32_t alignment = 1, SlicesToLeave&& slices_to_leave = {}) noexcept
     {
         const std::uint32_t spare = alignment - 1;
         const slice_index used_before = used_;
@@ -107,7 +116,9 @@ public:
             whole = take_free_of(length + spare, used());
         if (whole.first == no_slice)
             return {};
-        run taken = cut_out(whole, length, alignment);
+        const std::uint32_t before =
+            alignment == 1 ? slices_to_leave(whole.first, whole.length) : slices_to_alignment(whole.first, alignment);
+        run taken = cut_out(whole, length, before);
         taken.clean_begin = whole.is_zeroed ? whole.first : std::max(whole.first, used_before);
         taken.clean_end = whole.first + whole.length;
         if (taken.clean_end == used_)
@@ -339,12 +350,16 @@ private:
         return true;
     }
 
+    std::uint32_t slices_to_alignment(slice_index first, std::uint32_t alignment) const noexcept
+    {
+        const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(region_.address(first)) >> slice_bits;
+        return static_cast<std::uint32_t>((std::uintptr_t{0} - address) & (alignment - 1));
+    }
+
     /// Gives back what of `whole` is not needed, as old as it was.
-    run cut_out(run whole, std::uint32_t length, std::uint32_t alignment) noexcept
+    run cut_out(run whole, std::uint32_t length, std::uint32_t before) noexcept
     {
         const std::uint64_t freed_at = record(whole.first).freed_at;
-        const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(region_.address(whole.first)) >> slice_bits;
-        const auto before = static_cast<std::uint32_t>((std::uintptr_t{0} - address) & (alignment - 1));
         if (before != 0) {
             mark(whole.first + before, whole.length - before, slice_state::in_use);
             put(whole.first, before, !whole.is_zeroed, freed_at);

@@ -74,10 +74,7 @@ public:
     }
 
     /// Effects: writes the last word of a block that ends at `end`.
-    void write_last(std::byte* end) const noexcept
-    {
-        store(end - last_bytes, word_.load(std::memory_order_relaxed));
-    }
+    void write_last(std::byte* end) const noexcept { store(end - last_bytes, word_.load(std::memory_order_relaxed)); }
 
     /// Returns: a number that only this process can tell from another.
     std::uint64_t mixed_with(std::uint64_t number) const noexcept

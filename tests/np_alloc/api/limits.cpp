@@ -167,7 +167,8 @@ void small_blocks_are_served(std::size_t limit)
     chain half(100);
     CHECK(half.grow(least / 2) >= least / 2);
     test::in_threads_at_the_same_time(3, [] { use_blocks(1); });
-    CHECK(mmap(nullptr, left / (test::blocks_are_checked() ? 10 : 5), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    CHECK(mmap(nullptr, left / (test::blocks_are_checked() ? 10 : 5), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     set_limit(RLIMIT_AS, 2 * limit);
     CHECK(half.grow(left) >= left);
 }

@@ -15,6 +15,7 @@ documentation for users.
     a crash                  the system ends the program, where it does what is wrong
     nothing or a crash       one of the two
     a report                 a double free or a write after free, then or later, as it comes: threads race for blocks
+    nothing or harm          the same, or what the attack is after, as chance has it
     nothing or a report      nothing, or write after free, if the same memory is handed out again
     the program is harmed    the attack does what it is after
 
@@ -130,7 +131,7 @@ write of all bytes after free        revoked  nothing                           
 read after free                      slab     the program is harmed                   nothing
 read after free                      large    the program is harmed                   nothing
 read after free                      revoked  the program is harmed                   a crash
-read after free                      sparse   the program is harmed                   the program is harmed
+read after free                      sparse   the program is harmed                   nothing or harm
 forged links                         slab     nothing                                 nothing
 write to a batch                    slab     write after free later, with losses     write after free later
 write to a block that was sent home  slab     nothing                                 write after free later
@@ -214,6 +215,8 @@ def wrong_end(outcome, case):
         return None if case.text.startswith("memory_pool: write after free: ") else "other text than one report"
     if outcome.endswith("a crash") and case.end == "signal 11":
         return None if case.stage == "attacked" else "it is found too late"
+    if outcome == "nothing or harm" and case.end == "exit 1":
+        return None
     if outcome.startswith("nothing"):
         return wrong_going_on(case)
     if outcome == "a crash":
@@ -243,6 +246,8 @@ def wrong_count(outcome, case):
         return None
     if outcome == "the program is harmed":
         return None if case.end == "exit 1" else "it is not harmed"
+    if outcome == "nothing or harm" and case.end == "exit 1":
+        return None
     if case.end != "exit 0":
         return "it does not go on"
     if outcome == "a report":

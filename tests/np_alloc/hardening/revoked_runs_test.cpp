@@ -46,12 +46,12 @@ struct revoked_runs_test : testing::Test
 
     std::byte* page(std::size_t number) const { return memory + number * page_bytes; }
 
-    bool put(std::size_t from, std::size_t to, bool has_memory = true)
+    bool put(std::size_t from, std::size_t to, np::kept_memory where = np::kept_memory::in_backing_copy)
     {
         np::guarded_block freed;
         freed.begin = page(from);
         freed.bytes = (to - from) * page_bytes - 1;
-        return places.put(page(from), (to - from) * page_bytes, has_memory, freed);
+        return places.put(page(from), (to - from) * page_bytes, where, freed);
     }
 
     os::moving take(std::size_t from, std::size_t to) { return places.take(page(from), page(to)); }
@@ -236,7 +236,7 @@ TEST_F(revoked_runs_test, are_lost_if_others_have_them_when_they_should_come_bac
 TEST_F(revoked_runs_test, need_no_memory)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
-    ASSERT_TRUE(put(2, 5, false));
+    ASSERT_TRUE(put(2, 5, np::kept_memory::nowhere));
     expect_revoked(2, 5);
     EXPECT_EQ(take(2, 4), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 4));
@@ -246,7 +246,7 @@ TEST_F(revoked_runs_test, need_no_memory)
 TEST_F(revoked_runs_test, stay_if_the_system_does_not_make_them_usable)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
-    ASSERT_TRUE(put(2, 5, false));
+    ASSERT_TRUE(put(2, 5, np::kept_memory::nowhere));
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::protect, 1);
