@@ -299,8 +299,7 @@ public:
     {
         const std::size_t old_end = canary_end(first);
         const std::size_t end = base::round_up(bytes, os::page_size());
-        if (end > old_end &&
-            !remove_guards(first, first + region_.record(first).length, region_.address(first) + end))
+        if (end > old_end && !remove_guards(first, first + region_.record(first).length, region_.address(first) + end))
             return false;
         if (end < old_end)
             (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
@@ -571,7 +570,7 @@ private:
 
     /// Verifies fill patterns, and expects them no longer. Removes guards, but for what is guarded from `guarded` on.
     condition find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
-                            const std::byte* guarded = nullptr) noexcept
+                          const std::byte* guarded = nullptr) noexcept
     {
         condition found;
         noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
