@@ -427,8 +427,8 @@ inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
 /// Returns: whether the system did.
-/// Preconditions: of what is guarded there, all was guarded in that way, and `guards` parts begin there that were guarded
-///   by one call each.
+/// Preconditions: of what is guarded there, all was guarded in that way, and `guards` parts begin there that were
+///   guarded by one call each.
 /// Complexity: a system call.
 inline bool unguard_memory(void* memory, std::size_t bytes, guarding how, std::size_t guards = 1) noexcept
 {

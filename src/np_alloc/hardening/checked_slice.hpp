@@ -270,8 +270,8 @@ public:
         return true;
     }
 
-    /// Effects: a large block that was to be revoked was not, or a part of it was lost, and zeros are there: it is filled
-    ///   if it was not, and verified when it is used again.
+    /// Effects: a large block that was to be revoked was not, or a part of it was lost, and zeros are there: it is
+    ///   filled, and verified when it is used again.
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);

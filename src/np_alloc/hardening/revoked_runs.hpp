@@ -9,8 +9,8 @@
 ///     backing copies:       | its memory |
 ///
 /// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other
-/// memory. That of a very large one moves to a backing copy elsewhere, a page table at a time; that of others stays where
-/// it is. That costs less than a check for writes later; and reads are found, too.
+/// memory. That of a very large one moves to a backing copy elsewhere, a page table at a time; that of others stays
+/// where it is. That costs less than a check for writes later; and reads are found, too.
 ///
 /// Each revoked run takes some of the mappings that a process may have: so their number is limited.
 ///
@@ -46,8 +46,8 @@ public:
     /// Returns: whether a block of `bytes` is large enough: to fill and verify a smaller one costs less.
     static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
-    /// Returns: where to keep the memory of so large a block: where it is, or, if it is so much that the system need not
-    ///   look at each page then, in a backing copy.
+    /// Returns: where to keep the memory of so large a block: where it is, or, if it is so much that the system need
+    ///   not look at each page then, in a backing copy.
     static constexpr kept_memory keep(std::size_t bytes, bool has_memory) noexcept
     {
         constexpr std::size_t least_to_move = std::size_t{8} << 20;

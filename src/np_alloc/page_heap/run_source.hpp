@@ -138,8 +138,8 @@ public:
 
     region_type& region() noexcept { return region_; }
 
-    /// Returns: runs in use that are no one's: those that are lost for good, as another mapping has their addresses, and
-    ///   those in quarantine.
+    /// Returns: runs in use that are no one's: those that are lost for good, as another mapping has their addresses,
+    ///   and those in quarantine.
     std::size_t unowned_runs() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -334,7 +334,8 @@ private:
         return is_checked ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes : 0;
     }
 
-    /// Effects: has runs be free that have waited longest, until no more than `most` slices wait, or one run, if one may.
+    /// Effects: has runs be free that have waited longest, until no more than `most` slices wait, or one run, if one
+    ///   may.
     void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const auto of_blocks = [this] {

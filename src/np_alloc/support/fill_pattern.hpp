@@ -190,8 +190,8 @@ using vector = std::uint64_t __attribute__((vector_size(unit)));
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
-/// Effects: calls `visit(place)` for 16 bytes of a block, so often that all but the last 8 bytes are among them: for the
-///   first of them and the last, and those beside, as many as the next power of two. So two comparisons do for all
+/// Effects: calls `visit(place)` for 16 bytes of a block, so often that all but the last 8 bytes are among them: for
+///   the first of them and the last, and those beside, as many as the next power of two. So two comparisons do for all
 ///   sizes, which is less to be mispredicted than a loop is.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
@@ -225,8 +225,8 @@ inline constexpr std::size_t part = 1024;
 /// With what lies behind the 4 KiB that may be asked for.
 inline constexpr std::size_t largest_filled = 4608;
 
-/// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each KiB
-///   between, which depends on the block, and on the process.
+/// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each
+///   KiB between, which depends on the block, and on the process.
 template <class Byte, class Visit>
 void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {
