@@ -126,7 +126,8 @@ typedef enum np_option
      *  found as one of a free block; 0. */
     np_option_realloc_moves = 70,
     /** NP_VERIFY_AT_END: whether free blocks, those in quarantine, and what lies behind blocks in use are verified when
-     *  the process ends by exit, or returns from main; 1. The first that was written to is reported. */
+     *  the process ends by exit, or returns from main, and has no other threads then; 1. The first that was written to
+     *  is reported. */
     np_option_verify_at_end = 71
 } np_option;
 

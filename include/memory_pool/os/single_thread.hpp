@@ -8,6 +8,12 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <cstddef>
+
+#if defined(__linux__)
+#include <sys/stat.h>
+#endif
+
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #endif
@@ -20,6 +26,22 @@ inline bool is_single_threaded() noexcept
 {
 #if __has_include(<sys/single_threaded.h>)
     return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+}
+
+/// Returns: as is_single_threaded(), but true also if there were other threads, which have ended.
+/// Complexity: a system call.
+inline bool has_one_thread() noexcept
+{
+    if (is_single_threaded())
+        return true;
+#if defined(__linux__)
+    // The directory has an entry for each thread, and two for itself and its parent.
+    constexpr std::size_t links_for_one = 3;
+    struct ::stat tasks;
+    return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == links_for_one;
 #else
     return false;
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs, large blocks and free runs at the end of the process, while other threads may go on: what
-/// they are about to do to a block is half done. So damage counts only if it is still there a while later.
+/// A walk over all slabs and free runs at the end of a process that has one thread left. A handler of a signal may end
+/// it in the middle of a call; the state of a block that is being changed then says so.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -12,7 +12,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/single_thread.hpp>
 
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
@@ -37,8 +37,6 @@ struct damaged_block
     error_kind kind;
     const void* begin;
     std::size_t bytes; ///< Requested; 0 if unknown.
-
-    bool is(const damaged_block& other) const noexcept { return begin == other.begin && kind == other.kind; }
 };
 
 /// Finds the first such block.
@@ -54,8 +52,6 @@ public:
             const slice_tag tag = memory_.tag(slice).load(std::memory_order_relaxed);
             if (is_of_slab(tag))
                 look_at_slab(slice, tag);
-            else if (tag == large_block)
-                look_at_large(slice);
         }
         if (!found_)
             look_at_free_runs();
@@ -96,13 +92,6 @@ private:
                                        all_.pages().checks().last_bytes_of(slab.slab, number)};
     }
 
-    void look_at_large(slice_index first) noexcept
-    {
-        if (!all_.pages().checks().is_large_intact(first))
-            found_ = damaged_block{error_kind::buffer_overflow, memory_.address(first),
-                                   all_.pages().checks().bytes_of_large(first)};
-    }
-
     /// Those in quarantine are in use, without an owner.
     void look_at_free_runs() noexcept
     {
@@ -124,21 +113,11 @@ private:
 void verify_at_end() noexcept
 {
     if constexpr (is_checked) {
-        // In the child of a fork, threads are not there that were about to do something.
-        if (the_options.get(np_option_verify_at_end) == 0 || registry().may_have_lost_threads())
+        // Other threads may be about to do something; so were those that are not there in the child of a fork.
+        if (the_options.get(np_option_verify_at_end) == 0 || registry().may_have_lost_threads() ||
+            !os::has_one_thread())
             return;
-        constexpr int moments = 100;
-        end_verification verification(registry());
-        std::optional<damaged_block> damaged = verification.find();
-        for (int i = 0; damaged && i != moments; ++i) {
-            os::sleep_for_a_moment();
-            if (i % (moments / 4) != 0)
-                continue;
-            const std::optional<damaged_block> again = verification.find();
-            if (!again || !again->is(*damaged))
-                damaged = again;
-        }
-        if (damaged)
+        if (const std::optional<damaged_block> damaged = end_verification(registry()).find())
             report_misuse(damaged->kind, damaged->begin, damaged->bytes);
     }
 }

@@ -7,8 +7,8 @@
 #pragma once
 
 namespace memory_pool::np {
-/// Effects: where blocks are checked, unless NP_VERIFY_AT_END is 0: verifies free blocks, those in quarantine, and what
-///   lies behind blocks in use; reports the first that was written to.
+/// Effects: where blocks are checked, unless NP_VERIFY_AT_END is 0, or there are other threads: verifies free blocks,
+///   those in quarantine, and what lies behind blocks of slabs in use; reports the first that was written to.
 /// Complexity: linear in memory.
 void verify_at_end() noexcept;
 } // namespace memory_pool::np

@@ -50,13 +50,14 @@ MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is
 
 /// Writes the canary of a block that was written to after free, and reports that with the size requested before. The
 /// report is last, as the error handler may leave by longjmp.
-MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes,
-                                            std::size_t bytes_before) noexcept
+MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block, std::size_t block_bytes,
+                                            std::size_t bytes, std::size_t bytes_before) noexcept
 {
     the_canary.write_last(block + block_bytes);
     the_canary.write_to_new(block + bytes, block + block_bytes);
     if (clears_new_blocks())
         clear_new(block, bytes, false);
+    state.begin_use();
     report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
@@ -68,12 +69,13 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, st
     const filling how = filling_of_blocks();
     const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && how != filling::nothing;
     if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes, how))) {
-        hand_out_damaged(block, block_bytes, bytes, *bytes_before);
+        hand_out_damaged(state, block, block_bytes, bytes, *bytes_before);
         return;
     }
     the_canary.write_to_new(block + bytes, block + block_bytes);
     if (MEMORY_POOL_UNLIKELY(clears_new_blocks()))
         clear_new(block, bytes, is_verified && the_poison.load(std::memory_order_relaxed) == 0);
+    state.begin_use();
 }
 
 /// Effects: the same for a block outside of the region, with that alignment.
@@ -134,6 +136,7 @@ void* allocate_zero_size(allocated_by function) noexcept
     checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0, function).has_value();
+    slab.blocks[number].begin_use();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
         pages().checks().guard_all(slab.slab, slab_slices(smallest));
     return block;
@@ -215,8 +218,10 @@ bool take_back(const checked_block& where, std::size_t expected, freed_by functi
     look_at_canary(where, *bytes);
     look_at_pair(where, *bytes, function);
     look_at_size(where.begin, *bytes, expected);
-    if (where.state->take_back())
+    if (where.state->take_back()) {
+        where.state->end_use();
         return true;
+    }
     report(error_kind::double_free, where); // Another thread was faster, or the error handler.
     return false;
 }
@@ -296,6 +301,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
     }
     if (const filling how = filling_of_blocks(); how != filling::nothing)
         poison_block(block, its.block_bytes, how);
+    slab.blocks[number].end_use();
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
     else
@@ -346,6 +352,7 @@ struct checked_blocks
         (void)from.state->take_back();
         if (const filling how = filling_of_blocks(); how != filling::nothing)
             poison_block(from.begin, from.block_bytes, how);
+        from.state->end_use();
     }
 
     static void leave_room(void* roomy, std::size_t bytes) noexcept
@@ -386,9 +393,17 @@ struct checked_blocks
         const std::size_t needed = with_canary(bytes);
         if (where.is_zero_size() || needed > where.block_bytes || needed < where.block_bytes / 2)
             return false;
+        resize_small(where, bytes);
+        return true;
+    }
+
+    /// The canary is whole at each moment, also for a handler of a signal that ends the process.
+    static void resize_small(const checked_block& where, std::size_t bytes) noexcept
+    {
+        if (bytes < where.state->last_bytes())
+            write_canary(where, bytes);
         where.state->resize(bytes);
         write_canary(where, bytes);
-        return true;
     }
 
     /// Effects: less is asked for of a block that stays where it is, as there is no memory for a smaller one.
@@ -399,8 +414,7 @@ struct checked_blocks
             pages().note_asked(slice_of(where.begin), bytes);
             write_canary(large_block_at(where.begin), bytes);
         } else if (!where.is_outside()) {
-            where.state->resize(bytes);
-            write_canary(where, bytes);
+            resize_small(where, bytes);
         }
     }
 };

@@ -186,7 +186,7 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
     const bool is_overflow = is_overflow_of_previous(previous, bytes);
     the_canary.write_last(block);
     if (is_overflow)
-        report_misuse(error_kind::buffer_overflow, previous, *bytes);
+        report_misuse(error_kind::buffer_overflow, previous, bytes.value_or(0));
     else
         report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
 }

@@ -5,6 +5,7 @@
 ///
 ///     state of a block:  | bytes that were asked for | what has allocated it | 1 |     in use
 ///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
+///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
 ///                        |             0             |           0           | 0 |     never allocated, or written to
 ///                                                                                      by the library
 ///
@@ -29,25 +30,36 @@ public:
     /// More bytes than that it cannot remember.
     static constexpr std::size_t most_bytes = (std::size_t{1} << 27) - 1;
 
-    /// Effects: the block is in use.
+    /// Effects: the block is about to be in use: begin_use() says when.
     /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
     /// Preconditions: it is not in use.
     std::optional<std::size_t> hand_out(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
     {
         const std::uint32_t before = word_.load(std::memory_order_relaxed);
-        word_.store(in_use_with(bytes, function), std::memory_order_relaxed);
+        word_.store(in_use_with(bytes, function) | being_changed, std::memory_order_relaxed);
         return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 
-    /// Effects: the block is given back, if it is in use.
+    /// Effects: the block is in use, as hand_out() has noted. Until then, what lies behind it is not canary yet.
+    void begin_use() noexcept
+    {
+        word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | in_use, std::memory_order_relaxed);
+    }
+
+    /// Effects: the block is given back, if it is in use, and about to be filled: end_use() says when it is.
     /// Returns: how many bytes of it were asked for; nothing if it is not in use.
     std::optional<std::size_t> take_back() noexcept
     {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
-        if (!is_in_use(word) ||
-            !word_.compare_exchange_strong(word, word ^ in_use ^ given_back, std::memory_order_relaxed))
+        if (!is_in_use(word) || !word_.compare_exchange_strong(word, word | being_changed, std::memory_order_relaxed))
             return std::nullopt;
         return bytes_of(word);
+    }
+
+    /// Effects: the block, which was given back, is filled.
+    void end_use() noexcept
+    {
+        word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | given_back, std::memory_order_relaxed);
     }
 
     /// Effects: notes how many bytes of a block in use are asked for now.
@@ -84,6 +96,7 @@ public:
 private:
     static constexpr std::uint32_t in_use = 1;
     static constexpr std::uint32_t given_back = 2;
+    static constexpr std::uint32_t being_changed = 3;
 
     static constexpr std::uint32_t in_use_with(std::size_t bytes, allocated_by function) noexcept
     {

@@ -148,7 +148,7 @@ public:
     void carved(slice_index first, std::byte* begin) noexcept
     {
         const checked_slice& slab = region_.record(first);
-        if (slab.guarding_all != os::guarding::none) // Of blocks of 0 bytes, which may not be touched.
+        if (slab.size_class == class_of_zero_size) // They may not be touched.
             return;
         for (std::byte* end = begin; end != slab.carved_end;)
             the_canary.write_last(end += slab.block_bytes);
@@ -157,8 +157,13 @@ public:
     /// Effects: what was guarded as a whole is not any more.
     void slab_ends(slice_index first, std::uint32_t slices) noexcept
     {
-        (void)os::unguard_memory(region_.address(first), slices * slice_bytes,
-                                 std::exchange(region_.record(first).guarding_all, os::guarding::none));
+        const os::guarding how = std::exchange(region_.record(first).guarding_all, os::guarding::none);
+        if (os::unguard_memory(region_.address(first), slices * slice_bytes, how))
+            return;
+        for (slice_index slice = first; slice != first + slices; ++slice) { // The next one to have it tries again.
+            noted_.note(slice);
+            guards_[slice] = {how, 0, slice == first};
+        }
     }
 
     /// Effects: guards all pages of a slab.
@@ -247,9 +252,11 @@ public:
         const condition found = find_damage(first, slices, true, region_.address(first) + canary_end(first));
         if (!found.is_usable)
             return found;
-        (void)region_.record(first).large.hand_out(0);
+        block_state& state = region_.record(first).large;
+        (void)state.hand_out(0);
         the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
         guard_behind(first);
+        state.begin_use();
         return found;
     }
 
@@ -364,7 +371,7 @@ public:
                        : std::optional(error_kind::buffer_overflow);
         const filling how = filling_of_blocks();
         const bool is_filled = state.is_given_back() && how != filling::nothing;
-        const bool has_last_word = block < its.carved_end && its.guarding_all == os::guarding::none;
+        const bool has_last_word = block < its.carved_end && its.size_class != class_of_zero_size;
         const bool is_intact = is_filled ? is_poisoned_block(block, its.block_bytes, how)
                                          : !has_last_word || the_canary.is_last_intact(block + its.block_bytes);
         return is_intact ? std::nullopt : std::optional(error_kind::write_after_free);
@@ -376,19 +383,12 @@ public:
         return region_.record(slab).blocks[number].last_bytes();
     }
 
-    /// Returns: whether nothing was written behind a large block.
-    bool is_large_intact(slice_index first) const noexcept
-    {
-        const std::byte* const block = region_.address(first);
-        return the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first));
-    }
-
     inconsistency verify_large(slice_index first) const noexcept
     {
         std::byte* const block = region_.address(first);
         if (!region_.record(first).large.is_in_use())
             return {"a large block has the state of a free block", block};
-        if (!is_large_intact(first))
+        if (!the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first)))
             return {"the bytes behind a block were written to", block};
         return {};
     }
@@ -425,6 +425,8 @@ public:
     }
 
 private:
+    /// In the checked build, no others are of that class.
+    static constexpr std::size_t class_of_zero_size = sizes::of(0);
     static constexpr std::size_t most_guarded_with_memory = std::size_t{64} << 20;
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
@@ -488,6 +490,7 @@ private:
     bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
+        std::size_t removed_bytes = 0;
         for (slice_index slice = first; slice != end; ++slice) {
             if (!guards_[slice].is_there() || end_of_removed(slice, kept) <= guard_of(slice))
                 continue;
@@ -497,13 +500,13 @@ private:
                                  end_of_removed(next, kept) < region_.address(next + 1);
             if (goes_on) // The rest of the guard begins there then.
                 guards_[next] = {guards_[next].how(), guards_[next].from(), guards_[slice].begins()};
-            guarded_bytes_.fetch_sub(static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice)),
-                                     std::memory_order_relaxed);
+            removed_bytes += static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice));
             joined.add(guard_of(slice), end_of_removed(slice, kept), guards_[slice].how(),
                        ends && !goes_on && guards_[slice].begins());
         }
         if (!joined.remove())
             return false;
+        guarded_bytes_.fetch_sub(removed_bytes, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
         for (slice_index slice = first; slice != end; ++slice)
             if (guards_[slice].is_there() && end_of_removed(slice, kept) > guard_of(slice))
@@ -554,7 +557,7 @@ private:
         }
         // Blocks will need again what memory is there; but they are not to keep much that they cannot use.
         guarded_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-        if (how == os::guarding::by_mapping && bytes > slice_bytes &&
+        if (how == os::guarding::by_mapping && bytes > guard_bytes &&
             guarded_bytes_.load(std::memory_order_relaxed) > most_guarded_with_memory)
             (void)os::purge_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;

@@ -72,7 +72,6 @@ public:
     static inconsistency verify(slice_index, std::size_t, bool) noexcept { return {}; }
     static std::optional<error_kind> damage_of(slice_index, std::size_t) noexcept { return std::nullopt; }
     static constexpr std::size_t last_bytes_of(slice_index, std::size_t) noexcept { return 0; }
-    static constexpr bool is_large_intact(slice_index) noexcept { return true; }
     static inconsistency verify_large(slice_index) noexcept { return {}; }
     static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
     static void run_purged(slice_index, std::uint32_t, bool) noexcept {}

@@ -139,6 +139,7 @@ private:
         const run taken = take_bytes(
             checks().with_guard(bytes), alignment,
             [&](const run& its) {
+                mutex_.assume_held();
                 touch = decide(its);
                 region_.record(its.first).home = nullptr;
                 region_.record(its.first).asked = 0;
@@ -184,6 +185,7 @@ private:
                 !runs_.extend(first, length, slices))
                 return false;
             if (!checks().large_extended(first + length, slices - length)) {
+                // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
                 runs_.shorten(first, slices, length, os::coarse_milliseconds());
                 return false;
             }

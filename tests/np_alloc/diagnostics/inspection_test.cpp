@@ -593,12 +593,14 @@ TEST_F(np_verify_finds, states_that_do_not_match_the_blocks)
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(free_one) - slab.begin);
     np::block_state& mark = slab.blocks[offset / slab.block_bytes];
     (void)mark.hand_out(10);
+    mark.begin_use();
     expect_inconsistency("a free block has the state of a block in use");
     mark.forget();
     np::block_state& mark_of_large = slice_of(large).large;
     mark_of_large.forget();
     expect_inconsistency("a large block has the state of a free block");
     (void)mark_of_large.hand_out(0);
+    mark_of_large.begin_use();
 }
 #endif
 

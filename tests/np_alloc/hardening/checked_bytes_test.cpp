@@ -414,9 +414,9 @@ TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_block_in_use_that_was_written_past)
+TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
 {
-    for (const std::size_t bytes : sizes_of_all_kinds)
+    for (const std::size_t bytes : sizes_in_slabs)
         EXPECT_DEATH(
             {
                 unsigned char* const block = some_block(bytes);
