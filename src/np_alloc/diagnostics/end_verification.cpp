@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs, large blocks and free runs at the end of the process, while other threads may go on: what
-/// they are about to do to a block is half done. So damage counts only if it is still there a while later.
+/// A walk over all slabs, large blocks and free runs at process exit. Other threads may still be running, and a block
+/// that one of them is allocating or freeing can look damaged. So damage is reported only if it persists for a while.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -31,7 +31,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// A block that was written to, or behind.
+/// A free block that was written to, or a block with a damaged canary.
 struct damaged_block
 {
     error_kind kind;
@@ -41,7 +41,7 @@ struct damaged_block
     bool is(const damaged_block& other) const noexcept { return begin == other.begin && kind == other.kind; }
 };
 
-/// Finds the first such block.
+/// Finds the first damaged block.
 class end_verification
 {
 public:
@@ -103,7 +103,7 @@ private:
                                    all_.pages().checks().bytes_of_large(first)};
     }
 
-    /// Those in quarantine are in use, without an owner.
+    /// Includes runs in quarantine, which are in use and have no owner.
     void look_at_free_runs() noexcept
     {
         all_.pages().with_runs([this](const auto& runs) {
@@ -124,7 +124,7 @@ private:
 void verify_at_end() noexcept
 {
     if constexpr (is_checked) {
-        // In the child of a fork, threads are not there that were about to do something.
+        // In the child of a fork, threads may be missing that were in the middle of an operation.
         if (the_options.get(np_option_verify_at_end) == 0 || registry().may_have_lost_threads())
             return;
         constexpr int moments = 100;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a program wrote where it must not, and what nothing has looked at until the process ends.
+/// Verification of all blocks at process exit: finds damage that no later allocation or free has found.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 namespace memory_pool::np {
-/// Effects: where blocks are checked, unless NP_VERIFY_AT_END is 0: verifies free blocks, those in quarantine, and what
-///   lies behind blocks in use; reports the first that was written to.
+/// Effects: in the checked build, unless NP_VERIFY_AT_END is 0: verifies free blocks, blocks in quarantine, and the
+///   canaries of blocks in use; reports the first damaged one.
 /// Complexity: linear in memory.
 void verify_at_end() noexcept;
 } // namespace memory_pool::np
