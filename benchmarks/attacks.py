@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Which attacks on a malloc it stops: 36 kinds, each on small, medium and large blocks, under several mallocs.
+"""Shows which attacks several mallocs stop: 36 kinds, each on small, medium and large blocks.
 
     attacks.py [--program PROGRAM] [--mallocs NAME,...] [--add NAME=LIBRARY] [--rounds N]
 
-tests/np_alloc/attack_set/attack_set.cpp has the attacks. The malloc has stopped one if the process ends by a signal or
-with an error, or, where the attack is to read, if nothing is left to read. What is only reported does not count. If N
-rounds differ, what was missed in one of them is missed.
+The attacks are in tests/np_alloc/attack_set/attack_set.cpp. One counts as stopped if the process ends by a signal or
+with an error, or, if the attack reads, if the old content is gone. An attack that is only reported does not count as
+stopped, nor one that is missed in any of the N rounds.
 
     s m l      stopped with small, medium and large blocks
-    s - l      medium blocks: not
+    s - l      not stopped with medium blocks
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ import argument_types
 import mallocs
 
 SIZES = {"small": 16, "medium": 2000, "large": 256 * 1024}
-# All that is right: what ends this ends any program.
+# The negative control: correct code, which no malloc may stop.
 CONTROL = "nothing wrong"
 CHECKED = "np_alloc_checked"
 SCUDO = "scudo"
@@ -33,7 +33,7 @@ NAMES = ("glibc", "mimalloc", SCUDO, mallocs.OURS, CHECKED)
 CANNOT_BE_MADE = 77
 
 Cell = collections.namedtuple("Cell", "kind size")
-# How an attack has ended: `stopped`, `told` (it goes on, with a report on stderr), `missed`, or `not made`.
+# The result of an attack: `stopped`, `told` (only reported on stderr), `missed`, or `not made`.
 Ending = collections.namedtuple("Ending", "result text")
 
 
@@ -43,7 +43,7 @@ def kinds_of(program):
 
 
 def result_of(status, output, errors):
-    """Returns what has come of an attack."""
+    """Returns the result of an attack."""
     if status == CANNOT_BE_MADE:
         return "not made"
     if status != 0 or output == "nothing is left\n":
@@ -134,7 +134,7 @@ def parse_arguments(words):
 
 
 def program_of(arguments):
-    """Returns the path of the program that attacks."""
+    """Returns the path of the attack program."""
     program = os.path.abspath(arguments.program or os.path.join(arguments.build, "tests", "np_attack_set"))
     if not os.path.isfile(program):
         sys.exit(f"attacks.py: there is no {program}: build the target np_attack_set, or name it by --program")

@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace {
-/// What somebody has ordered.
+/// An order of one article.
 struct order
 {
     const char* article;
@@ -24,7 +24,7 @@ struct order
     std::size_t number;
 };
 
-/// Orders, and those of them that are to be shipped next.
+/// All orders, and the list of orders to ship next.
 class warehouse
 {
 public:
@@ -36,7 +36,7 @@ public:
         return added;
     }
 
-    /// Deletes an order. With the bug, it stays among those that are shipped next.
+    /// Deletes an order. With the bug, it stays in the list of orders to ship.
     void cancel(order* cancelled, bool has_bug)
     {
         all_.erase(std::find(all_.begin(), all_.end(), cancelled));
@@ -62,7 +62,7 @@ private:
     std::vector<order*> next_;
 };
 
-/// Prints a label. With the bug, it has no room for the zero behind its text.
+/// Prints a label. With the bug, there is no room for the terminating zero.
 void print_label(const order& labelled, bool has_bug)
 {
     const std::string text = std::to_string(labelled.count) + " x " + labelled.article;
@@ -72,7 +72,7 @@ void print_label(const order& labelled, bool has_bug)
     std::free(label);
 }
 
-/// Takes goods back. With the bug, it deletes their order, which the warehouse deletes, too.
+/// Takes goods back. With the bug, it deletes the order, which the warehouse deletes again.
 void take_back(order* returned, bool has_bug)
 {
     std::printf("%s: back\n", returned->article);

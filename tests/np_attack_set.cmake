@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Attacks on any malloc, by malloc and free alone: see np_alloc/attack_set/attack_set.cpp, attack_set_test.py for what
-# has to come of them under libnp_malloc.so and libnp_malloc_checked.so, and benchmarks/attacks.py for other mallocs.
+# Attacks on any malloc, by malloc and free alone: see np_alloc/attack_set/attack_set.cpp, attack_set_test.py for the
+# expected results under libnp_malloc.so and libnp_malloc_checked.so, and benchmarks/attacks.py for other mallocs.
 # Independent of the compiler, so run with one only; and not under sanitizers, which have a malloc of their own.
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()

@@ -78,7 +78,7 @@ add_test(NAME np_malloc.sampled
         $<TARGET_FILE:np_malloc_wrong_access> ${np_malloc} ${np_malloc_checked})
 set_tests_properties(np_malloc.sampled PROPERTIES TIMEOUT 120)
 
-# The page that leads from a crash to the line, and its program, which is to have lines.
+# Tests docs/find-my-bug.md with its program, which needs debug information.
 if(MEMORY_POOL_ENABLE_EXAMPLES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_test(NAME np_malloc.find_my_bug
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/find_my_bug_test.py

@@ -47,7 +47,7 @@ enum class MEMORY_POOL_VISIBLE error_kind
     wrong_thread,         ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
     limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
     forbidden_allocation, ///< A thread has allocated in a no_allocation_scope in which that is fatal.
-    mismatched_deallocation, ///< A block of malloc was freed by delete, one of new[] by delete, and so on.
+    mismatched_deallocation, ///< A function freed a block of a non-matching one: delete after malloc or new[].
     buffer_underflow,        ///< The bytes just before a block were written to.
 };
 

@@ -137,8 +137,8 @@ size_t np_aligned_good_size(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXC
 void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_free.
- *  Preconditions: as np_free_sized; the block was requested with `alignment`. In the checked build, one above 16 for a
- *    block that was requested with 16 or less, or vice versa, is reported; else it is ignored. */
+ *  Preconditions: as np_free_sized; the block was requested with `alignment`. The checked build reports an alignment
+ *    above 16 for a block that was requested with 16 or less, and vice versa; otherwise `alignment` is ignored. */
 void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: whether `address` lies in memory of this library's blocks. Any pointer is allowed. That does not tell

@@ -49,7 +49,7 @@ typedef enum np_error
 
     /* In the checked build. */
 
-    /** A block was freed by a function that does not pair with the one that has allocated it. */
+    /** A block was freed by a function that does not match its allocation, such as by delete if it is of malloc. */
     np_error_mismatched_deallocation = 16,
 
     /* Accesses to samples, and in the checked build to large free blocks. */

@@ -23,9 +23,9 @@ extern "C" {
 /** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
 #define NP_DECAY_NEVER UINT32_MAX
 
-/** As the value of np_option_zero, also together with NP_ZERO_ALLOC: free memory is filled with zeros. */
+/** A flag in the value of np_option_zero: free memory is filled with zeros. */
 #define NP_ZERO_FREE 1
-/** As the value of np_option_zero: new blocks are filled with zeros. */
+/** A flag in the value of np_option_zero: new blocks are filled with zeros. */
 #define NP_ZERO_ALLOC 2
 
 /** The options. Numbers are stable; new ones may be added.
@@ -108,22 +108,21 @@ typedef enum np_option
     /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
     np_option_random_order = 65,
     /** NP_POISON: whether free blocks are filled, and verified when they are allocated again: 0: no; 1: all bytes of
-     *  those of up to 4 KiB, and of larger ones the begin, the end, and 64 bytes of each KiB between; 2: all bytes of
-     *  all; 1. Cannot be changed after the first block. */
+     *  blocks up to 4 KiB, and of larger ones the start, the end, and 64 bytes of each KiB between; 2: all bytes of all
+     *  blocks; 1. Cannot be changed after the first block. */
     np_option_poison = 66,
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
      *  Cannot be changed after the first block. */
     np_option_guard_pages = 67,
-    /** NP_PAIRS: whether it is reported if a block is given back by a function that does not pair with the one that has
-     *  allocated it, such as by delete if it is from malloc or new[]; 1. Forms of new and delete of a program that has
-     *  replaced one of them are not compared, nor are blocks outside of the region. */
+    /** NP_PAIRS: whether mismatched deallocation is reported, such as delete of a block of malloc or new[]; 1. If the
+     *  program replaces any form of new or delete, these are not compared; nor are blocks outside of the region. */
     np_option_pairs = 68,
-    /** NP_ZERO: what is zero, which would else be undefined: NP_ZERO_FREE, or "free" as a text: free memory, which is
-     *  then filled with zeros in place of 0xDF, unless NP_POISON is 0; NP_ZERO_ALLOC, or "alloc": new blocks, and what
-     *  realloc and np_expand add to one; both, or "free,alloc"; 0. Cannot be changed after the first block. */
+    /** NP_ZERO: what is filled with zeros: NP_ZERO_FREE, or "free" as a text: free memory, instead of with 0xDF, unless
+     *  NP_POISON is 0; NP_ZERO_ALLOC, or "alloc": new blocks, and the bytes that realloc and np_expand add; both, or
+     *  "free,alloc"; 0. Cannot be changed after the first block. */
     np_option_zero = 69,
-    /** NP_REALLOC_MOVES: whether realloc always moves a block, if there is memory, so that the use of an old pointer is
-     *  found as one of a free block; 0. */
+    /** NP_REALLOC_MOVES: whether realloc always moves the block, if there is memory, so that uses of the old pointer
+     *  are detected as use after free; 0. */
     np_option_realloc_moves = 70,
     /** NP_VERIFY_AT_END: whether free blocks, those in quarantine, and what lies behind blocks in use are verified when
      *  the process ends by exit, or returns from main, and has no other threads then; 1. The first that was written to

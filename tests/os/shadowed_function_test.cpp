@@ -43,7 +43,7 @@ TEST(is_defined_elsewhere, tells_of_a_library_that_has_the_function)
     const auto none = [](const char*) { return false; };
     const auto all = [](const char*) { return true; };
     EXPECT_TRUE(os::is_defined_elsewhere("a64l", none)) << "the C library";
-    EXPECT_FALSE(os::is_defined_elsewhere("a64l", all)) << "that is expected there";
+    EXPECT_FALSE(os::is_defined_elsewhere("a64l", all)) << "libraries that are expected do not count";
     EXPECT_FALSE(os::is_defined_elsewhere("there_is_no_function_of_this_name", none));
     std::vector<std::string> asked;
     EXPECT_FALSE(os::is_defined_elsewhere("a64l", [&](const char* path) {

@@ -414,9 +414,9 @@ inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
     return platform::decommit(memory, bytes);
 }
 
-/// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: how,
-///   if the system can: marks cost less for a few pages, a mapping for many. `guards`: 0 if they lie beside others that
-///   are guarded by a mapping, and become a part of that.
+/// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: the
+///   method to try first: marks cost less for a few pages, a mapping for many. `guards`: 0 if the addresses extend an
+///   adjacent guard by mapping.
 /// Returns: how they are guarded; none on failure, and nothing has changed.
 /// Complexity: a system call or two.
 inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred = guarding::by_mark,
@@ -427,8 +427,8 @@ inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
 /// Returns: whether the system did.
-/// Preconditions: of what is guarded there, all was guarded in that way, and `guards` parts begin there that were
-///   guarded by one call each.
+/// Preconditions: all guards there were set by the method `how`, and `guards` of them, each set by one call, begin
+///   there.
 /// Complexity: a system call.
 inline bool unguard_memory(void* memory, std::size_t bytes, guarding how, std::size_t guards = 1) noexcept
 {

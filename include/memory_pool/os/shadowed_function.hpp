@@ -65,7 +65,8 @@ struct library_path
     std::array<char, 4096> text;
 };
 
-/// Returns: whether there is a library of that number; if so, `path` has its path, or an empty one if that is too long.
+/// Effects: sets `path` to the path of library `number`, or to an empty one if it is too long.
+/// Returns: whether there is such a library.
 inline bool find_library_path(library_path& path, std::size_t number) noexcept
 {
     path.number = number;
@@ -83,7 +84,7 @@ inline bool find_library_path(library_path& path, std::size_t number) noexcept
                &path) != 0;
 }
 
-/// Returns: whether the library at `path` has a function called `name`, and not only one that it needs.
+/// Returns: whether the library at `path` defines `name` itself; a definition in a dependency does not count.
 inline bool defines_function(const char* path, const char* name) noexcept
 {
     void* const library = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -97,8 +98,8 @@ inline bool defines_function(const char* path, const char* name) noexcept
 }
 #endif
 
-/// Returns: whether a library of the process defines a function called `name` that others may not get, beside this one
-///   and those of which `is_expected(path)`. The program itself does not count. Where that is unknown: no.
+/// Returns: whether another library of the process defines a function called `name`. This library, the program itself,
+///   and libraries with `is_expected(path)` do not count. False where the system does not tell.
 /// Complexity: quadratic in libraries.
 template <class IsExpected>
 MEMORY_POOL_SLOW_PATH bool is_defined_elsewhere([[maybe_unused]] const char* name,
@@ -109,7 +110,7 @@ MEMORY_POOL_SLOW_PATH bool is_defined_elsewhere([[maybe_unused]] const char* nam
     if (::dladdr(reinterpret_cast<const void*>(&find_library_path), &here) == 0)
         return false;
     library_path path;
-    // Nothing of the loader is asked for while it goes through its list, which it locks.
+    // The loader locks its list while it visits it, so no dlopen or dlsym inside the visit.
     for (std::size_t number = 0; find_library_path(path, number); ++number) {
         const char* const text = path.text.data();
         if (*text != '\0' && std::strcmp(text, here.dli_fname) != 0 && !is_expected(text) &&

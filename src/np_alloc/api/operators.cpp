@@ -171,8 +171,8 @@ void* allocate(std::size_t bytes, std::align_val_t alignment, [[maybe_unused]] n
     }
 }
 
-/// Returns: `block`, which the C++ library has got from malloc, and which counts as allocated by `function`, unless an
-///   operator of the program may have got it.
+/// Effects: records that the C++ library allocated `block` for `function`, unless an operator of the program may have.
+/// Returns: `block`.
 void* noted(void* block, [[maybe_unused]] np::allocated_by function) noexcept
 {
     if constexpr (np::is_checked)
@@ -400,9 +400,9 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 #if MEMORY_POOL_NP_CHECKED
 namespace memory_pool::np {
 namespace {
-/// Returns: whether a library other than the C++ library has operators of its own. If it is linked so that it calls
-///   those itself (-Bsymbolic), while others call ours, blocks that they pass to each other are from malloc, or go to
-///   free.
+/// Returns: whether a library other than the C++ library has operators of its own. If it is linked to call those itself
+///   (-Bsymbolic), while other code calls ours, a block that passes between them is mismatched: malloc and delete, or
+///   new and free.
 bool has_library_with_operators() noexcept
 {
     const errno_as_it_was kept;

@@ -98,7 +98,7 @@ bool is_known(const char* variable, std::size_t length) noexcept
            std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
 }
 
-/// Returns: the value of NP_ZERO that names, separated by commas, stand for.
+/// Returns: the value of NP_ZERO for a comma-separated list of names; nothing if a name is unknown.
 std::optional<std::size_t> zero_value_in(const char* names) noexcept
 {
     std::size_t value = 0;

@@ -31,7 +31,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// A block that was written to, or behind.
+/// A free block that was written to, or a block with a damaged canary.
 struct damaged_block
 {
     error_kind kind;
@@ -39,7 +39,7 @@ struct damaged_block
     std::size_t bytes; ///< Requested; 0 if unknown.
 };
 
-/// Finds the first such block.
+/// Finds the first damaged block.
 class end_verification
 {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a program wrote where it must not, and what nothing has looked at until the process ends.
+/// Verification of all blocks at process exit: finds damage that no later allocation or free has found.
 ///
 /// Thread safety: any thread.
 #pragma once

@@ -328,7 +328,7 @@ private:
         if constexpr (is_checked) {
             const slice_tag tag = tag_of(memory_, first);
             const slice_tag heap = tag & ~class_bits;
-            if (record.state == slice_state::free || tag == no_owner) // Some of the latter are in quarantine.
+            if (record.state == slice_state::free || tag == no_owner) // Runs in quarantine have no owner.
                 return all_.pages().checks().verify_free(first, record.length);
             // A thread that is not there may have been about to write to others, be it one that has no heap.
             if (!all_heaps_are_known_ || all_.may_have_lost_threads())

@@ -32,7 +32,7 @@
 #include <limits>
 #include <optional>
 
-/// The library that takes the place of malloc defines it to 1, and has the operators.
+/// 1 in libnp_malloc, which replaces malloc and has the operators.
 #ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
 #define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
 #endif
@@ -40,8 +40,8 @@
 namespace memory_pool::np::checked { namespace {
 // Handing out.
 
-/// Effects: fills the bytes asked for of a new block with zeros. If `is_zero`, they are, but for the few that a canary
-///   may have been written over.
+/// Effects: zeroes the requested bytes of a new block. If `is_zero`, all are zero already, except the few that the
+///   canary may have overwritten.
 MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
 {
     const std::size_t from = is_zero && bytes > canary::most_before ? bytes - canary::most_before : 0;
@@ -154,7 +154,7 @@ MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes
         report_misuse(error_kind::size_mismatch, block, bytes);
 }
 
-/// Effects: reports a block in use that is given to a function that does not free what has allocated it.
+/// Effects: reports a mismatched deallocation of a block in use, unless it is to be ignored.
 MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
     const allocated_by from = where.state->function();
@@ -167,7 +167,7 @@ MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_
                       .c_str());
 }
 
-/// Effects: the same, if it is one.
+/// Effects: the same, if the functions do not match.
 MEMORY_POOL_ALWAYS_INLINE void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(!are_pair(where.state->function(), given_to)))
@@ -251,7 +251,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_b
     free_at_once(block);
 }
 
-/// Effects: frees a block of a slab whose canary, function or size is wrong; `bytes` were asked for.
+/// Effects: frees a block of a slab whose canary, function or size is wrong; `bytes` is the requested size.
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected,
                                       freed_by function) noexcept
 {
@@ -419,7 +419,7 @@ struct checked_blocks
     }
 };
 
-/// The same, for realloc, which is malloc's.
+/// The same for realloc, which matches only the allocation functions of C.
 struct blocks_of_realloc : checked_blocks
 {
     static std::optional<block> find(void* pointer) noexcept

@@ -30,15 +30,15 @@ struct checked_paths
 {
     static void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept;
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, allocated_by function) noexcept;
-    /// Effects: reports if `function` does not free what has allocated the block.
+    /// Effects: reports if `function` does not match the allocation.
     static void free(void* block, freed_by function = freed_by::free) noexcept;
     /// Effects: as `free`; reports if `bytes` is not the requested size.
     static void free_sized(void* block, std::size_t bytes, freed_by function = freed_by::free) noexcept;
-    /// Effects: has a block count as allocated by `function`, if it is one, and in use.
+    /// Effects: records `function` as the allocation function, if `block` is a block in use.
     static void note_function(void* block, allocated_by function) noexcept;
 };
 
-/// Returns: whether the program, or one of its libraries, has a form of operator new or delete that may end in another
-///   form, or in malloc or free: what such forms allocate and free need not be pairs. Only libnp_malloc has operators.
+/// Returns: whether the program, or one of its libraries, has an operator new or delete of its own. It may call another
+///   form, or malloc or free, so mismatches with operators need not be errors. Always false except in libnp_malloc.
 bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np

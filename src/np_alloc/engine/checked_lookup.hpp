@@ -164,20 +164,20 @@ inline bool is_in_use(const checked_block& where) noexcept
 
 // Canaries.
 
-/// Returns: whether nothing was written just before a block of a slab. Before the first, there is a guard page.
+/// Returns: whether the last word of the preceding block is intact. Before the first block, there is a guard page.
 MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
 {
     return block == slab.begin || the_canary.is_last_intact(block);
 }
 
-/// Returns: whether it was the program's write past the end of the block before that has damaged what lies before this
-///   one, and not one before the begin of this one: then it has begun where that ends.
+/// Returns: whether the damage before a block is an overflow of the previous block, and not an underflow: an overflow
+///   begins where the requested `bytes` of the previous block end.
 inline bool is_overflow_of_previous(const std::byte* previous, std::optional<std::size_t> bytes) noexcept
 {
     return bytes && !the_canary.is_at(previous + *bytes);
 }
 
-/// Effects: reports what was written just before a block of a slab that is in use; once.
+/// Effects: reports a write just before a block of a slab, and restores the canary, so it is reported once.
 MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::byte* block) noexcept
 {
     std::byte* const previous = block - slab.block_bytes;
@@ -191,7 +191,7 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
         report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
 }
 
-/// Effects: the same, if something was written there. Of a large block, the system refuses that.
+/// Effects: the same, if there was one. Before a large block, a guard makes it fault.
 inline void look_at_front(const checked_block& where) noexcept
 {
     if (where.is_outside() || where.is_large() || where.is_zero_size())

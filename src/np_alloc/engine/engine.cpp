@@ -226,7 +226,8 @@ MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::s
     return allocate_from_heap(size_class, bytes);
 }
 
-/// Returns: a new block, whose `bytes` are zero.
+/// Effects: zeroes the `bytes` of a new block, unless NP_ZERO=alloc has done so.
+/// Returns: the block.
 MEMORY_POOL_ALWAYS_INLINE void* cleared(void* block, std::size_t bytes) noexcept
 {
     return clears_new_blocks() ? block : std::memset(block, 0, bytes);

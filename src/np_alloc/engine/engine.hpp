@@ -42,7 +42,7 @@ inline constexpr std::size_t alignment_of_all = sizes::step;
 /// The most bytes that may be asked for of a block of a slab.
 inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
 
-/// Returns: whether the bytes asked for of a new block are zero: NP_ZERO=alloc, in the checked build.
+/// Returns: whether the requested bytes of new blocks are zeroed: NP_ZERO=alloc, in the checked build.
 inline bool clears_new_blocks() noexcept
 {
     if constexpr (is_checked)
@@ -161,13 +161,13 @@ struct plain_paths
 
 using paths_of_build = std::conditional_t<is_checked, checked_paths, plain_paths>;
 
-/// Returns: a block of that many bytes, for a caller of `function`.
+/// Returns: a block of that many bytes, requested by `function`.
 MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
 {
     return paths_of_build::allocate(bytes, function);
 }
 
-/// Effects: takes a block back, which was given to `function`.
+/// Effects: takes a block back that the program has passed to `function`.
 MEMORY_POOL_ALWAYS_INLINE void free_block(void* block, freed_by function = freed_by::free) noexcept
 {
     paths_of_build::free(block, function);

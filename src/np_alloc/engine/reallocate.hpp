@@ -43,7 +43,7 @@ template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
     const bool grows = Blocks::is_large(from) && bytes > from.held && bytes > largest_asked_in_slab;
-    constexpr std::size_t part = is_checked ? 1 : 8; // Where blocks are checked, to move one costs more.
+    constexpr std::size_t part = is_checked ? 1 : 8; // In the checked build, moving a block costs more.
     void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / part)) : nullptr;
     if (roomy == nullptr)
         return allocate(bytes);

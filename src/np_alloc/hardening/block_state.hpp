@@ -3,7 +3,7 @@
 /// \file
 /// Whether a block is in use, and how many bytes of it were asked for: kept beside the slab by the checked build.
 ///
-///     state of a block:  | bytes that were asked for | what has allocated it | 1 |     in use
+///     state of a block:  |      requested size       |  allocation function  | 1 |     in use
 ///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
 ///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
 ///                        |             0             |           0           | 0 |     never allocated, or written to
@@ -65,13 +65,13 @@ public:
     /// Effects: notes how many bytes of a block in use are asked for now.
     void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes, function()), std::memory_order_relaxed); }
 
-    /// Effects: notes that a block in use counts as allocated by that from now on.
+    /// Effects: changes the allocation function of a block in use.
     void set_function(allocated_by function) noexcept
     {
         word_.store(in_use_with(bytes_of(word_.load(std::memory_order_relaxed)), function), std::memory_order_relaxed);
     }
 
-    /// Returns: what has allocated the block last.
+    /// Returns: the function that allocated the block last.
     allocated_by function() const noexcept
     {
         return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> 2U & 7U);

@@ -4,14 +4,14 @@
 /// What the checked build knows of a slice besides: states of blocks, guards, and fill patterns.
 ///
 ///     slab:         | block | block | ...                | not used | guard page |       each ends with a canary
-///     large block:  | what was asked for | canary | guard: 1 MiB, up to the end of the run       |
+///     large block:  |  requested bytes   | canary | guard: 1 MiB, up to the end of the run       |
 ///                                                 ^ a multiple of the page size
 ///
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
 /// Each run ends with a guard, so there is one before each run, too. It stays when the slab or the large block is gone,
-/// as the next one may have its size. A guard that the system cannot make is not there, and nothing depends on it.
+/// as the next one may have the same size. Guards are best effort: if the system refuses one, it is missing.
 ///
 /// Thread safety: the owner of the run.
 #pragma once
@@ -58,18 +58,19 @@ struct checked_slice : slice_record
     block_state blocks[largest_capacity];
 };
 
-/// Returns: how much of free blocks is filled.
+/// Returns: how much of each free block is filled.
 inline filling filling_of_blocks() noexcept
 {
     const auto chosen = static_cast<filling>(the_options.get(np_option_poison));
     return chosen == filling::sparse && the_poison.load(std::memory_order_relaxed) == 0 ? filling::all : chosen;
 }
 
-/// Guards side by side of one kind, which one system call removes.
+/// Collects adjacent guards of one kind, to remove them by one system call.
 class joined_guards
 {
 public:
-    /// `begins`: no part of it was removed.
+    /// Effects: adds a guard; removes those added before if it is not adjacent to them, or of another kind. `begins`:
+    ///   whether to count it as a guard: it begins at `begin`, and no part of it stays.
     void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
     {
         if (begin != end_ || how != how_) {
@@ -81,7 +82,8 @@ public:
         guards_ += begins ? 1U : 0U;
     }
 
-    /// Returns: whether the system did so, for all that were added.
+    /// Effects: removes the guards added last.
+    /// Returns: whether the system has removed all guards that were ever added.
     bool remove() noexcept
     {
         if (begin_ != end_)
@@ -131,7 +133,7 @@ public:
 
     // Slabs.
 
-    /// Returns: whether all of it can be used; not if the system does not remove a guard.
+    /// Returns: whether the slab is usable: false if the system has not removed a guard in it.
     bool slab_made(slice_index first, std::uint32_t slices) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
@@ -144,7 +146,7 @@ public:
         return true;
     }
 
-    /// Effects: the blocks of a slab from `begin` on were carved, which are written to for the first time.
+    /// Effects: writes the last words of blocks that have just been carved, from `begin` on.
     void carved(slice_index first, std::byte* begin) noexcept
     {
         const checked_slice& slab = region_.record(first);
@@ -183,20 +185,20 @@ public:
             poison(region_.address(first), bytes - guard_bytes);
     }
 
-    /// Effects: a free block of a slab need not be as it was left, but for its last word, which is as it should be.
+    /// Effects: lets the library write to a free block: expects no fill pattern there, and restores its last word.
     void library_writes_to(const void* block) noexcept
     {
         checked_slice& slab = region_.record(region_.record_of(block).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
         const std::size_t number = block_at(facts[slab.size_class], offset);
-        if (number == no_block_there) // A batch that was written to may say that another is where no block begins.
+        if (number == no_block_there) // A damaged batch may point to where no block begins.
             return;
         slab.blocks[number].forget();
         the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes);
     }
 
-    /// Effects: guards the end of the slice before a run, if that is free, and its end is not guarded.
-    /// Preconditions: no other thread takes or gives back runs.
+    /// Effects: guards the last page before a run, if the slice there is free and its end is not guarded.
+    /// Preconditions: no other thread takes or returns runs.
     void guard_before(slice_index first) noexcept
     {
         if (first == first_slice || region_.record(first - 1).state != slice_state::free ||
@@ -215,21 +217,21 @@ public:
         return base::saturating_add(bytes, 2 * os::page_size() + guard_slices() * slice_bytes);
     }
 
-    /// Returns: slices of the run of a large block that are guard and nothing else; none where addresses are limited.
+    /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses are limited.
     std::uint32_t guard_slices() const noexcept
     {
         constexpr std::size_t bytes = std::size_t{1} << 20;
         return region_.grows() ? 0 : static_cast<std::uint32_t>(bytes / slice_bytes);
     }
 
-    /// Returns: how many slices of a free run of `length` to leave before a run of `slices`, so that this ends where
-    ///   slices are guarded already: the memory there has gone, and would be missed elsewhere.
+    /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard is where
+    ///   slices are guarded already: their memory is gone, and a guard elsewhere would cost memory there.
     std::uint32_t slices_to_guard(slice_index first, std::uint32_t length, std::uint32_t slices) const noexcept
     {
         constexpr std::uint32_t most_looks = 1024;
         const std::uint32_t guard = guard_slices();
         const std::uint32_t of_block = slices - guard;
-        std::uint32_t found = 0; // Side by side.
+        std::uint32_t found = 0; // Adjacent ones.
         for (std::uint32_t i = of_block; guard != 0 && i < std::min(length, of_block + most_looks); ++i) {
             found = guard_of(first + i) == region_.address(first + i) ? found + 1 : 0;
             if (found == guard)
@@ -238,14 +240,14 @@ public:
         return 0;
     }
 
-    /// What is found of a run.
+    /// The condition of a run that was taken.
     struct condition
     {
-        const void* damaged = nullptr; ///< Memory that was written to though it was free; nullptr if there is none.
-        bool is_usable = true;         ///< Not if the system does not remove a guard.
+        const void* damaged = nullptr; ///< Memory that was written to while it was free; nullptr if there is none.
+        bool is_usable = true;         ///< False if the system has not removed a guard.
     };
 
-    /// Effects: the block is in use, if its run can be used.
+    /// Effects: marks the block as in use, if its run is usable.
     condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
     {
         region_.record(first).large_bytes = bytes;
@@ -260,7 +262,7 @@ public:
         return found;
     }
 
-    /// Effects: what is in the block is lost. `is_revoked`: all of it will be inaccessible.
+    /// Effects: discards the content of the block. `is_revoked`: all of it will be made inaccessible.
     /// Returns: whether the system may have memory behind it still.
     bool large_ends(slice_index first, bool /*is_dirty*/, bool is_revoked) noexcept
     {
@@ -277,22 +279,22 @@ public:
         return true;
     }
 
-    /// Effects: a large block that was to be revoked was not, or a part of it was lost, and zeros are there: it is
-    ///   filled, and verified when it is used again.
+    /// Effects: fills a large block that could not be revoked, or lost a part of its memory on the way, and has it
+    ///   verified when it is used again.
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);
         expect_poison(first);
     }
 
-    /// Effects: a large block counts as allocated by that.
+    /// Effects: records the allocation function of a large block.
     void large_allocated_by(slice_index first, allocated_by function) noexcept
     {
         region_.record(first).large.set_function(function);
     }
 
     /// Effects: a large block has become longer by slices that were free.
-    /// Returns: whether they can be used.
+    /// Returns: whether they are usable.
     bool large_extended(slice_index first, std::uint32_t slices) noexcept
     {
         return find_damage(first, slices, false).is_usable;
@@ -359,7 +361,7 @@ public:
                 block};
     }
 
-    /// Returns: what was done to the block of that number in a slab, or behind it; nothing if it is as it should be.
+    /// Returns: the damage to a block of a slab, to its canary if in use, to its content if free; nothing if intact.
     std::optional<error_kind> damage_of(slice_index slab, std::size_t number) const noexcept
     {
         const checked_slice& its = region_.record(slab);
@@ -377,7 +379,7 @@ public:
         return is_intact ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
-    /// Returns: bytes that were asked for of the block of that number the last time; 0 if unknown.
+    /// Returns: the last requested size of a block of a slab; 0 if unknown.
     std::size_t last_bytes_of(slice_index slab, std::size_t number) const noexcept
     {
         return region_.record(slab).blocks[number].last_bytes();
@@ -409,7 +411,7 @@ public:
 
     /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the
     ///   first nor the last: that is memory, too.
-    ///   `something_follows`: if it ended with a guard, it does so still.
+    ///   `something_follows`: a guard at its end is kept.
     void run_purged(slice_index first, std::uint32_t slices, bool something_follows) noexcept
     {
         const slice_index last = first + slices - 1;
@@ -448,7 +450,7 @@ private:
         return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
-    /// Records that a freed large block is filled as far as wipe() does that.
+    /// Records that a freed large block is filled, as far as wipe() fills it.
     void expect_poison(slice_index first) noexcept
     {
         if (the_options.get(np_option_poison) == 0)
@@ -470,7 +472,7 @@ private:
         return its.is_there() ? region_.address(slice) + its.from() * slice_guard::page_bytes : nullptr;
     }
 
-    /// Has the pages of a run guarded from `wanted` on, and no others; none if it is nullptr.
+    /// Guards a run from `wanted` to its end, and removes all other guards in it; all guards if it is nullptr.
     void set_guard(slice_index first, std::uint32_t slices, std::byte* wanted) noexcept
     {
         if (!remove_guards(first, first + slices, wanted) || wanted == nullptr || !wants_guards())
@@ -485,8 +487,8 @@ private:
         set_guard(first, region_.record(first).length, region_.address(first) + canary_end(first));
     }
 
-    /// Removes what is guarded of those slices, up to `kept`, or all of it if that is nullptr.
-    /// Returns: whether the system did; if not, it counts as guarded still.
+    /// Removes the guards of those slices up to `kept`; all of them if it is nullptr.
+    /// Returns: whether the system did; if not, they still count as guarded.
     bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
@@ -498,7 +500,7 @@ private:
             const bool ends = end_of_removed(slice, kept) == region_.address(next);
             const bool goes_on = ends && next != end && guards_[next].is_there() && !guards_[next].begins() &&
                                  end_of_removed(next, kept) < region_.address(next + 1);
-            if (goes_on) // The rest of the guard begins there then.
+            if (goes_on) // The rest of the guard begins in the next slice.
                 guards_[next] = {guards_[next].how(), guards_[next].from(), guards_[slice].begins()};
             removed_bytes += static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice));
             joined.add(guard_of(slice), end_of_removed(slice, kept), guards_[slice].how(),
@@ -514,7 +516,7 @@ private:
         return true;
     }
 
-    /// Returns: up to where the guard of a slice goes if what lies before `kept` is not to be guarded.
+    /// Returns: the end of the part of a slice that lies before `kept`, and is not to be guarded.
     std::byte* end_of_removed(slice_index slice, const std::byte* kept) const noexcept
     {
         std::byte* const begin = region_.address(slice);
@@ -530,8 +532,8 @@ private:
         guards_[slice] = is_there ? slice_guard(guards_[slice].how(), from, guards_[slice].begins()) : slice_guard();
     }
 
-    /// Guards what is not guarded yet of some slices, from `slice` on, as far as one call does it.
-    /// Returns: the slice from which on more may have to be guarded.
+    /// Guards the first unguarded part of the slices from `slice` on, by one call.
+    /// Returns: the slice to go on with.
     slice_index add_guard(slice_index slice, slice_index end, const std::byte* wanted) noexcept
     {
         std::byte* const begin = end_of_removed(slice, wanted);
@@ -543,10 +545,10 @@ private:
         std::byte* const guarded = next.is_there() ? guard_of(last) : region_.address(last + 1);
         if (begin >= guarded)
             return last + 1;
-        // A part of a slice is guarded as the rest of it is.
+        // All of a slice is guarded by one method.
         const bool extends = next.is_there() && guarded != region_.address(last);
         const auto bytes = static_cast<std::size_t>(guarded - begin);
-        // A mark costs less, but takes the memory there, which blocks will need again.
+        // A mark costs less, but drops the memory there, which later blocks need again.
         const os::guarding cheapest = bytes > guard_bytes ? os::guarding::by_mapping : os::guarding::by_mark;
         const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
         if (how == os::guarding::none)
@@ -555,7 +557,7 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
-        // Blocks will need again what memory is there; but they are not to keep much that they cannot use.
+        // Later blocks need the memory there again; but the total that guards may hold is limited.
         guarded_bytes_.fetch_add(bytes, std::memory_order_relaxed);
         if (how == os::guarding::by_mapping && bytes > guard_bytes &&
             guarded_bytes_.load(std::memory_order_relaxed) > most_guarded_with_memory)
@@ -571,14 +573,14 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) % slice_bytes / slice_guard::page_bytes;
     }
 
-    /// Verifies fill patterns, and expects them no longer. Removes guards, but for what is guarded from `guarded` on.
+    /// Verifies fill patterns, and expects them no longer. Removes guards before `guarded`; all if nullptr.
     condition find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                           const std::byte* guarded = nullptr) noexcept
     {
         condition found;
         noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
             for (slice_index slice = begin; slice != end; ++slice) {
-                if (guard_of(slice) == region_.address(slice)) // Guard and nothing else: its record is not touched.
+                if (guard_of(slice) == region_.address(slice)) // Only guard: its record is not touched.
                     continue;
                 const std::size_t bytes = region_.record(slice).poisoned;
                 if (bytes == 0)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where slices are guarded: from a page of a slice on, up to its end.
+/// Which part of each slice is guarded: from one of its pages up to its end.
 ///
 ///     slices:   | block ........ |.....GGGG|GGGGGGGGG|GGGGGGGGG|   G: a guard of three slices, in one byte each
 ///
-/// A table of its own, as the records of slices are large, and those of slices that are guard and nothing else are not
-/// touched otherwise.
+/// A table of its own, so that the large records of slices that are only guard are never touched.
 ///
 /// Thread safety: any thread, for slices that it owns.
 #pragma once
@@ -21,14 +20,14 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// The guard of a slice. Zeroed, there is none.
+/// The guard of a slice; zeroed: none.
 class slice_guard
 {
 public:
-    static constexpr std::size_t page_bytes = 4096; ///< Where pages have another size, nothing is guarded.
+    static constexpr std::size_t page_bytes = 4096; ///< If the system has another page size, there are no guards.
 
     slice_guard() = default;
-    /// `from`: the first page that is guarded. `begins`: the guard does not go on from the slice before.
+    /// `from`: the first guarded page. `begins`: the guard does not continue one of the preceding slice.
     slice_guard(os::guarding how, std::size_t from, bool begins) noexcept
         : bits_(static_cast<unsigned char>(static_cast<std::size_t>(how) | (begins ? begins_bit : 0) |
                                            from << from_shift))
@@ -48,7 +47,7 @@ private:
     unsigned char bits_ = 0;
 };
 
-/// One for each slice.
+/// A slice_guard for each slice.
 class guard_table : base::immovable<guard_table>
 {
 public:

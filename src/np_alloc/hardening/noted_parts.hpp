@@ -65,8 +65,8 @@ public:
         });
     }
 
-    /// Effects: calls `visit(slice_index begin, slice_index end)` for slices side by side in one part, for each noted
-    ///   part, and clears the bits of parts that are wholly inside the range.
+    /// Effects: calls `visit(slice_index begin, slice_index end)` for each noted part, with its slices in the range;
+    ///   clears the bits of parts that are wholly inside the range.
     /// Complexity: as for_each.
     template <class Visit>
     void take_rows(slice_index first, std::uint32_t count, Visit&& visit) noexcept

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which function frees what which function has allocated.
+/// Which deallocation functions match which allocation functions.
 ///
 ///     malloc, calloc, realloc               free, free_sized, realloc; free_aligned_sized with up to 16
 ///     aligned_alloc, with more than 16      free, free_sized, realloc; free_aligned_sized with more than 16
 ///     new, new[], each also aligned         the delete of the same form
 ///
-/// The checked build keeps the kind of allocation in the state of the block. The plain build passes the same arguments
-/// to inline functions that ignore them.
+/// The checked build records the allocation function in the block state. In the plain build, inline functions ignore
+/// these arguments.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -21,18 +21,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// What has allocated a block. Three bits hold it.
+/// The allocation function of a block. Fits in three bits.
 enum class allocated_by : std::uint8_t
 {
     malloc,
-    aligned_alloc, ///< With more than every block has.
+    aligned_alloc, ///< With a greater alignment than every block has.
     new_object,
     new_array,
     new_aligned,
     new_aligned_array,
 };
 
-/// What frees a block. The lower byte has a bit for each kind of allocation that it pairs with.
+/// A deallocation function. The lower byte has a bit for each allocation function that it matches.
 enum class freed_by : std::uint16_t
 {
     free = 0b11,
@@ -57,7 +57,8 @@ constexpr bool is_of_operators(allocated_by one, freed_by other) noexcept
            !(are_pair(allocated_by::malloc, other) || are_pair(allocated_by::aligned_alloc, other));
 }
 
-/// How the allocation functions of C allocate a block that is aligned to `alignment`, and free_aligned_sized frees it.
+/// Returns: the function that counts as the one to allocate, or by free_aligned_sized to free, a block of C that is
+///   aligned to `alignment`.
 constexpr allocated_by allocation_aligned_to(std::size_t alignment, std::size_t alignment_of_all) noexcept
 {
     return alignment <= alignment_of_all ? allocated_by::malloc : allocated_by::aligned_alloc;
@@ -95,7 +96,7 @@ constexpr const char* name_of(freed_by function) noexcept
     return "aligned delete[]";
 }
 
-/// Returns: the name of what frees such a block.
+/// Returns: the name of the matching deallocation function.
 constexpr const char* partner_of(allocated_by function) noexcept
 {
     switch (function) {

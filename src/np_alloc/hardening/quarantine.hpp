@@ -91,14 +91,14 @@ public:
         for_each_place_from_outside([&](std::size_t place) { visit(read_from_outside(blocks_[place])); });
     }
 
-    /// Effects: calls `visit(std::size_t size_class)` for each, as they were at some moment.
+    /// Effects: calls `visit(std::size_t size_class)` for each block: a snapshot, which may be stale.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_class_from_outside(Visit&& visit) const
     {
         for_each_place_from_outside([&](std::size_t place) {
             const std::size_t size_class = read_from_outside(classes_[place]) % of_another;
-            visit(size_class < class_count ? size_class : 0); // What was never written may be anything.
+            visit(size_class < class_count ? size_class : 0); // Entries that were never written are arbitrary.
         });
     }
 

@@ -9,8 +9,8 @@
 ///     backing copies:       | its memory |
 ///
 /// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other
-/// memory. That of a very large one moves to a backing copy elsewhere, a page table at a time; that of others stays
-/// where it is. That costs less than a check for writes later; and reads are found, too.
+/// memory. The memory of a very large block moves to a backing copy elsewhere, a page table at a time; that of others
+/// stays in place. Either costs less than verifying a fill pattern later, and detects reads, too.
 ///
 /// Each revoked run takes some of the mappings that a process may have: so their number is limited.
 ///
@@ -33,7 +33,7 @@ namespace memory_pool::np {
 /// Where the memory of a revoked run is.
 enum class kept_memory
 {
-    nowhere, ///< It has none.
+    nowhere, ///< There is none.
     in_place,
     in_backing_copy,
 };
@@ -43,11 +43,11 @@ class revoked_runs : base::immovable<revoked_runs>
 {
 public:
     static constexpr std::size_t most = 256;
-    /// Returns: whether a block of `bytes` is large enough: to fill and verify a smaller one costs less.
+    /// Returns: whether a block of `bytes` is large enough; filling and verifying a smaller one costs less.
     static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
-    /// Returns: where to keep the memory of so large a block: where it is, or, if it is so much that the system need
-    ///   not look at each page then, in a backing copy.
+    /// Returns: where to keep the memory of a block of that size: in place; or, if it is so large that the system moves
+    ///   whole page tables instead of visiting each page, in a backing copy.
     static constexpr kept_memory keep(std::size_t bytes, bool has_memory) noexcept
     {
         constexpr std::size_t least_to_move = std::size_t{8} << 20;
@@ -65,7 +65,7 @@ public:
         revoked_run made{begin, begin + bytes, nullptr, freed};
         if (unused == nullptr || (where == kept_memory::in_backing_copy && !made.move_to_backing_copy()))
             return false;
-        // If it is refused where nothing is any more, an access reads zeros, and what is written is lost.
+        // If that fails where no memory is left, an access reads zeros, and what is written is lost.
         if (!os::decommit_memory(begin, bytes) && where == kept_memory::in_place)
             return false;
         *unused = made;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs of freed large blocks, whose addresses wait until they may be used again: a queue.
+/// The quarantine of large blocks: a queue of freed runs, whose addresses are not reused yet.
 ///
 ///     freed ->  | youngest | ... | oldest |  -> free runs
 ///
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// A run that waits.
+/// A run in quarantine.
 struct waiting_run
 {
     slice_index first;
@@ -30,7 +30,7 @@ class run_quarantine
 {
 public:
     /// Effects: appends a run.
-    /// Returns: whether it did; not if it is full.
+    /// Returns: false if the queue is full.
     bool push(const waiting_run& last) noexcept
     {
         if (count_ == most)
@@ -40,7 +40,8 @@ public:
         return true;
     }
 
-    /// Returns: the run that has waited longest.
+    /// Effects: removes the oldest run.
+    /// Returns: it.
     /// Preconditions: it is not empty.
     waiting_run pop() noexcept
     {
@@ -51,7 +52,7 @@ public:
         return oldest;
     }
 
-    /// Returns: whether one has waited since `before`, or longer.
+    /// Returns: whether a run was freed at `before` or earlier.
     bool has_waited_since(std::uint64_t before) const noexcept
     {
         return count_ != 0 && runs_[first_].freed_at <= before;
@@ -71,7 +72,7 @@ private:
     std::array<waiting_run, most> runs_{};
 };
 
-/// Where none waits.
+/// In the plain build: always empty.
 struct no_run_quarantine
 {
     static constexpr bool push(const waiting_run&) noexcept { return false; }

@@ -252,8 +252,8 @@ public:
         return bytes;
     }
 
-    /// Effects: swaps `block` with a random one of the cached blocks of that class that would go out next, so that the
-    ///   order is unpredictable. (Among all of them, the next one would be in no cache of the processor.)
+    /// Effects: swaps `block` with a random one of the next cached blocks of that class, so that the order is
+    ///   unpredictable. Not with any cached block, as most are in no cache of the processor.
     template <class Random>
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
     {

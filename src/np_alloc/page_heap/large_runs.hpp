@@ -112,7 +112,7 @@ public:
         return revoked_.find(address);
     }
 
-    /// Returns: bytes of a run of that length for a block, its canary, and what of the guard is in slices with those.
+    /// Returns: bytes of a run of that length without the slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
         return (length - checks_.guard_slices()) * slice_bytes;

@@ -138,8 +138,8 @@ public:
 
     region_type& region() noexcept { return region_; }
 
-    /// Returns: runs in use that are no one's: those that are lost for good, as another mapping has their addresses,
-    ///   and those in quarantine.
+    /// Returns: the number of runs in use without an owner: runs in quarantine, and runs that are lost for good, as
+    ///   another mapping has their addresses.
     std::size_t unowned_runs() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -190,7 +190,7 @@ public:
     };
 
     /// Effects: takes slices, and has `mark(const run&)` tag them: with the lock, so a fork finds them tagged, or free.
-    ///   `has_guard`: the last of them are guard_slices(), which are taken where they are guarded already, if possible.
+    ///   `has_guard`: the last guard_slices() of them are a guard, taken where slices are guarded already, if possible.
     /// Returns: them; `first` is no_slice if there is no memory.
     template <class Mark = no_marks>
     run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
@@ -278,7 +278,7 @@ protected:
     }
 
     /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if
-    /// they have no owner already. `waits`: they are not to be used again soon.
+    /// they have no owner already. `waits`: they go to quarantine.
     /// Returns: whether they had one.
     template <class Unmark>
     bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
@@ -327,15 +327,15 @@ private:
         return policy_.purges_at_once(runs_, os::coarse_milliseconds());
     }
 
-    /// Returns: slices that may wait; in blocks, as much as in the quarantine of 64 threads.
+    /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads.
     static std::size_t most_waiting_slices() noexcept
     {
         constexpr std::size_t threads = 64;
         return is_checked ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes : 0;
     }
 
-    /// Effects: has runs be free that have waited longest, until no more than `most` slices wait, or one run, if one
-    ///   may.
+    /// Effects: frees the oldest runs in quarantine until at most `most` slices stay, without guards; or one run,
+    ///   however long, unless `most` is 0.
     void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const auto of_blocks = [this] {

@@ -10,8 +10,8 @@
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
-/// The tables lie in ranges of their own, each behind a guard page, so that what is written past a block does not reach
-/// them, and are found by arithmetic alone. As much of them is committed as there are committed slices.
+/// The tables lie in ranges of their own, each behind a guard page, so that no linear overflow of a block reaches them,
+/// and are found by arithmetic alone. As much of them is committed as there are committed slices.
 ///
 /// Normally all addresses are reserved at once. Where reserved addresses count towards a limit, or reserving them is
 /// slow, the region grows: each range begins where the following addresses are probably free, and reserves them step by
@@ -299,7 +299,7 @@ private:
         return bytes;
     }
 
-    /// Returns: where tables of `entries` entries end, in bytes from their guards; nothing for the slices.
+    /// Returns: where tables of `entries` entries end, in bytes from their guards; 0 for the slices.
     static range_sizes table_ends(std::size_t entries) noexcept
     {
         const std::size_t page_bytes = os::page_size();

@@ -96,8 +96,8 @@ public:
     };
 
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0. If
-    ///   that is 1, `slices_to_leave(slice_index first, std::uint32_t length)` says how many slices of a free run are
-    ///   to stay free before them; at least `length` slices must lie behind those.
+    ///   that is 1, `slices_to_leave(slice_index first, std::uint32_t length)` returns how many slices of a free run
+    ///   stay free before them; at least `length` slices must follow those.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
     /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a

@@ -20,11 +20,11 @@ inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 /// At the end of each slab, in bytes: a guard page. Where pages have another size, it is not guarded.
 inline constexpr std::size_t guard_bytes = is_checked ? 4096 : 0;
 
-/// Bytes behind what was asked for of a block of a slab, at least: a canary.
+/// The least canary behind the requested bytes of a block of a slab.
 inline constexpr std::size_t least_canary = is_checked ? 8 : 0;
 
-/// Returns: bytes of a block of a slab for a request of `bytes`. With a canary, they are more than 16: in a free block,
-///   so many may be written by the library, and none of the canary.
+/// Returns: bytes of a block of a slab for a request of `bytes`. With a canary, more than 16: the library may write 16
+///   bytes into a free block, and must not overwrite its canary.
 constexpr std::size_t with_canary(std::size_t bytes) noexcept
 {
     constexpr std::size_t least_bytes = 9;

@@ -7,8 +7,8 @@
 ///     given back:  | 0xDF 0xDF 0xDF ...                | last word |      or zeros, as NP_ZERO says
 ///
 /// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
-/// what programs like to fill memory with. The last word of a block of a slab is canary, too, in use or free: so the
-/// next block can be verified at its front at any time, whatever other threads do to the block before it.
+/// common fill values. The last word of a block of a slab is always canary, in use or free: so the next block can be
+/// verified for underflows at any time, whatever other threads do to this one.
 ///
 /// Thread safety: as far as the block is not shared.
 #pragma once
@@ -30,9 +30,9 @@ namespace memory_pool::np {
 class canary : base::immovable<canary>
 {
 public:
-    /// Of the last word of a block, which is canary as long as there is a block.
+    /// The size of the last word of a block, which is always canary.
     static constexpr std::size_t last_bytes = sizeof(std::uint64_t);
-    /// Bytes of a new block that may be written besides, before what they are asked for.
+    /// How many bytes before the canary write_to_new() may overwrite.
     static constexpr std::size_t most_before = 23;
 
     /// Effects: draws it. Called once, before the first block is allocated.
@@ -43,8 +43,8 @@ public:
         word_.store((os::random_number() & drawn_bits) | high_bits, std::memory_order_relaxed);
     }
 
-    /// Effects: fills the bytes from `from` to `end`. What is canary already is not written to: another thread may be
-    ///   reading the last word.
+    /// Effects: fills the bytes from `from` to `end`. Words that are canary already are not written to: another thread
+    ///   may be reading the last word.
     /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be
     ///   read.
     void write(std::byte* from, std::byte* end) const noexcept
@@ -59,8 +59,8 @@ public:
             store_other(place, word);
     }
 
-    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary: up to
-    ///   `most_before` bytes before `from` may change, too. They are not read, as they may be in no cache.
+    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary. Up to
+    ///   `most_before` bytes before `from` may change, too: reading them could miss the cache.
     /// Preconditions: the block has 24 bytes at least.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
@@ -76,14 +76,14 @@ public:
     /// Effects: writes the last word of a block that ends at `end`.
     void write_last(std::byte* end) const noexcept { store(end - last_bytes, word_.load(std::memory_order_relaxed)); }
 
-    /// Returns: a number that only this process can tell from another.
+    /// Returns: a hash of `number`, keyed by the canary of this process.
     std::uint64_t mixed_with(std::uint64_t number) const noexcept
     {
         const std::uint64_t product = (number ^ word_.load(std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
         return product ^ product >> 32U;
     }
 
-    /// Returns: whether the byte there is canary.
+    /// Returns: whether the byte at `place` is canary.
     bool is_at(const std::byte* place) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
@@ -113,7 +113,7 @@ public:
     }
 
 private:
-    /// Behind blocks of up to 1 KiB there are no more: those are looked at without a loop.
+    /// Blocks of up to 1 KiB have no longer canary: they are compared without a loop.
     static constexpr std::size_t most_of_few = 24;
     static constexpr unsigned char zeros_and_ones[48] = {
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
@@ -168,7 +168,7 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
-/// The same eight times, or zeros for NP_ZERO=free. Chosen before the first block is allocated.
+/// A word of that byte, or zeros for NP_ZERO=free. Set before the first block is allocated.
 inline std::atomic<std::uint64_t> the_poison{0x0101'0101'0101'0101U * poison_byte};
 
 /// Effects: fills free memory.
@@ -190,9 +190,9 @@ using vector = std::uint64_t __attribute__((vector_size(unit)));
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
-/// Effects: calls `visit(place)` for 16 bytes of a block, so often that all but the last 8 bytes are among them: for
-///   the first of them and the last, and those beside, as many as the next power of two. So two comparisons do for all
-///   sizes, which is less to be mispredicted than a loop is.
+/// Effects: calls `visit(place)` for units of 16 bytes that cover all of a block but its last 8 bytes. They are counted
+///   from both ends, as many as the next power of two, and may overlap: so two comparisons do for all sizes, which are
+///   mispredicted less often than a loop.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {
@@ -211,22 +211,22 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 }
 } // namespace detail
 
-/// How much of a free block is filled, and verified: see NP_POISON.
+/// How much of a free block is filled and verified: see NP_POISON.
 enum class filling : std::uint8_t
 {
     nothing,
-    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the begin, the end, and a line of each KiB between.
+    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the start, the end, and a line of each KiB between.
     all,
 };
 
 namespace detail {
 inline constexpr std::size_t line = 64;
 inline constexpr std::size_t part = 1024;
-/// With what lies behind the 4 KiB that may be asked for.
+/// The largest block that is filled whole by `sparse`: for a request of 4 KiB, with its canary.
 inline constexpr std::size_t largest_filled = 4608;
 
 /// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each
-///   KiB between, which depends on the block, and on the process.
+///   KiB between, pseudo-random by block and process.
 template <class Byte, class Visit>
 void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {
@@ -267,8 +267,8 @@ MEMORY_POOL_NOINLINE inline bool is_filled_sparsely(const std::byte* block, std:
 }
 } // namespace detail
 
-/// Effects: fills a free block, but for its last word.
-/// Preconditions: it has a multiple of 16 bytes, and 32 at least; `how` is not `nothing`.
+/// Effects: fills a free block, except its last word.
+/// Preconditions: its size is a multiple of 16 bytes, and at least 32; `how` is not `nothing`.
 MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, filling how) noexcept
 {
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pages for what np_alloc has to know beside the blocks it hands out. They are no blocks, and not of its region, and
-/// lie between guards: no linear overflow of a block reaches them.
+/// Pages for metadata of np_alloc. They lie outside of its region, between guard pages: no linear overflow of a block
+/// reaches them.
 ///
 ///     | guard page | pages | guard page |
 ///
@@ -30,7 +30,7 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 /// Bytes of all such pages, without guard pages.
 inline std::atomic<std::size_t> metadata_page_bytes{0};
 
-/// Returns: pages for that many bytes, filled with zeros, between two inaccessible pages; nullptr on OOM.
+/// Returns: zeroed pages for that many bytes, between two inaccessible pages; nullptr on OOM.
 inline void* take_metadata_pages(std::size_t bytes) noexcept
 {
     const std::size_t border_bytes = os::page_size();
@@ -47,7 +47,7 @@ inline void* take_metadata_pages(std::size_t bytes) noexcept
     return nullptr;
 }
 
-/// Effects: gives such pages back. nullptr is ignored.
+/// Effects: frees such pages. nullptr is ignored.
 inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
 {
     if (pages == nullptr)

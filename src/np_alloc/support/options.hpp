@@ -36,7 +36,7 @@ struct option_facts
     std::size_t most;
     std::size_t value;      ///< The default.
     bool has_never = false; ///< Is `most` also called "never"?
-    bool has_zero = false;  ///< Are 1 and 2 also called "free" and "alloc", and 3 both of them?
+    bool has_zero = false;  ///< Are 1, 2 and 3 also called "free", "alloc" and "free,alloc"?
 };
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.

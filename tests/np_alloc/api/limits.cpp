@@ -152,7 +152,7 @@ private:
 void small_blocks_are_served(std::size_t limit)
 {
     const std::size_t left = limit - mapped_at_start;
-    // Where blocks are checked, their states take space, and a table has a byte for each slice that there may be.
+    // In the checked build, block states take space, and the guard table has a byte for each slice of the region.
     const std::size_t least = left / 100 * (test::blocks_are_checked() ? 55 : 85);
     for (std::size_t bytes : {std::size_t{100}, std::size_t{1000}}) {
         chain all(bytes);

@@ -295,7 +295,7 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
         most = test::resident_bytes() - before;
     }
     const std::size_t trimmed = np_trim();
-    if (!test::blocks_are_checked()) { // There, more counts as free, and goes back on its own.
+    if (!test::blocks_are_checked()) { // There, more counts as free, and is purged without a call.
         EXPECT_GT(trimmed, 0U);
     }
     EXPECT_LE(test::resident_bytes(), before + most / 20);
@@ -349,7 +349,7 @@ TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_
         for (void*& block : blocks)
             block = std::memset(np_alloc(bytes), 1, bytes);
         std::for_each(blocks.begin(), blocks.end(), np_free);
-        // Where blocks are checked, some memory is under guards, and some in quarantine.
+        // In the checked build, some memory is under guards, and some in quarantine.
         const std::size_t some = blocks.size() * bytes / (test::blocks_are_checked() ? 2 : 20);
         EXPECT_LE(wait_for_resident_bytes(before + some), before + some);
     }

@@ -275,7 +275,7 @@ TEST(np_owns, knows_what_is_its_and_what_is_not)
 
 TEST(np_trim, gives_back_what_is_free_and_says_how_much)
 {
-    std::vector<void*> blocks(400); // Half of them stay: where most is free, it would go back at once.
+    std::vector<void*> blocks(400); // Half of them stay: if most were free, it would be purged at once.
     for (void*& block : blocks) {
         block = np_alloc(100'000);
         std::memset(block, 1, 100'000);

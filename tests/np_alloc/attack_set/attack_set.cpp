@@ -3,15 +3,15 @@
 // np_attack_set list | KIND BYTES
 //
 // Attacks on the malloc of the process, by plain calls of malloc, free, new and delete: so it runs under any malloc.
-// `list` prints the kinds. Else it makes one attack, goes on as a program would, prints "goes on" and returns from
-// main. If the malloc has found the attack, the process ends otherwise. Where the attack is to read what is not its
-// own, it prints "nothing is left" if it has read nothing of that.
+// `list` prints the kinds. Otherwise it makes one attack, goes on as a program would, prints "goes on" and returns from
+// main. If the malloc detects the attack, the process ends before that. An attack that reads old content prints
+// "nothing is left" if that is gone.
 //
-//     blocks around it     attacked          gone on                  returned from main
-//     are in use        |  what is wrong  |  blocks come and go,   |  exit handlers run
-//                       |  is done        |  all are given back    |
+//     blocks around it     attack            normal use               return from main
+//     are in use        |  the misuse     |  blocks are allocated, |  exit handlers run
+//                       |                 |  and all are freed     |
 //
-// Exits with 77 if the malloc leaves no way to make the attack.
+// Exits with 77 if the attack cannot be made under this malloc.
 #include <support/check.hpp>
 #include <support/threads.hpp>
 
@@ -34,17 +34,17 @@ namespace {
 constexpr std::size_t largest_bytes = std::size_t{256} * 1024;
 constexpr unsigned char content = 0x41;
 
-/// What attacks copy.
+/// The bytes that attacks copy.
 alignas(16) std::array<unsigned char, 2 * largest_bytes> text;
 
-/// Returns: `address`; the compiler is not to know that it is.
+/// Returns: `address`, hidden from the optimizer.
 unsigned char* hidden(void* address)
 {
     void* const volatile same = address;
     return static_cast<unsigned char*>(same);
 }
 
-/// Gives each of these bytes another value.
+/// Changes each of these bytes.
 void change(unsigned char* address, std::size_t bytes)
 {
     volatile unsigned char* const place = hidden(address);
@@ -52,7 +52,7 @@ void change(unsigned char* address, std::size_t bytes)
         place[i] = static_cast<unsigned char>(~place[i]);
 }
 
-/// Copies text, by the function of the C library.
+/// Copies text by memcpy of the C library, not inlined.
 void copy_text(unsigned char* to, std::size_t bytes)
 {
     void* (*const volatile copy)(void*, const void*, std::size_t) = std::memcpy;
@@ -105,7 +105,7 @@ private:
 
 neighbours others;
 
-/// Returns: how many blocks of that size are some.
+/// Returns: how many blocks of that size to use as neighbours.
 constexpr std::size_t some(std::size_t bytes)
 {
     return bytes < largest_bytes ? 16 : 2;
@@ -120,7 +120,7 @@ unsigned char* among_others(std::size_t bytes)
     return block;
 }
 
-/// Blocks of that size and of others come and go.
+/// Allocates and frees blocks of that size and of others.
 void go_on(std::size_t bytes)
 {
     std::array<unsigned char*, 48> blocks{};
@@ -133,15 +133,15 @@ void go_on(std::size_t bytes)
     }
 }
 
-/// What has come of an attack, where it goes on.
+/// The outcome of an attack that was not stopped yet.
 enum class outcome
 {
     made,
     nothing_read,
-    made_last, ///< It is the last thing that the program does.
+    made_last, ///< The program does nothing after it.
 };
 
-// Writes behind a block.
+// Overflows.
 
 template <std::size_t Bytes>
 outcome overflow(std::size_t bytes)
@@ -160,7 +160,7 @@ outcome overflow_by_copy(std::size_t bytes)
     return outcome::made;
 }
 
-/// Of the block with the highest address of many.
+/// An overflow of the block with the highest address of many.
 outcome overflow_of_the_last(std::size_t bytes)
 {
     others.add(bytes, std::max<std::size_t>(std::size_t{128} * 1024 / bytes, 2));
@@ -168,7 +168,7 @@ outcome overflow_of_the_last(std::size_t bytes)
     return outcome::made;
 }
 
-/// A byte behind what was asked for, where the block has room for it in most mallocs; the byte before it stays.
+/// A byte past the requested size, for which most mallocs have room in the block; the byte before it is unchanged.
 outcome write_into_slack(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes - 3);
@@ -177,7 +177,7 @@ outcome write_into_slack(std::size_t bytes)
     return outcome::made;
 }
 
-// Writes before a block.
+// Underflows.
 
 template <std::size_t Bytes>
 outcome underflow(std::size_t bytes)
@@ -196,7 +196,7 @@ outcome underflow_by_copy(std::size_t bytes)
     return outcome::made;
 }
 
-// What is no block, given back.
+// Invalid frees.
 
 outcome free_of_the_stack(std::size_t bytes)
 {
@@ -233,7 +233,7 @@ outcome free_unaligned_twice(std::size_t bytes)
     return outcome::made;
 }
 
-// Blocks that are free, given back.
+// Double frees.
 
 outcome double_free(std::size_t bytes)
 {
@@ -264,7 +264,7 @@ outcome double_free_of_many(std::size_t bytes)
     return outcome::made;
 }
 
-/// When many others have come and gone, of which some may have had its place.
+/// After many others were allocated and freed, of which some may have reused the block.
 outcome double_free_much_later(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes);
@@ -288,7 +288,7 @@ outcome double_free_by_another_thread(std::size_t bytes)
     return outcome::made;
 }
 
-/// Returns: where a block was that has moved.
+/// Returns: the old address of a block that realloc has moved.
 unsigned char* moved_from(std::size_t bytes)
 {
     unsigned char* const block = hidden(among_others(bytes));
@@ -309,9 +309,9 @@ outcome free_of_what_has_moved(std::size_t bytes)
     return outcome::made;
 }
 
-// Others that are no blocks, or no longer.
+// Other invalid pointers.
 
-/// In blocks that have been in use before: what stands there is of the one who had them, or of the malloc.
+/// The pointer is read from reused blocks, which hold old content, or what the malloc left there.
 outcome free_of_what_was_never_set(std::size_t bytes)
 {
     const int more_than_wait = bytes < largest_bytes ? 2048 : 8;
@@ -343,7 +343,7 @@ outcome realloc_of_a_free_block(std::size_t bytes)
     return outcome::made;
 }
 
-// Blocks that are free, written to and read.
+// Use after free, and reads of uninitialized memory.
 
 outcome write_to_the_first_bytes(std::size_t bytes)
 {
@@ -375,7 +375,7 @@ outcome write_to_what_has_moved(std::size_t bytes)
     return outcome::made;
 }
 
-/// Returns: whether some of the content of a block can be read there.
+/// Returns: whether some of the block's content can still be read.
 bool has_content(void* block, std::size_t bytes)
 {
     const volatile unsigned char* const place = hidden(block);
@@ -413,7 +413,7 @@ outcome read_of_a_new_block(std::size_t bytes)
     return has_read ? outcome::made : outcome::nothing_read;
 }
 
-// Functions that do not fit.
+// Mismatched deallocation, and wrong sizes.
 
 outcome malloc_and_delete(std::size_t bytes)
 {
@@ -433,7 +433,7 @@ outcome delete_of_another_size(std::size_t bytes)
     return outcome::made;
 }
 
-/// As many bytes as a sixteenth of what others have: one at least.
+/// Writes a sixteenth of the size of the other attacks: at least one byte.
 outcome write_to_a_block_of_no_bytes(std::size_t bytes)
 {
     unsigned char* const block = among_others(0);
@@ -442,7 +442,7 @@ outcome write_to_a_block_of_no_bytes(std::size_t bytes)
     return outcome::made;
 }
 
-/// All that is right: no malloc may find something.
+/// The negative control: correct code, in which no malloc may detect anything.
 outcome nothing_wrong(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes);

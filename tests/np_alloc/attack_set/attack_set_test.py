@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Which attacks of attack_set.cpp np_alloc stops in place of malloc.   attack_set_test.py PROGRAM LIBRARY
+"""Tests which attacks of attack_set.cpp np_alloc stops in place of malloc.   attack_set_test.py PROGRAM LIBRARY
 
-The checked build draws the order of blocks, so it is attacked several times, and once more in the order of addresses:
-what it has to stop, it stops each time.
+The checked build allocates blocks in random order, so each attack runs several times, and once more in address order:
+it must be stopped each time.
 """
 import os
 import sys
@@ -17,7 +17,7 @@ import attacks  # pylint: disable=wrong-import-position
 PROGRAM, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
 IS_CHECKED = "_checked" in os.path.basename(LIBRARY)
 
-# What is stopped with small, medium and large blocks. `?`: it may be.
+# The attacks that are stopped with small, medium and large blocks. `?`: may be stopped.
 EXPECTED = """
 attack                              plain    if checked
 overflow of 1 byte                  - - -    s m l
@@ -57,12 +57,12 @@ new[], delete                       - - -    s m l
 delete with another size            - - -    s m l
 write to a block of 0 bytes         - - -    s m l
 """
-# That the checked build stops at least, of 108.
+# How many of the 108 attacks the checked build stops at least.
 LEAST = 100
 
 
 def rows(text):
-    """Returns the rows of a table as lists of what is in their columns."""
+    """Returns the rows of a table as lists of columns."""
     return [[column.strip() for column in line.split("  ") if column.strip()] for line in text.strip().splitlines()]
 
 
@@ -105,7 +105,7 @@ class AttackSet(unittest.TestCase):
 
 
 class Judges(unittest.TestCase):
-    """What is looked for is found."""
+    """Tests of the functions that judge the attacks."""
 
     def test_tells_what_is_stopped(self):
         for status, output, errors, expected in (

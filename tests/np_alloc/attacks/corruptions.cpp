@@ -115,7 +115,7 @@ void underflow_of_the_first(scene& here)
     write(first - Bytes, Bytes);
 }
 
-/// Before a block that is not the first of its slab.
+/// An underflow of a block that is not the first of its slab.
 void underflow_into_block_in_use(scene& here)
 {
     std::byte* const one = here.block();
@@ -127,7 +127,7 @@ void underflow_into_block_in_use(scene& here)
     np_free(block);
 }
 
-/// The same, before which a free block lies.
+/// The same where the preceding block is free.
 void underflow_into_free_block(scene& here)
 {
     std::byte* const one = here.block();
@@ -192,7 +192,7 @@ std::byte* put_into_batch(scene& here, std::byte* block)
     std::array<std::byte*, 8> sheets{};
     here.by_third([&] {
         for (std::byte*& each : sheets)
-            each = static_cast<std::byte*>(np_alloc(batch_bytes - 8)); // Eight are left for what the library may add.
+            each = static_cast<std::byte*>(np_alloc(batch_bytes - 8)); // The library may add a canary of 8 bytes.
         here.is_about(sheets[0]);
         for (std::byte* each : sheets)
             np_free(each);

@@ -319,9 +319,9 @@ constexpr std::array<function, 4> functions{{
     {"realloc", make_it_larger},
     {"usable_size", ask_for_its_size},
 }};
-// Several that must not be given back, one after the other.
+// Several double frees in turn.
 
-/// One after the other and back: A B B A.
+/// Frees in reverse order: A B B A.
 void freed_and_back(scene& here)
 {
     std::byte* const block = here.block();
@@ -333,7 +333,7 @@ void freed_and_back(scene& here)
     np_free(block);
 }
 
-/// Two threads free what the other has freed: A, B, then B, A.
+/// Each of two threads frees what the other has freed: A, B, then B, A.
 void freed_in_turns(scene& here)
 {
     std::byte* const block = here.block();

@@ -79,7 +79,7 @@ next block                slab    double free later           nothing           
 never handed out          slab    double free later           nothing                     double free at once
 """
 
-# Functions that do not pair. The operators of np_alloc by its interface are np_allocate and np_free, which are of C.
+# Mismatched deallocation. Linked by its interface, np_alloc has operators that call np_allocate and np_free, as C does.
 PAIRS = """
                                     blocks  outcome  np_alloc, if checked             malloc, if checked
 malloc, delete                      all     nothing  nothing                          mismatched deallocation at once

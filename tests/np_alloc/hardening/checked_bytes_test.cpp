@@ -65,7 +65,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
     }
 }
 
-/// Returns: two blocks that lie side by side, the lower one first.
+/// Returns: two adjacent blocks, the lower one first.
 std::pair<unsigned char*, unsigned char*> neighbours(std::size_t bytes)
 {
     std::array<unsigned char*, 16> blocks{};
@@ -93,7 +93,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_freed)
             const test::error_recorder at_free;
             np_free(block);
             ASSERT_EQ(at_free.kinds().size(), 1U) << bytes << ", " << by;
-            if (by == 1) { // More may as well come from before.
+            if (by == 1) { // A larger change may also be an overflow.
                 EXPECT_EQ(at_free.reports()[0].kind, error_kind::buffer_underflow);
                 EXPECT_EQ(at_free.reports()[0].address, block);
                 EXPECT_EQ(at_free.reports()[0].block_size, bytes);
@@ -279,7 +279,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
 TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
 {
     const test::no_guards_for_now accessible;
-    for (const std::size_t bytes : {1U, 16U, 48U, 1000U, 4096U, 100'001U, 3'000'001U}) { // Of others, some bytes stay.
+    for (const std::size_t bytes : {1U, 16U, 48U, 1000U, 4096U, 100'001U, 3'000'001U}) { // Others keep some bytes.
         unsigned char* const block = some_block(bytes);
         std::memset(block, 0x5A, bytes);
         np_free(block);
@@ -377,7 +377,7 @@ TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork
 }
 
 #if __has_include(<sys/single_threaded.h>)
-/// The process that ends has one thread, as the one that makes it has.
+/// The process that exits has one thread, as its parent has.
 struct checked_end_death : testing::Test
 {
     const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
@@ -427,7 +427,7 @@ TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
             << bytes;
 }
 
-/// Ends a process in which nothing is wrong, while another thread goes on.
+/// Exits without any damage, while another thread allocates and frees.
 void end_while_another_thread_goes_on()
 {
     std::thread([] {

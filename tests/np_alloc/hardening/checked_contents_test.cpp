@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: what free memory and new blocks read as (NP_ZERO), and realloc that always moves
+// The checked build: the content of free memory and of new blocks (NP_ZERO), and realloc that always moves the block
 // (NP_REALLOC_MOVES).
 #include <memory_pool/np_alloc.h>
 
@@ -37,7 +37,7 @@ bool are_zero(const unsigned char* from, const unsigned char* end)
     return std::all_of(from, end, [](unsigned char each) { return each == 0; });
 }
 
-/// As if it were in the environment.
+/// Sets NP_ZERO during its lifetime, as the environment would.
 struct zero_for_now
 {
     explicit zero_for_now(std::size_t value) { (void)np::the_options.set(np_option_zero, value); }
@@ -46,7 +46,7 @@ struct zero_for_now
     ~zero_for_now() { (void)np::the_options.set(np_option_zero, 0); }
 };
 
-/// Leaves blocks of that size that were written to.
+/// Frees blocks of that size that were written to.
 void use_blocks(std::size_t bytes)
 {
     std::array<unsigned char*, 8> blocks{};
@@ -56,7 +56,7 @@ void use_blocks(std::size_t bytes)
         np_free(each);
 }
 
-/// Whether new blocks, from each function, are zero.
+/// Returns: whether new blocks of each function are zero.
 bool are_new_blocks_zero()
 {
     const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
@@ -113,7 +113,7 @@ TEST(checked_contents, of_what_resizing_adds_are_zero_if_that_is_chosen)
             std::memset(block, 0x41, more);
             block = static_cast<unsigned char*>(np_realloc(block, bytes + (more - bytes) / 2));
             block = static_cast<unsigned char*>(np_realloc(block, more));
-            EXPECT_TRUE(are_zero(block + bytes + (more - bytes) / 2, block + more)) << "what was of it once";
+            EXPECT_TRUE(are_zero(block + bytes + (more - bytes) / 2, block + more)) << "bytes that it held once";
             np_free(block);
         }
     EXPECT_TRUE(recorder.reports().empty());
@@ -138,7 +138,7 @@ TEST(checked_contents, of_new_blocks_are_zero_also_where_one_was_written_to_whil
               (test::kinds{error_kind::write_after_free, error_kind::write_after_free, error_kind::write_after_free}));
 }
 
-/// In a process of its own, as free memory is filled from the first block on.
+/// In a process of its own, as the pattern cannot change after the first block.
 void zero_free_memory()
 {
     const test::error_recorder recorder;
@@ -173,7 +173,7 @@ TEST(checked_contents_death_test, of_free_memory_are_zero_if_that_is_chosen_and_
     EXPECT_EXIT(zero_free_memory(), testing::ExitedWithCode(0), "");
 }
 
-// realloc that moves.
+// NP_REALLOC_MOVES.
 
 struct checked_moves : testing::Test
 {

@@ -34,7 +34,7 @@ namespace {
 using memory_pool::error_kind;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-/// What stays where it is, what moves, and what has given its memory back to the system.
+/// Sizes whose memory stays in place, whose memory moves to a backing copy, and whose memory is purged.
 constexpr std::array<std::size_t, 3> sizes_of_all_kinds{3 * mebibyte + 5, 9 * mebibyte + 5, 40 * mebibyte + 5};
 
 unsigned char* some_block(std::size_t bytes)
@@ -155,7 +155,7 @@ TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_
     }
 }
 
-/// Returns: after how many other blocks of that size the addresses of a freed one are used again; `most` if not before.
+/// Returns: after how many other blocks of that size the addresses of a freed one are reused; `most` if not before.
 std::size_t blocks_until_reuse(std::size_t bytes, std::size_t most)
 {
     unsigned char* const freed = some_block(bytes);
@@ -171,7 +171,7 @@ std::size_t blocks_until_reuse(std::size_t bytes, std::size_t most)
 
 TEST_F(checked_large, that_was_freed_waits_until_others_were_freed)
 {
-    EXPECT_EQ(blocks_until_reuse(100'000, 100), 0U) << "if none is to wait";
+    EXPECT_EQ(blocks_until_reuse(100'000, 100), 0U) << "without a quarantine";
     const test::option_for_now some_wait{np_option_quarantine_bytes, 65'536};
     EXPECT_GE(blocks_until_reuse(100'000, 100), 30U);
     for (const std::size_t bytes : {mebibyte, 9 * mebibyte, 100 * mebibyte})
@@ -217,7 +217,7 @@ TEST_F(checked_large, leaves_the_rest_revoked_when_a_smaller_one_is_where_it_was
 {
     unsigned char* const before = freed_block(20 * mebibyte);
     unsigned char* const block = some_block(10 * mebibyte);
-    ASSERT_GT(block, before) << "it ends where the other one did, which has a guard behind it";
+    ASSERT_GT(block, before) << "the new block ends where the old one did, before its guard";
     ASSERT_LT(block, before + 20 * mebibyte);
     EXPECT_TRUE(is_revoked(before + 5 * mebibyte));
     std::memset(block, 1, 10 * mebibyte);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: blocks that are given back by a function that does not pair with the one that has allocated them.
+// The checked build: mismatched deallocation.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -34,14 +34,14 @@ constexpr std::array<freed_by, 7> all_deallocations{
     freed_by::free,         freed_by::free_aligned_sized, freed_by::free_less_aligned,   freed_by::delete_object,
     freed_by::delete_array, freed_by::delete_aligned,     freed_by::delete_aligned_array};
 
-/// Each test reports what it says, and leaves everything in order.
+/// Expects that each test leaves np_alloc consistent.
 struct checked_pairs : testing::Test
 {
     test::error_recorder recorder;
 
     ~checked_pairs() override { EXPECT_EQ(np_verify(), 1); }
 
-    /// Expects one report more: of a mismatch, with that text.
+    /// Expects one more report: a mismatched deallocation, with that text.
     void expect_mismatch(const void* block, std::size_t bytes, const std::string& text)
     {
         ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes << ": " << text;
@@ -161,7 +161,7 @@ TEST_F(checked_pairs, differ_where_the_alignment_does)
         block = np_aligned_alloc(64, bytes);
         np_free_aligned_sized(block, 8, bytes);
         expect_mismatch(block, bytes, "given back by free_aligned_sized with a smaller alignment");
-        block = np_realloc(np_aligned_alloc(64, bytes), bytes + 1); // It is malloc's from now on.
+        block = np_realloc(np_aligned_alloc(64, bytes), bytes + 1); // From now on, it counts as allocated by malloc.
         np_free_aligned_sized(block, 64, bytes + 1);
         expect_mismatch(block, bytes + 1, "allocated by malloc");
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Writes from the end of a block upward until the system stops them: data of np_alloc are out of their reach.
+// Linear overflows that run on until the system stops them do not reach the metadata of np_alloc.
 //
-//     | block | block | ... | guard or what is not committed |          tables, heaps, samples' data: elsewhere
+//     | block | block | ... | guard, or not committed |                 tables, heaps, data of samples: elsewhere
 //             ------ 0x41 ------>|
 //
-// Each is made in a process of its own, which then compares all of these data with a copy from before.
+// Each runs in a process of its own, which then compares the metadata with an earlier copy.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
@@ -41,7 +41,7 @@ namespace np = memory_pool::np;
 namespace os = memory_pool::detail::os;
 
 namespace {
-/// What is written from.
+/// The block that overflows.
 struct written_block
 {
     std::byte* begin;
@@ -68,7 +68,7 @@ MEMORY_POOL_NOINLINE void write_on(volatile std::byte* next)
         *next = std::byte{0x41};
 }
 
-/// Writes until the system stops it. Returns: where; nullptr if that is too far.
+/// Writes until the system stops it. Returns: where; nullptr if it went too far.
 std::byte* write_on_from(std::byte* address)
 {
     stopped_at = nullptr;
@@ -81,7 +81,7 @@ std::byte* write_on_from(std::byte* address)
     return stopped_at;
 }
 
-/// A copy of data of np_alloc.
+/// A copy of some metadata of np_alloc.
 class copied_data
 {
 public:
@@ -118,7 +118,7 @@ private:
     std::vector<copy> copies_;
 };
 
-/// Returns: what np_verify prints.
+/// Returns: the output of np_verify.
 std::string text_of_verify()
 {
     std::string text;
@@ -134,15 +134,15 @@ std::string text_of_verify()
     return is_in_order ? std::string() : text;
 }
 
-/// Returns: whether the text names bytes of blocks at most, which are there to be written to by mistake.
+/// Returns: whether the text reports no damage but to the bytes of blocks, which an overflow may overwrite.
 bool is_about_blocks(const std::string& text)
 {
     return text.empty() || text.find("were written to") != std::string::npos ||
            text.find("was written to") != std::string::npos;
 }
 
-/// Returns: what no write behind a block may reach: what is behind the guard of its slab, of itself if it is large or a
-/// sample, or, where there are no guards, of what is committed.
+/// Returns: the end of what an overflow of a block may reach: the guard of its slab, or of the block itself if it is
+/// large or a sample; without guards, the end of the committed memory.
 const std::byte* end_of_run(const written_block& block)
 {
     auto& pages = np::registry().pages();
@@ -166,7 +166,7 @@ bool says(bool is_so, const char* what)
     return is_so;
 }
 
-/// Returns: whether blocks of all kinds come and go in another thread, which has a heap of its own.
+/// Returns: whether another thread, with a heap of its own, can allocate and free blocks of all kinds.
 bool goes_on()
 {
     bool is_well = true;
@@ -180,7 +180,7 @@ bool goes_on()
     return is_well;
 }
 
-/// Returns: whether all that np_alloc has for itself is as it was when writes behind a block were stopped.
+/// Returns: whether the metadata of np_alloc are unchanged after an overflow was stopped.
 bool withstands(const written_block& block)
 {
     const std::byte* const end = end_of_run(block);
@@ -193,14 +193,14 @@ bool withstands(const written_block& block)
     return is_within && are_same && is_consistent && says(goes_on(), "there are no blocks");
 }
 
-/// Expects that of a block that is made in the process that writes.
+/// Expects that for a block that is allocated in the process that writes.
 template <class Make>
 void expect_to_withstand(Make&& make, std::size_t bytes)
 {
     SCOPED_TRACE(bytes);
     auto& region = np::registry().pages().region();
     if (region.committed() * np::slice_bytes > most_written / 4)
-        GTEST_SKIP() << "tests before this one have left too much to write to, or to compare";
+        GTEST_SKIP() << "earlier tests have left too much memory to write to, or to compare";
     test::expect_in_child([&] {
         np_free(np_alloc(1)); // So the thread has a heap.
         const written_block block{static_cast<std::byte*>(make(bytes)), bytes};
@@ -208,7 +208,7 @@ void expect_to_withstand(Make&& make, std::size_t bytes)
     });
 }
 
-/// Makes a block with others around it.
+/// Allocates a block with others around it.
 void* among_others(std::size_t bytes)
 {
     void* block = nullptr;
@@ -222,7 +222,7 @@ constexpr std::array<std::size_t, 5> large_sizes{33'000, 100'000, 256 * std::siz
 TEST(np_overrun, of_a_block_of_any_class_reaches_no_data_of_the_library)
 {
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
-        expect_to_withstand(&among_others, np::sizes::size(size_class) - 8); // So checked ones are mostly of it, too.
+        expect_to_withstand(&among_others, np::sizes::size(size_class) - 8); // With a canary, most stay in that class.
 }
 
 TEST(np_overrun, of_a_large_block_reaches_no_data_of_the_library)
@@ -283,7 +283,7 @@ TEST(np_overrun, of_a_block_of_a_heap_reaches_no_data_of_the_library)
         expect_to_withstand(
             [](std::size_t size) {
                 void* const block = np_heap_alloc(np_heap_create(), size);
-                (void)np_heap_alloc(np_heap_create(), size); // What is known of this heap may lie behind the block.
+                (void)np_heap_alloc(np_heap_create(), size); // The data of this heap may lie behind the block.
                 return block;
             },
             bytes);
@@ -301,7 +301,7 @@ TEST(np_overrun, of_a_freed_block_reaches_no_data_of_the_library)
             bytes);
 }
 
-/// Returns: whether the page there is inaccessible, and can become no part of another mapping.
+/// Returns: whether the page there is inaccessible, and cannot become a part of another mapping.
 bool is_guard(std::byte* page)
 {
     return write_on_from(page) == page && !os::reserve_addresses_at(page, os::page_size());

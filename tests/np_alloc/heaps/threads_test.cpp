@@ -35,7 +35,7 @@ test::np_resource np;
 
 /// A block gets another place now and then. If a tenth of the blocks were lost in each round, or a hundredth where
 /// there are a thousand rounds, there would be more places.
-const double most_spread = test::blocks_are_checked() ? 24 : 8; // There, freed blocks wait.
+const double most_spread = test::blocks_are_checked() ? 24 : 8; // There, freed blocks go to quarantine.
 
 filled_block allocate_any(std::mt19937& random)
 {

@@ -109,7 +109,7 @@ class Misuse(unittest.TestCase):
         poisoned = -33  # 0xDF
         for zero, freed, new in (
             ("0", poisoned, "something"),
-            ("free", 0, "zero"),  # What was free is what is new, until another function than malloc has it.
+            ("free", 0, "zero"),  # A new block of malloc holds what the free block held.
             ("alloc", poisoned, "zero"),
             ("free,alloc", 0, "zero"),
         ):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The bugs of examples/find_my_bug.cpp are found as docs/find-my-bug.md says, in the lines that it names.
+"""Tests that the bugs of examples/find_my_bug.cpp are found as docs/find-my-bug.md says, in the lines that it names.
 
     find_my_bug_test.py PROGRAM CHECKED_LIBRARY ROOT
 """
@@ -22,7 +22,7 @@ BUGS = ("overflow", "double-free", "use-after-free")
 
 
 def run(*command, **variables):
-    """Returns how a command ends, and what it prints."""
+    """Returns the exit status and the output of a command."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
     done = subprocess.run(command, env={**environment, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=100, check=False)
@@ -34,7 +34,7 @@ def run_checked(*arguments, **variables):
 
 
 def run_in_gdb(*commands):
-    """Returns the status of gdb, and what it and the program print that frees a block twice."""
+    """Returns the exit status of gdb, and its output with that of the program, which frees a block twice."""
     wrapper = f"set exec-wrapper env NP_RANDOM_ORDER=0 LD_PRELOAD={LIBRARY}"
     options = [word for command in (wrapper, *commands) for word in ("-ex", command)]
     status, output, errors = run("gdb", "-q", "-nx", "-batch", *options, "--args", PROGRAM, "double-free")
@@ -42,12 +42,12 @@ def run_in_gdb(*commands):
 
 
 def masked(text):
-    """Returns a text with the same number for all addresses."""
+    """Returns a text with each address replaced by the same number."""
     return re.sub(r"0x[0-9a-f]+", "0x0", text)
 
 
 def sampled_report(bug):
-    """Returns the report of an access to a sample. One in four is not where it would find an overflow."""
+    """Returns the report of an access to a sample. One sample in four does not lie where it detects an overflow."""
     for _ in range(40):
         status, _, errors = run_checked(bug, NP_SAMPLE_BYTES="1")
         if "accessed by:" in errors:
@@ -56,7 +56,7 @@ def sampled_report(bug):
 
 
 def lines_of(report, title):
-    """Returns the lines of the program's source, as addr2line finds them, of the calls below a title."""
+    """Returns the source lines of the calls below a title, as addr2line finds them."""
     calls = re.search(rf"  {title} by:\n((?:    .*\n)+)", report)
     offsets = re.findall(rf"^    .*{re.escape(os.path.basename(PROGRAM))}\+(0x[0-9a-f]+)", calls.group(1), re.MULTILINE)
     found = subprocess.run(["addr2line", "-i", "-e", PROGRAM, *offsets], stdout=subprocess.PIPE, text=True, check=True)

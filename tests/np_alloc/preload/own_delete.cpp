@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <new>
 
-// Not inlined, or compilers would warn that they are no pairs.
+// Not inlined, or compilers would warn of mismatched deallocation.
 __attribute__((noinline)) void* operator new[](std::size_t bytes)
 {
     void* const block = std::malloc(bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A library that exports operators new and delete, and calls them itself also where others are loaded before it
-// (-Bsymbolic), as one that is linked with a C++ library of its own.
+// A library that exports operators new and delete, and calls its own even if others come first in the search order
+// (-Bsymbolic), like a library that is linked with a C++ library of its own.
 #include <cstddef>
 #include <cstdlib>
 #include <new>

@@ -23,7 +23,7 @@ char* volatile block;
 
 constexpr std::align_val_t alignment{64};
 
-/// Each is freed by a function that does not pair.
+/// Each block is freed by a function that does not match its allocation.
 void mismatch(const char* how, std::size_t bytes)
 {
     if (std::strcmp(how, "malloc, delete") == 0) {
@@ -50,7 +50,7 @@ void mismatch(const char* how, std::size_t bytes)
     }
 }
 
-/// All functions as they belong together, some of which call each other, or are of a library.
+/// All matching pairs of functions, some of which call each other, or are those of a library.
 void match(std::size_t bytes)
 {
     constexpr std::align_val_t less{8};
@@ -87,7 +87,7 @@ void match(std::size_t bytes)
     }
 }
 
-/// Has no memory, until the handler of new lets it have some: so it is the C++ library that asks for the block.
+/// Runs out of memory until the new handler raises the limit: so the C++ library allocates the block.
 void match_when_out_of_memory()
 {
     static rlimit before;
@@ -111,7 +111,7 @@ void match_when_out_of_memory()
         std::puts("there was memory");
 }
 
-/// Prints what a freed block and a new one hold.
+/// Prints the content of a freed block and of a new one.
 void show_contents()
 {
     block = static_cast<char*>(std::memset(std::malloc(1000), 'a', 1000));

@@ -31,7 +31,7 @@ protected:
                            [](std::byte each) { return each == others; });
     }
 
-    /// Fills a block as one that is free.
+    /// Fills a block as if it were freed.
     void free_block(std::size_t bytes, np::filling how)
     {
         np::the_canary.write_last(block() + bytes);
@@ -69,7 +69,7 @@ TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
     }
 }
 
-/// Returns: at how many of a block's bytes a write is told of.
+/// Returns: the number of bytes of a block at which a write is detected.
 std::size_t bytes_that_are_verified(std::byte* block, std::size_t bytes, np::filling how)
 {
     std::size_t count = 0;
@@ -88,7 +88,7 @@ TEST_F(fill_pattern, is_in_all_bytes_of_a_block_of_more_than_4_kib_only_if_that_
         memory_.fill(others);
         free_block(bytes, how);
         ASSERT_TRUE(np::is_poisoned_block(block(), bytes, how));
-        EXPECT_TRUE(std::all_of(block(), block() + 128, is_filled)) << "the begin";
+        EXPECT_TRUE(std::all_of(block(), block() + 128, is_filled)) << "the start";
         EXPECT_TRUE(std::all_of(block() + bytes - 72, block() + bytes - 8, is_filled)) << "the end";
         const std::size_t verified = bytes_that_are_verified(block(), bytes, how);
         EXPECT_EQ(verified, how == np::filling::all ? bytes : 128 + 6 * 64 + 64 + 8);
