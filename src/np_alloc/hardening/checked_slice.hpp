@@ -402,7 +402,7 @@ public:
         noted_.for_each(first, slices, [&](slice_index slice) {
             if (const std::size_t bytes = region_.record(slice).poisoned;
                 !found && bytes != 0 && !is_poisoned(region_.address(slice), bytes))
-                found = {"a free block was written to", region_.address(slice)};
+                found = {"a free block was written to", first_damage(region_.address(slice), bytes)};
         });
         return found;
     }
@@ -586,7 +586,7 @@ private:
                 if (bytes == 0)
                     continue;
                 if (is_wanted && found.damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
-                    found.damaged = region_.address(slice);
+                    found.damaged = first_damage(region_.address(slice), bytes);
                 region_.record(slice).poisoned = 0;
             }
             found.is_usable = remove_guards(begin, end, guarded) && found.is_usable;

@@ -20,6 +20,7 @@
 
 #include "internals.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -182,6 +183,15 @@ inline void poison(void* memory, std::size_t bytes) noexcept
 inline bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
     return os::are_all(memory, bytes, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)));
+}
+
+/// Returns: where free memory is not as `poison` left it.
+/// Preconditions: it is not.
+inline const void* first_damage(const void* memory, std::size_t bytes) noexcept
+{
+    const auto* const first = static_cast<const unsigned char*>(memory);
+    const auto value = static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed));
+    return std::find_if(first, first + bytes, [value](unsigned char each) { return each != value; });
 }
 
 namespace detail {
