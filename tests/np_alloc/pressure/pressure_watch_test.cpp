@@ -386,7 +386,8 @@ bool survives_limits(const limited_group& group, const test::simulated_cgroup& t
     freed.reset();
     told.reach_high(1);
     const bool is_back = test::comes_true([=] { return test::resident_bytes() < before + live + live / 10; });
-    const bool is_limited = group.limit(before + live + live * 15 / 100);
+    // The system refuses a limit below what the group has, for a moment also where others are busy.
+    const bool is_limited = test::comes_true([&] { return group.limit(before + live + live * 15 / 100); });
     np_free(std::memset(np_alloc(20 * mega), 1, 20 * mega));
     return is_back && is_limited;
 }
