@@ -115,7 +115,8 @@ public:
     /// Returns: bytes of a run of that length without the slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
-        return (length - checks_.guard_slices()) * slice_bytes;
+        const std::uint32_t guard = checks_.guard_slices();
+        return (length > guard ? length - guard : 1) * slice_bytes; // To who walks by, a new run may look shorter.
     }
 
 protected:
