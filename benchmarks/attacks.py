@@ -110,11 +110,7 @@ def entrants(arguments):
         else:
             print(f"{name} is left out ({remedy})", file=sys.stderr)
     found = {name: found[name] for name in arguments.mallocs if name in found}
-    for added in arguments.add:
-        name, _, path = added.partition("=")
-        if not name or not os.path.isfile(path):
-            sys.exit(f"attacks.py: --add {added}: say NAME=LIBRARY, with the path of a library")
-        found[name] = os.path.abspath(path)
+    mallocs.add_libraries(found, arguments.add, "attacks.py")
     if not found:
         sys.exit("attacks.py: there is no malloc to attack")
     return found

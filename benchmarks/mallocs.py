@@ -63,6 +63,19 @@ def installed(names):
     return found
 
 
+def add_libraries(found, added, program):
+    """Adds each NAME=LIBRARY of the option --add to {name: path}; ends the program at one that cannot be added."""
+    for each in added:
+        name, _, path = each.partition("=")
+        if not name or not path:
+            sys.exit(f"{program}: --add {each}: say NAME=LIBRARY, with the path of a library")
+        if name in found:
+            sys.exit(f"{program}: --add {each}: there is a malloc of the name {name} already; choose another")
+        if not os.path.isfile(path):
+            sys.exit(f"{program}: --add {each}: there is no library {path}")
+        found[name] = os.path.abspath(path)
+
+
 def entrants(names, build):
     """Returns {name: path to load, or None} of the mallocs, ours included, in the build directory of a preset."""
     found = installed(name for name in names if name != OURS)

@@ -99,15 +99,7 @@ def parse_arguments(words):
 def entrants(arguments):
     """Returns {name: library, or None for that of the system}."""
     found = mallocs.entrants(arguments.mallocs, os.path.join(arguments.build, os.pardir, os.pardir))
-    for added in arguments.add:
-        name, _, path = added.partition("=")
-        if not name or not path:
-            sys.exit(f"race.py: --add {added}: say NAME=LIBRARY, with the path of a library")
-        if name in found:
-            sys.exit(f"race.py: --add {added}: there is a malloc of the name {name} already; choose another")
-        if not os.path.isfile(path):
-            sys.exit(f"race.py: --add {added}: there is no library {path}")
-        found[name] = os.path.abspath(path)
+    mallocs.add_libraries(found, arguments.add, "race.py")
     if not found:
         sys.exit("race.py: there is no malloc to run")
     return found

@@ -46,7 +46,7 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::buffer_overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error_kind::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error_kind::buffer_underflow:
-        return "find the write before the begin of this block; AddressSanitizer stops at it";
+        return "find the write before the beginning of this block; AddressSanitizer stops at it";
     case error_kind::hook_failed: return "catch in the function what it may throw; the object went back as it is";
     case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";

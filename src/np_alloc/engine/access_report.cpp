@@ -32,7 +32,7 @@ constexpr description describe(wrong_access kind) noexcept
     case wrong_access::overflow:
         return {np_error_buffer_overflow, "buffer overflow", "find the access past the end of this block"};
     case wrong_access::underflow:
-        return {np_error_buffer_underflow, "buffer underflow", "find the access before the begin of this block"};
+        return {np_error_buffer_underflow, "buffer underflow", "find the access before the beginning of this block"};
     case wrong_access::use_after_free: break;
     }
     return {np_error_use_after_free, "use after free", "find the access through an old pointer"};

@@ -74,7 +74,7 @@ public:
     void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
     {
         if (begin != end_ || how != how_) {
-            are_removed_ = remove();
+            (void)remove();
             begin_ = begin;
             how_ = how;
         }

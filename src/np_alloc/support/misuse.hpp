@@ -66,7 +66,7 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::buffer_overflow:
         return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::buffer_underflow:
-        return "find the write before the begin of this block; NP_SAMPLE_BYTES=64K may stop at it";
+        return "find the write before the beginning of this block; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::write_after_free:
         return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::foreign_pointer:
