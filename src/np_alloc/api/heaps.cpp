@@ -168,8 +168,7 @@ void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) noexcept
 
 void np_heap_free_aligned_sized(np_heap* heap, void* block, [[maybe_unused]] size_t alignment, size_t bytes) noexcept
 {
-    free_if_its(heap, block,
-                [=] { np::free_sized(block, bytes, np::deallocation_aligned_to(alignment, np::alignment_of_all)); });
+    free_if_its(heap, block, [=] { np::free_sized(block, bytes, np::deallocation_aligned_to(alignment)); });
 }
 
 np_heap* np_heap_of(const void* block) noexcept

@@ -138,7 +138,7 @@ void np_free_sized(void* block, size_t bytes) noexcept
 
 void np_free_aligned_sized(void* block, [[maybe_unused]] size_t alignment, size_t bytes) noexcept
 {
-    np::free_sized(block, bytes, np::deallocation_aligned_to(alignment, np::alignment_of_all));
+    np::free_sized(block, bytes, np::deallocation_aligned_to(alignment));
 }
 
 int np_owns(const void* address) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs and free runs at the end of a process that has one thread left. A handler of a signal may end
+/// A walk over all slabs, large blocks and free runs at the end of a process that has one thread left. A handler of a signal may end
 /// it in the middle of a call; the state of a block that is being changed then says so.
 ///
 /// Thread safety: any thread.
@@ -52,6 +52,8 @@ public:
             const slice_tag tag = memory_.tag(slice).load(std::memory_order_relaxed);
             if (is_of_slab(tag))
                 look_at_slab(slice, tag);
+            else if (tag == large_block)
+                look_at_large(slice);
         }
         if (!found_)
             look_at_free_runs();
@@ -90,6 +92,13 @@ private:
             if (const std::optional<error_kind> kind = all_.pages().checks().damage_of(slab.slab, number))
                 found_ = damaged_block{*kind, slab.begin + std::size_t{number} * slab.block_bytes,
                                        all_.pages().checks().last_bytes_of(slab.slab, number)};
+    }
+
+    void look_at_large(slice_index first) noexcept
+    {
+        const auto& checks = all_.pages().checks();
+        if (const std::optional<error_kind> kind = checks.damage_of_large(first))
+            found_ = damaged_block{*kind, all_.pages().begin_of_large(first), checks.bytes_of_large(first)};
     }
 
     /// Those in quarantine are in use, without an owner.

@@ -57,7 +57,7 @@ public:
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
                        if (tag == large_block)
-                           return tell_block(all_.pages().region().address(first), bytes_of_large(first, record));
+                           return tell_block(all_.pages().begin_of_large(first), bytes_of_large(first, record));
                        return record.for_each_outstanding([&](void* block, std::uint32_t number) {
                            return is_cached(first, number) || tell_block(block, bytes_of(first, record, number));
                        });
@@ -364,7 +364,7 @@ private:
             return false;
         const slice_index slice = memory_.slice_of(block);
         if (tag_of(memory_, slice) == large_block)
-            return memory_.address(slice) == block && memory_.record(slice).home == &heap;
+            return all_.pages().begin_of_large(slice) == block && memory_.record(slice).home == &heap;
         return heap.has_outstanding(block);
     }
 

@@ -232,7 +232,7 @@ private:
             ++end;
         copy_.first = slice;
         copy_.owner = nullptr;
-        copy_.begin = memory_.address(slice);
+        copy_.begin = all_.pages().begin_of_large(slice);
         copy_.bytes = copy_.block_bytes = all_.pages().bytes_of_run(end - slice);
         copy_.capacity = 1;
         copy_.states.clear(1);

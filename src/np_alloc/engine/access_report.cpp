@@ -15,6 +15,7 @@
 #include "engine.hpp"
 
 #include <atomic>
+#include <optional>
 
 namespace memory_pool::np {
 namespace {
@@ -62,7 +63,10 @@ void report_wrong_access(const void* address)
     static std::atomic<const void*> last_reported{nullptr};
     const page_heap& memory = registry().pages();
     const guarded_slots& places = memory.slots();
-    const guarded_block* const block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
+    const guarded_block* block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
+    const std::optional<guarded_block> guarded = block == nullptr ? memory.guarded_at(address) : std::nullopt;
+    if (guarded)
+        block = &*guarded;
     // A handler of the program that returns has the access come again.
     if (block == nullptr || last_reported.exchange(address, std::memory_order_relaxed) == address)
         return;

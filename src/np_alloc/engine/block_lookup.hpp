@@ -53,8 +53,7 @@ MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag
 
 inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
 {
-    return tag == inside_large_block ||
-           (tag == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
+    return tag == inside_large_block || (tag == large_block && pages().begin_of_large(slice_of(block)) != block);
 }
 
 /// Effects: reports what is wrong with an address outside of the region, where no block begins.

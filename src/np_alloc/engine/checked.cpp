@@ -215,6 +215,7 @@ bool take_back(const checked_block& where, std::size_t expected, freed_by functi
     const std::optional<std::size_t> bytes = asked_bytes(where);
     if (!bytes)
         return false;
+    look_at_front(where);
     look_at_canary(where, *bytes);
     look_at_pair(where, *bytes, function);
     look_at_size(where.begin, *bytes, expected);
@@ -361,7 +362,6 @@ struct checked_blocks
             return;
         pages().checks().leave_room(slice_of(roomy), bytes);
         pages().note_asked(slice_of(roomy), bytes);
-        write_canary(large_block_at(roomy), bytes);
     }
 
     /// Returns: whether the block has room for `bytes` now, and not too much.
@@ -386,8 +386,6 @@ struct checked_blocks
             if (bytes <= largest_asked_in_slab || !pages().resize_large(slice_of(where.begin), bytes))
                 return false;
             watch_if_large(bytes);
-            write_canary({where.tag, where.begin, where.state, pages().checks().canary_end(slice_of(where.begin))},
-                         bytes);
             return true;
         }
         const std::size_t needed = with_canary(bytes);
@@ -412,7 +410,6 @@ struct checked_blocks
         if (where.is_large()) {
             (void)pages().checks().resize_large(slice_of(where.begin), bytes, [] { return true; });
             pages().note_asked(slice_of(where.begin), bytes);
-            write_canary(large_block_at(where.begin), bytes);
         } else if (!where.is_outside()) {
             resize_small(where, bytes);
         }
@@ -487,14 +484,14 @@ bool operators_are_replaced() noexcept
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
-    return checked_paths::allocate_aligned(alignment, bytes, allocation_aligned_to(alignment, alignment_of_all));
+    return checked_paths::allocate_aligned(alignment, bytes, allocation_aligned_to(alignment));
 }
 
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
     void* const moved = reallocate_block<checked::blocks_of_realloc>(block, bytes, alignment);
     if (moved == block && block != nullptr)
-        checked_paths::note_function(block, allocation_aligned_to(alignment, alignment_of_all));
+        checked_paths::note_function(block, allocation_aligned_to(alignment));
     return moved;
 }
 
@@ -531,7 +528,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     note_if_forbidden(bytes);
     void* const block = home.allocate(size_class, bytes);
     count_allocation(block, bytes, &home);
-    const allocated_by function = allocation_aligned_to(alignment, alignment_of_all);
+    const allocated_by function = allocation_aligned_to(alignment);
     return block != nullptr ? checked::hand_out(size_class, block, bytes, function) : out_of_memory();
 }
 

@@ -66,7 +66,7 @@ inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) no
 inline checked_block large_block_at(void* block) noexcept
 {
     return {large_block, static_cast<std::byte*>(block), &pages().region().record_of(block).large,
-            pages().checks().canary_end(slice_of(block))};
+            pages().checks().bytes_with_canary(slice_of(block))};
 }
 
 /// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
@@ -84,7 +84,7 @@ inline std::optional<checked_block> find_block(slice_tag tag, void* block) noexc
         return block_in_slab(tag, block);
     if (tag == direct_block)
         return outside_block(block);
-    if (tag != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
+    if (tag != large_block || pages().begin_of_large(slice_of(block)) != block)
         return std::nullopt;
     return large_block_at(block);
 }
@@ -191,11 +191,16 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
         report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
 }
 
-/// Effects: the same, if there was one. Before a large block, a guard makes it fault.
+/// Effects: the same, if there was one, for any block. Before the first page of a large one, a guard makes it fault.
 inline void look_at_front(const checked_block& where) noexcept
 {
-    if (where.is_outside() || where.is_large() || where.is_zero_size())
+    if (where.is_outside() || where.is_zero_size())
         return;
+    if (where.is_large()) {
+        if (MEMORY_POOL_UNLIKELY(pages().checks().mend_front_of_large(slice_of(where.begin))))
+            report(error_kind::buffer_underflow, where);
+        return;
+    }
     const checked_slice& slab = slab_of(facts[where.tag & class_bits], pages().region().record_of(where.begin));
     if (MEMORY_POOL_UNLIKELY(!is_front_intact(slab, where.begin)))
         report_front(slab, where.begin);

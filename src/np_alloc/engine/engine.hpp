@@ -37,8 +37,6 @@ namespace memory_pool::np {
 // every use would ask whether it was.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
-inline constexpr std::size_t alignment_of_all = sizes::step;
-
 /// The most bytes that may be asked for of a block of a slab.
 inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
 

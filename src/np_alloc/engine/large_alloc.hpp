@@ -41,10 +41,11 @@ constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
     return is_checked ? bytes : std::max(bytes, base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1));
 }
 
-/// Effects: has accesses to a block of `bytes` reported after its release, if it is revoked then.
+/// Effects: has accesses to the guards of a large block of `bytes` reported, and to itself after its release, if there
+///   are guards, or it is revoked then.
 inline void watch_if_large(std::size_t bytes) noexcept
 {
-    if (page_heap::is_revoked_when_freed(bytes))
+    if (page_heap::checks_type::wants_guards() || page_heap::is_revoked_when_freed(bytes))
         (void)registry().watch_accesses();
 }
 
@@ -62,7 +63,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         MEMORY_POOL_DELAY_POINT();
         if (home != nullptr)
             home->adopt_large(taken.first);
-        void* const block = pages().region().address(taken.first);
+        void* const block = pages().begin_of_large(taken.first);
         if constexpr (is_checked)
             if (alignment > alignment_of_all)
                 pages().checks().large_allocated_by(taken.first, allocated_by::aligned_alloc);

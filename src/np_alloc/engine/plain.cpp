@@ -67,7 +67,7 @@ struct plain_blocks
         if (moved.first == no_slice)
             return nullptr;
         pages().note_asked(moved.first, bytes);
-        return pages().region().address(moved.first);
+        return pages().begin_of_large(moved.first);
     }
 
     static void take_over(const block& from, void* to) noexcept { std::memcpy(to, from.begin, from.held); }

@@ -20,8 +20,10 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "../heaps/shared_heap.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "allocation_scopes.hpp"
@@ -37,14 +39,20 @@
 #include <optional>
 
 namespace memory_pool::np {
+/// Returns: how many bytes more to take for a large block of `bytes` that grows. In the checked build, moving it costs
+///   more, and it begins where it ends at its guard, with this room or without.
+inline std::size_t room_to_grow(std::size_t bytes) noexcept
+{
+    return is_checked ? bytes / os::page_size() * os::page_size() : bytes / 8;
+}
+
 /// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that
 ///   happens again and again, it is moved seldom. What is not touched costs addresses alone.
 template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
     const bool grows = Blocks::is_large(from) && bytes > from.held && bytes > largest_asked_in_slab;
-    constexpr std::size_t part = is_checked ? 1 : 8; // In the checked build, moving a block costs more.
-    void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / part)) : nullptr;
+    void* const roomy = grows ? allocate(base::saturating_add(bytes, room_to_grow(bytes))) : nullptr;
     if (roomy == nullptr)
         return allocate(bytes);
     Blocks::leave_room(roomy, bytes);

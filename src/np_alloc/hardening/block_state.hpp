@@ -15,6 +15,8 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
+
 #include "pairs.hpp"
 
 #include <atomic>
@@ -45,6 +47,20 @@ public:
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | in_use, std::memory_order_relaxed);
     }
+
+    /// While it lives, a block in use is being changed.
+    class change : base::immovable<change>
+    {
+    public:
+        explicit change(block_state& its) noexcept : its_(its)
+        {
+            its_.word_.fetch_or(being_changed, std::memory_order_relaxed);
+        }
+        ~change() { its_.begin_use(); }
+
+    private:
+        block_state& its_;
+    };
 
     /// Effects: the block is given back, if it is in use, and about to be filled: end_use() says when it is.
     /// Returns: how many bytes of it were asked for; nothing if it is not in use.

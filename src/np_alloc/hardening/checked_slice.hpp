@@ -4,8 +4,8 @@
 /// What the checked build knows of a slice besides: states of blocks, guards, and fill patterns.
 ///
 ///     slab:         | block | block | ...                | not used | guard page |       each ends with a canary
-///     large block:  |  requested bytes   | canary | guard: 1 MiB, up to the end of the run       |
-///                                                 ^ a multiple of the page size
+///     large block:  | canary |  requested bytes   | canary | guard: 1 MiB, up to the end of the run       |
+///                   ^ at most a page, so that little more than the guard follows the block
 ///
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
@@ -55,6 +55,7 @@ struct checked_slice : slice_record
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
     block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
+    std::atomic<std::uint32_t> large_front; ///< Bytes of the run before that block.
     block_state blocks[largest_capacity];
 };
 
@@ -129,6 +130,12 @@ public:
     {
         noted_.stop();
         guards_.stop();
+    }
+
+    /// Returns: whether runs get guards.
+    static bool wants_guards() noexcept
+    {
+        return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
     // Slabs.
@@ -211,10 +218,10 @@ public:
 
     // Large blocks.
 
-    /// Returns: bytes of a run with room for a block of `bytes`, its canary and its guard.
+    /// Returns: bytes of a run with room for a block of `bytes`, its canaries, of up to a page each, and its guard.
     std::size_t with_guard(std::size_t bytes) const noexcept
     {
-        return base::saturating_add(bytes, 2 * os::page_size() + guard_slices() * slice_bytes);
+        return base::saturating_add(bytes, 3 * os::page_size() + guard_slices() * slice_bytes);
     }
 
     /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses are limited.
@@ -247,16 +254,19 @@ public:
         bool is_usable = true;         ///< False if the system has not removed a guard.
     };
 
-    /// Effects: marks the block as in use, if its run is usable.
-    condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
+    /// Effects: marks the block as in use, if its run is usable. It begins where it ends as near to its guard as its
+    ///   alignment allows.
+    condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes, std::size_t alignment) noexcept
     {
         region_.record(first).large_bytes = bytes;
-        const condition found = find_damage(first, slices, true, region_.address(first) + canary_end(first));
+        region_.record(first).large_front.store(front_of_large(bytes, alignment), std::memory_order_relaxed);
+        const condition found = find_damage(first, slices, true, end_of_canary(first));
         if (!found.is_usable)
             return found;
         block_state& state = region_.record(first).large;
         (void)state.hand_out(0);
-        the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
+        the_canary.write(region_.address(first), begin_of_large(first));
+        write_canary_behind(first);
         guard_behind(first);
         state.begin_use();
         return found;
@@ -306,8 +316,9 @@ public:
     template <class ResizeRun>
     bool resize_large(slice_index first, std::size_t bytes, ResizeRun&& resize_run) noexcept
     {
+        const block_state::change now(region_.record(first).large);
         const std::size_t old_end = canary_end(first);
-        const std::size_t end = base::round_up(bytes, os::page_size());
+        const std::size_t end = canary_end(first, bytes);
         if (end > old_end && !remove_guards(first, first + region_.record(first).length, region_.address(first) + end))
             return false;
         if (end < old_end)
@@ -317,23 +328,45 @@ public:
             region_.record(first).large_bytes = bytes;
         if (end != old_end)
             guard_behind(first);
+        if (has_room)
+            write_canary_behind(first);
         return has_room;
     }
 
     /// Effects: of a large block that was just made, no more than `bytes` are asked for; the rest is room to grow.
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
+        const block_state::change now(region_.record(first).large);
         region_.record(first).large_bytes = bytes;
         guard_behind(first);
+        write_canary_behind(first);
+    }
+
+    std::byte* begin_of_large(slice_index first) const noexcept
+    {
+        return region_.address(first) + region_.record(first).large_front.load(std::memory_order_relaxed);
     }
 
     /// Returns: how much was asked for.
     std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).large_bytes; }
 
-    /// Returns: where the canary behind a large block ends, in bytes from its beginning.
-    std::size_t canary_end(slice_index first) const noexcept
+    /// Returns: how many bytes a large block has with the canary behind it.
+    std::size_t bytes_with_canary(slice_index first) const noexcept
     {
-        return base::round_up(region_.record(first).large_bytes, os::page_size());
+        return static_cast<std::size_t>(end_of_canary(first) - begin_of_large(first));
+    }
+
+    /// Returns: where the canary behind a large block ends, in bytes from the beginning of its run.
+    std::size_t canary_end(slice_index first) const noexcept { return canary_end(first, bytes_of_large(first)); }
+
+    /// Effects: writes the canary before a large block, if it is damaged.
+    /// Returns: whether it was.
+    bool mend_front_of_large(slice_index first) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(is_front_intact(first)))
+            return false;
+        the_canary.write(region_.address(first), begin_of_large(first));
+        return true;
     }
 
     // Proof.
@@ -387,12 +420,27 @@ public:
 
     inconsistency verify_large(slice_index first) const noexcept
     {
-        std::byte* const block = region_.address(first);
+        std::byte* const block = begin_of_large(first);
         if (!region_.record(first).large.is_in_use())
             return {"a large block has the state of a free block", block};
-        if (!the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first)))
-            return {"the bytes behind a block were written to", block};
+        if (const std::optional<error_kind> kind = damage_of_large(first))
+            return {*kind == error_kind::buffer_overflow ? "the bytes behind a block were written to"
+                                                         : "the bytes before a block were written to",
+                    block};
         return {};
+    }
+
+    /// Returns: the damage to the canaries of a large block; nothing if they are intact, or it is not in use.
+    std::optional<error_kind> damage_of_large(slice_index first) const noexcept
+    {
+        const std::byte* const block = begin_of_large(first);
+        if (!region_.record(first).large.is_in_use())
+            return std::nullopt;
+        if (!is_front_intact(first))
+            return error_kind::buffer_underflow;
+        if (!the_canary.is_intact(block + bytes_of_large(first), end_of_canary(first)))
+            return error_kind::buffer_overflow;
+        return std::nullopt;
     }
 
     /// Returns: what is wrong with a free run.
@@ -445,11 +493,6 @@ private:
         return true;
     }
 
-    static bool wants_guards() noexcept
-    {
-        return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
-    }
-
     /// Records that a freed large block is filled, as far as wipe() fills it.
     void expect_poison(slice_index first) noexcept
     {
@@ -461,6 +504,35 @@ private:
             region_.record(first + slice).poisoned =
                 static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
         }
+    }
+
+    // Large blocks.
+
+    /// Returns: how many bytes before a block of that size make it end at the end of a page, or nearly so.
+    static std::uint32_t front_of_large(std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (!wants_guards())
+            return 0;
+        const std::size_t rest = base::round_up(bytes, os::page_size()) - bytes;
+        return static_cast<std::uint32_t>(rest & ~(std::max(alignment, alignment_of_all) - 1));
+    }
+
+    std::size_t canary_end(slice_index first, std::size_t bytes) const noexcept
+    {
+        const std::size_t front = region_.record(first).large_front.load(std::memory_order_relaxed);
+        return base::round_up(front + bytes, os::page_size());
+    }
+
+    std::byte* end_of_canary(slice_index first) const noexcept { return region_.address(first) + canary_end(first); }
+
+    void write_canary_behind(slice_index first) noexcept
+    {
+        the_canary.write(begin_of_large(first) + bytes_of_large(first), end_of_canary(first));
+    }
+
+    bool is_front_intact(slice_index first) const noexcept
+    {
+        return the_canary.are_words_intact(region_.address(first), begin_of_large(first));
     }
 
     // Guards.
@@ -484,7 +556,7 @@ private:
 
     void guard_behind(slice_index first) noexcept
     {
-        set_guard(first, region_.record(first).length, region_.address(first) + canary_end(first));
+        set_guard(first, region_.record(first).length, end_of_canary(first));
     }
 
     /// Removes the guards of those slices up to `kept`; all of them if it is nullptr.

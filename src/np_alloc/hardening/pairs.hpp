@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include "../slices/size_classes.hpp"
 #include "../support/internals.hpp"
 
 #include <cstddef>
@@ -59,11 +60,11 @@ constexpr bool is_of_operators(allocated_by one, freed_by other) noexcept
 
 /// Returns: the function that counts as the one to allocate, or by free_aligned_sized to free, a block of C that is
 ///   aligned to `alignment`.
-constexpr allocated_by allocation_aligned_to(std::size_t alignment, std::size_t alignment_of_all) noexcept
+constexpr allocated_by allocation_aligned_to(std::size_t alignment) noexcept
 {
     return alignment <= alignment_of_all ? allocated_by::malloc : allocated_by::aligned_alloc;
 }
-constexpr freed_by deallocation_aligned_to(std::size_t alignment, std::size_t alignment_of_all) noexcept
+constexpr freed_by deallocation_aligned_to(std::size_t alignment) noexcept
 {
     return alignment <= alignment_of_all ? freed_by::free_less_aligned : freed_by::free_aligned_sized;
 }

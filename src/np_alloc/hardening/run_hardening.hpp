@@ -39,6 +39,7 @@ public:
 
     static bool start(std::size_t) noexcept { return true; }
     static void stop() noexcept {}
+    static constexpr bool wants_guards() noexcept { return false; }
     static constexpr bool slab_made(slice_index, std::uint32_t) noexcept { return true; }
     static void carved(slice_index, std::byte*) noexcept {}
     static void slab_ends(slice_index, std::uint32_t) noexcept {}
@@ -53,7 +54,7 @@ public:
         const void* damaged = nullptr;
         bool is_usable = true;
     };
-    static constexpr condition large_made(slice_index, std::uint32_t, std::size_t) noexcept { return {}; }
+    static constexpr condition large_made(slice_index, std::uint32_t, std::size_t, std::size_t) noexcept { return {}; }
     static bool large_ends(slice_index, bool is_dirty, bool) noexcept { return is_dirty; }
     static void large_not_revoked(slice_index) noexcept {}
     static void large_allocated_by(slice_index, allocated_by) noexcept {}
@@ -63,6 +64,7 @@ public:
     {
         return resize_run();
     }
+    std::byte* begin_of_large(slice_index first) const noexcept { return region_.address(first); }
     std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).length * slice_bytes; }
     std::size_t canary_end(slice_index first) const noexcept { return bytes_of_large(first); }
     std::optional<std::size_t> bytes_of(slice_index slab, std::size_t) const noexcept
@@ -72,6 +74,7 @@ public:
     static inconsistency verify(slice_index, std::size_t, bool) noexcept { return {}; }
     static std::optional<error_kind> damage_of(slice_index, std::size_t) noexcept { return std::nullopt; }
     static constexpr std::size_t last_bytes_of(slice_index, std::size_t) noexcept { return 0; }
+    static std::optional<error_kind> damage_of_large(slice_index) noexcept { return std::nullopt; }
     static inconsistency verify_large(slice_index) noexcept { return {}; }
     static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
     static void run_purged(slice_index, std::uint32_t, bool) noexcept {}

@@ -123,7 +123,7 @@ public:
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
     bool free_large(slice_index first) noexcept
     {
-        forget(pages_.region().address(first));
+        forget(pages_.begin_of_large(first));
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
         if (!is_own_large(first))

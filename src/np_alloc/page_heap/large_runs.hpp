@@ -112,6 +112,29 @@ public:
         return revoked_.find(address);
     }
 
+    /// Returns: the large block whose guard an address lies in, or, if it is nearer, the one behind that guard; nothing
+    ///   if there is none.
+    /// Thread safety: as freed_at.
+    std::optional<guarded_block> guarded_at(const void* address) const noexcept
+    {
+        if constexpr (is_checked) {
+            if (region_.slices_before(address) >= region_.committed() || !checks_type::wants_guards())
+                return std::nullopt;
+            const slice_index slice = region_.slice_of(address);
+            const std::optional<guarded_block> before = large_over(slice);
+            const std::optional<guarded_block> behind = large_over(end_of_large(slice));
+            const auto* const place = static_cast<const std::byte*>(address);
+            const bool is_behind_one = before && place >= before->begin + before->page_bytes;
+            const bool is_before_one = behind && place < behind->begin && behind->distance(place) <= 2 * guard_bytes;
+            if (is_before_one && (!is_behind_one || behind->distance(place) < before->distance(place)))
+                return behind;
+            return is_behind_one ? before : std::nullopt;
+        }
+        return std::nullopt;
+    }
+
+    std::byte* begin_of_large(slice_index first) const noexcept { return checks_.begin_of_large(first); }
+
     /// Returns: bytes of a run of that length without the slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
@@ -155,7 +178,7 @@ private:
         measure(touch, taken.first + taken.length);
         if (taken.first == no_slice)
             return taken;
-        const auto found = checks().large_made(taken.first, taken.length, bytes);
+        const auto found = checks().large_made(taken.first, taken.length, bytes, alignment);
         if (!found.is_usable) {
             (void)give(taken.first, true, [this, &taken] {
                 mutex_.assume_held();
@@ -255,13 +278,37 @@ private:
         return length;
     }
 
+    /// Returns: the large block that a slice is part of, with its guard; nothing if that is none.
+    std::optional<guarded_block> large_over(slice_index slice) const noexcept
+    {
+        while (slice != first_slice && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
+            slice = slice - 1;
+        if (!region_.is_committed(slice) || region_.tag(slice).load(std::memory_order_relaxed) != large_block)
+            return std::nullopt;
+        guarded_block found;
+        found.begin = begin_of_large(slice);
+        found.bytes = checks_.bytes_of_large(slice);
+        found.page_bytes = checks_.canary_end(slice) - static_cast<std::size_t>(found.begin - region_.address(slice));
+        found.is_in_use = true;
+        return found;
+    }
+
+    /// Returns: the first slice behind that one that is not of the same large block.
+    slice_index end_of_large(slice_index slice) const noexcept
+    {
+        do
+            slice = slice + 1;
+        while (region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block);
+        return slice;
+    }
+
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
     std::optional<guarded_block> description_of(slice_index first) noexcept
     {
         if (!is_revoked_when_freed(checks().bytes_of_large(first)) || !can_revoke_more())
             return std::nullopt;
         guarded_block freed;
-        freed.begin = region_.address(first);
+        freed.begin = begin_of_large(first);
         freed.bytes = checks().bytes_of_large(first);
         // Not under the lock of a heap: the loader may take its own.
         if (region_.record(first).home == nullptr)
@@ -273,7 +320,8 @@ private:
         MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::size_t bytes = checks().canary_end(first);
-        if (freed && !revoked_.put(freed->begin, bytes, checks_type::revoked::keep(bytes, has_memory), *freed) &&
+        if (freed &&
+            !revoked_.put(region_.address(first), bytes, checks_type::revoked::keep(bytes, has_memory), *freed) &&
             has_memory)
             checks().large_not_revoked(first);
     }

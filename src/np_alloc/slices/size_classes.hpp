@@ -32,6 +32,7 @@ inline constexpr std::size_t largest_small = sizes::finest;
 /// Above this many bytes, a block is whole slices.
 inline constexpr std::size_t largest_in_slab = sizes::largest;
 inline constexpr std::size_t class_count = sizes::count;
+inline constexpr std::size_t alignment_of_all = sizes::step;
 
 /// Returns: slices in a slab of that class.
 constexpr std::uint32_t slab_slices(std::size_t number) noexcept

@@ -110,7 +110,21 @@ public:
                     ((load(end - most_of_few + sizeof word) ^ word) & load(mask + sizeof word)) |
                     ((load(end - sizeof word) ^ word) & load(mask + 2 * sizeof word))) == 0;
         }
-        return are_many_intact(from, end, word);
+        return are_words_intact(from, end);
+    }
+
+    /// Returns: the same.
+    /// Preconditions: as `write`: what lies before `from` need not be readable.
+    MEMORY_POOL_NOINLINE bool are_words_intact(const std::byte* from, const std::byte* end) const noexcept
+    {
+        const std::uint64_t word = word_.load(std::memory_order_relaxed);
+        const std::byte* place = from - place_in_word(from);
+        if (place == end)
+            return true;
+        std::uint64_t difference = (load(place) ^ word) & bytes_from(place_in_word(from));
+        for (place += sizeof word; place != end; place += sizeof word)
+            difference |= load(place) ^ word;
+        return difference == 0;
     }
 
 private:
@@ -125,18 +139,6 @@ private:
     {
         for (; place != end; place += sizeof word)
             store(place, word);
-    }
-
-    MEMORY_POOL_NOINLINE static bool are_many_intact(const std::byte* from, const std::byte* end,
-                                                     std::uint64_t word) noexcept
-    {
-        const std::byte* place = from - place_in_word(from);
-        if (place == end)
-            return true;
-        std::uint64_t difference = (load(place) ^ word) & bytes_from(place_in_word(from));
-        for (place += sizeof word; place != end; place += sizeof word)
-            difference |= load(place) ^ word;
-        return difference == 0;
     }
 
     static std::size_t place_in_word(const std::byte* address) noexcept

@@ -17,6 +17,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -157,6 +158,32 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_resized_or_asked_f
     np_free(before);
 }
 
+TEST_F(checked_bytes, before_a_large_block_are_looked_at_where_it_does_not_begin_with_its_page)
+{
+    for (const std::size_t bytes : {std::size_t{40'000}, std::size_t{100'001}, std::size_t{3'000'001}})
+        for (const std::size_t by : {1U, 8U, 13U}) {
+            unsigned char* const block = some_block(bytes);
+            std::memset(block - by, 0x41, by);
+            test::expect_in_child([] { return np_verify() == 0; });
+            const test::error_recorder at_free;
+            np_free(block);
+            ASSERT_EQ(at_free.kinds(), test::kinds(1, error_kind::buffer_underflow)) << bytes << ", " << by;
+            EXPECT_EQ(at_free.reports()[0].address, block);
+            EXPECT_EQ(at_free.reports()[0].block_size, bytes);
+        }
+}
+
+TEST_F(checked_bytes, before_a_large_block_are_looked_at_when_it_is_resized_or_asked_for_its_size)
+{
+    unsigned char* const block = some_block(100'001);
+    block[-1] ^= 1U;
+    EXPECT_EQ(np_usable_size(block), 100'001U);
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));
+    block[-1] ^= 1U;
+    np_free(np_realloc(block, 200'000));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::buffer_underflow));
+}
+
 TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
 {
     unsigned char* const block = some_block(33); // of 48
@@ -193,10 +220,11 @@ TEST_F(checked_bytes, behind_a_block_follow_it_when_it_is_resized)
             std::memset(block, 7, wanted);
             EXPECT_EQ(np_usable_size(block), wanted);
             EXPECT_EQ(now.kinds(), test::kinds()) << bytes << " to " << wanted;
-            if (wanted % 4096 != 0)
+            const bool has_room_behind = reinterpret_cast<std::uintptr_t>(block + wanted) % 4096 != 0;
+            if (has_room_behind)
                 overflow(block, wanted, 1);
             np_free(block);
-            EXPECT_EQ(now.reports().size(), wanted % 4096 != 0 ? 1U : 0U) << bytes << " to " << wanted;
+            EXPECT_EQ(now.reports().size(), has_room_behind ? 1U : 0U) << bytes << " to " << wanted;
         }
     }
 }
@@ -415,9 +443,9 @@ TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
+TEST_F(checked_end_death, names_a_block_in_use_that_was_written_past)
 {
-    for (const std::size_t bytes : sizes_in_slabs)
+    for (const std::size_t bytes : sizes_of_all_kinds)
         EXPECT_DEATH(
             {
                 unsigned char* const block = some_block(bytes);
@@ -426,6 +454,17 @@ TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
             },
             "memory_pool: buffer overflow: address 0x[0-9a-f]+, block size " + std::to_string(bytes) + " bytes")
             << bytes;
+}
+
+TEST_F(checked_end_death, names_a_large_block_in_use_that_was_written_before)
+{
+    EXPECT_DEATH(
+        {
+            volatile unsigned char* const block = some_block(100'001);
+            block[-1] = 0;
+            std::exit(0);
+        },
+        "memory_pool: buffer underflow: address 0x[0-9a-f]+, block size 100001 bytes");
 }
 
 /// Exits without any damage, while another thread allocates and frees.

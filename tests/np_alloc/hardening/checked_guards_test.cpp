@@ -17,9 +17,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
+
+#include <sys/mman.h>
 
 namespace np = memory_pool::np;
 
@@ -43,6 +47,11 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 bytes_of_block* some_block(std::size_t bytes)
 {
     return static_cast<unsigned char*>(np_alloc(bytes));
+}
+
+std::uintptr_t page_of(const void* address)
+{
+    return reinterpret_cast<std::uintptr_t>(address) / np::guard_bytes;
 }
 
 /// Writes behind a block, up to a distance of `distance` bytes.
@@ -71,11 +80,63 @@ TEST_F(checked_guards_death, no_byte_in_the_mebibyte_behind_a_large_block_can_be
             EXPECT_DEATH(some_block(bytes)[bytes + distance] = 1, "") << bytes << ", " << distance;
 }
 
-TEST_F(checked_guards_death, no_byte_in_the_page_before_a_large_block_can_be_written)
+TEST_F(checked_guards_death, a_large_block_ends_at_its_guard_as_near_as_its_alignment_allows)
 {
-    for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
-        for (const std::size_t distance : {std::size_t{1}, std::size_t{8}, np::guard_bytes})
-            EXPECT_DEATH(*(some_block(bytes) - distance) = 1, "") << bytes << ", " << distance;
+    for (const std::size_t bytes : {40'000U, 65'536U, 100'001U, 3'000'016U})
+        EXPECT_DEATH(some_block(bytes)[(bytes + 15) / 16 * 16] = 1, "") << bytes;
+    EXPECT_DEATH(static_cast<bytes_of_block*>(np_aligned_alloc(512, 100'001))[100'352] = 1, "");
+}
+
+TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported_with_the_block_and_the_calls)
+{
+    const std::string calls = "pool 'np_alloc'\n  remedy: find the access (past the end|before the beginning) of this "
+                              "block, in the calls below\n  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+";
+    EXPECT_DEATH(some_block(100'001)[100'016] = 1,
+                 "memory_pool: buffer overflow: access to address 0x[0-9a-f]+000, block 0x[0-9a-f]+, "
+                 "block size 100001 bytes, " +
+                     calls);
+    EXPECT_DEATH((void)some_block(100'001)[500'000], "memory_pool: buffer overflow: .*, block size 100001 bytes");
+    EXPECT_DEATH(
+        {
+            void* const before = np_alloc(200'000);
+            bytes_of_block* const block = some_block(65'536);
+            if (before < block)
+                block[-1] = 1;
+        },
+        "memory_pool: buffer underflow: access to address 0x[0-9a-f]+fff, block 0x[0-9a-f]+000, "
+        "block size 65536 bytes, " +
+            calls);
+}
+
+TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
+{
+    EXPECT_DEATH(
+        {
+            auto* const block = static_cast<unsigned char*>(np_aligned_alloc(np::guard_bytes, 100'000));
+            (void)mprotect(block, np::guard_bytes, PROT_NONE);
+            *static_cast<bytes_of_block*>(block) = 1;
+        },
+        "^$");
+}
+
+TEST_F(checked_guards_death, a_large_block_that_moves_to_grow_ends_there_too)
+{
+    EXPECT_DEATH(static_cast<bytes_of_block*>(np_realloc(np_alloc(100), 100'001))[100'016] = 1, "");
+    EXPECT_DEATH(
+        {
+            void* const block = np_alloc(40'000);
+            (void)np_alloc(40'000); // in its way
+            if (void* const moved = np_realloc(block, 100'001); moved != block)
+                static_cast<bytes_of_block*>(moved)[100'016] = 1;
+        },
+        "");
+}
+
+TEST_F(checked_guards_death, no_byte_in_the_page_before_that_of_a_large_block_can_be_written)
+{
+    for (const std::size_t bytes : {40'000U, 65'536U, 3'000'000U})
+        EXPECT_DEATH(*(some_block(bytes) - np::guard_bytes) = 1, "") << bytes;
+    EXPECT_DEATH(*(some_block(65'536) - 1) = 1, "");
 }
 
 TEST_F(checked_guards_death, no_byte_before_a_large_block_can_be_written_that_lies_behind_free_memory)
@@ -184,11 +245,11 @@ TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_
     np_free(before);
     for (const std::size_t bytes : {room, room - 9000, room - 30'000, room - 4000, room - 40'000, room}) {
         void* const block = np_alloc(bytes);
-        ASSERT_EQ(block, before);
+        ASSERT_EQ(page_of(block), page_of(before));
         std::memset(block, 1, bytes);
         EXPECT_DEATH(write_behind(static_cast<unsigned char*>(block), bytes, np::guard_bytes), "") << bytes;
         void* const resized = np_realloc(block, bytes - 20'000);
-        ASSERT_EQ(resized, before);
+        ASSERT_EQ(resized, block);
         EXPECT_DEATH(write_behind(static_cast<unsigned char*>(block), bytes - 20'000, np::guard_bytes), "") << bytes;
         np_free(resized);
     }

@@ -99,7 +99,7 @@ TEST_F(checked_large_death, that_was_freed_is_neither_read_nor_written)
 TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_who_has_freed_it)
 {
     EXPECT_DEATH(write(freed_block(9 * mebibyte + 5) + 4096),
-                 "memory_pool: use after free: access to address 0x[0-9a-f]+1000, block 0x[0-9a-f]+0000, "
+                 "memory_pool: use after free: access to address 0x[0-9a-f]+1ff0, block 0x[0-9a-f]+0ff0, "
                  "block size 9437189 bytes, pool 'np_alloc'\n"
                  "  remedy: find the access through an old pointer, in the calls below\n"
                  "  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+.*\n"

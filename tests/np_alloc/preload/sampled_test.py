@@ -82,9 +82,9 @@ class Samples(unittest.TestCase):
         self.for_each_library(lambda library: self.assertEqual(
             run(library, sys.executable, "-c", program, NP_SAMPLE_BYTES="4K"), (0, "148950000\n", "")))
 
-    def test_a_program_without_samples_has_no_handler(self):
+    def test_a_program_without_samples_and_guards_has_no_handler(self):
         def test(library):
-            self.assertEqual(run(library, sys.executable, "-c", HAS_HANDLER), (0, "0\n", ""))
+            self.assertEqual(run(library, sys.executable, "-c", HAS_HANDLER, NP_GUARD_PAGES="0"), (0, "0\n", ""))
             self.assertEqual(run(library, sys.executable, "-c", HAS_HANDLER, NP_SAMPLE_BYTES="4K"), (0, "1\n", ""))
         self.for_each_library(test)
 
