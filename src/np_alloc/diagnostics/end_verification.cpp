@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs, large blocks and free runs at the end of a process that has one thread left. A handler of a signal may end
-/// it in the middle of a call; the state of a block that is being changed then says so.
+/// A walk over all slabs, large blocks and free runs at the end of a process that has one thread left. A handler of a
+/// signal may end it in the middle of a call; the state of a block that is being changed then says so.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"

@@ -110,7 +110,8 @@ free_sized, smaller                  all      nothing                           
 free_sized, larger                   all      nothing                                 size mismatch at once
 overflow of 1 byte into slack        all      nothing                                 buffer overflow at once
 overflow of 8 bytes into slack       all      nothing                                 buffer overflow at once
-overflow of 32 bytes into slack      all      nothing                                 buffer overflow at once
+overflow of 32 bytes into slack      slab     nothing                                 buffer overflow at once
+overflow of 32 bytes into slack      large    nothing                                 a crash
 overflow into the next block         slab     nothing                                 buffer overflow at once
 overflow of the last block           slab     nothing                                 buffer overflow later, of several
 overflow of the last block           large    nothing                                 a crash
