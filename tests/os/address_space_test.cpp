@@ -104,8 +104,12 @@ public:
     sparse_memory& operator=(const sparse_memory&) = delete;
     ~sparse_memory() { EXPECT_TRUE(os::release_addresses(memory_, pages * page_)); }
 
-    /// Clears all but the last byte.
-    void clear() { os::clear_memory(memory_, pages * page_ - 1); }
+    /// Clears all but the first `before` bytes, which are zeros, and the last byte.
+    void clear(std::size_t before = 0)
+    {
+        std::memset(memory_, 0, before);
+        os::clear_memory(memory_ + before, pages * page_ - before - 1);
+    }
 
     std::size_t pages_with_memory() const
     {
@@ -161,6 +165,10 @@ TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
     const std::size_t before = sparse.pages_with_memory();
     sparse.clear();
     EXPECT_LE(sparse.pages_with_memory(), before);
+    sparse_memory unaligned(64);
+    unaligned.clear(100);
+    EXPECT_TRUE(unaligned.is_clear());
+    EXPECT_LE(unaligned.pages_with_memory(), before);
     sparse_memory dense(1);
     dense.clear();
     EXPECT_EQ(dense.pages_with_memory(), sparse_memory::pages) << "the program is going to need it";

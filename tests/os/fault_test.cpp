@@ -11,6 +11,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstddef>
+#include <vector>
 
 #if defined(__unix__)
 #include <csignal>
@@ -78,6 +79,28 @@ TEST_F(watched_faults, are_not_told_any_more_afterwards)
     touch_page();
     EXPECT_EQ(told, nullptr);
     EXPECT_EQ(handled, 1);
+}
+
+TEST_F(watched_faults, are_not_told_where_an_alternate_stack_has_too_little_room)
+{
+    for (const std::size_t bytes : {std::size_t{8192}, std::size_t{65'536}}) {
+        told = nullptr;
+        std::vector<unsigned char> memory(bytes);
+        stack_t alternate = {};
+        alternate.ss_sp = memory.data();
+        alternate.ss_size = bytes;
+        stack_t stack_before = {};
+        ASSERT_EQ(sigaltstack(&alternate, &stack_before), 0);
+        struct sigaction on_stack = {};
+        on_stack.sa_handler = [](int) { siglongjmp(way_out, 1); };
+        on_stack.sa_flags = SA_ONSTACK;
+        (void)sigaction(SIGSEGV, &on_stack, nullptr);
+        EXPECT_TRUE(os::watch_faults(&watch));
+        touch_page();
+        os::stop_watching_faults();
+        EXPECT_EQ(told == &page[5], bytes > 8192) << bytes;
+        ASSERT_EQ(sigaltstack(&stack_before, nullptr), 0);
+    }
 }
 
 TEST_F(watched_faults, are_not_what_a_program_sends_to_itself)

@@ -364,7 +364,6 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 
 /// Effects: fills committed memory with zeros. Where most of it is not resident, as little of it was touched, it is
 ///   purged instead: writing zeros would make the rest resident.
-/// Preconditions: `memory` is a multiple of page_size(); `bytes` need not be.
 /// Complexity: linear in resident bytes; two system calls for 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -373,7 +372,9 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
 #if defined(__linux__)
     constexpr std::size_t pages = 256;
     const std::size_t part = pages * page_size();
-    for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
+    const std::size_t before = (page_size() - reinterpret_cast<std::uintptr_t>(memory) % page_size()) % page_size();
+    for (std::size_t done = before; done + part <= bytes; done += part) {
+        unsigned char* const each = static_cast<unsigned char*>(memory) + done;
         // A swapped-out page counts as not resident, but does not hold zeros: what is not written has to be purged.
         const bool is_sparse = 2 * platform::resident_pages(each, pages, pages) < pages;
         if (is_sparse && purge_memory(each, part)) {

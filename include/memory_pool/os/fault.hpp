@@ -6,7 +6,8 @@
 ///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
 /// (POSIX: sigaction. Windows: not supported.) If the program installs a handler later that does not call the previous
-/// one, the watcher is not called.
+/// one, the watcher is not called. Nor is it called on an alternate stack of less than least_stack_for_watchers: those
+/// of SIGSTKSZ (8 KiB) have too little room for a report beside the registers that the system saves there.
 ///
 /// Thread safety: one thread at a time starts or stops watching; the watcher runs in the faulting thread.
 #pragma once
@@ -15,6 +16,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 
 #if !defined(_WIN32)
 #include <csignal>
@@ -117,11 +119,21 @@ private:
 inline fault_signal fault_signals[] = {fault_signal(SIGSEGV), fault_signal(SIGBUS)};
 inline std::atomic<fault_watcher> watcher_of_faults{nullptr};
 
+inline constexpr std::size_t least_stack_for_watchers = std::size_t{16} * 1024;
+
+/// Returns: whether a watcher may be called on this stack.
+inline bool has_stack_for_watchers() noexcept
+{
+    stack_t now = {};
+    return ::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) == 0 ||
+           now.ss_size >= least_stack_for_watchers;
+}
+
 inline void handle_fault(int number, siginfo_t* about, void* context)
 {
     const int error_before = errno;
     const fault_watcher watcher = watcher_of_faults.load(std::memory_order_acquire);
-    if (watcher != nullptr && about->si_code > 0)
+    if (watcher != nullptr && about->si_code > 0 && has_stack_for_watchers())
         watcher(about->si_addr);
     errno = error_before;
     for (const fault_signal& each : fault_signals)

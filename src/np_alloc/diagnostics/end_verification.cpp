@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs, large blocks and free runs at the end of a process that has one thread left. A handler of a
-/// signal may end it in the middle of a call; the state of a block that is being changed then says so.
+/// A walk over all slabs and free runs at the end of a process that has one thread left. A handler of a signal may end
+/// it in the middle of a call; the state of a block that is being changed then says so. Large blocks in use, and
+/// aligned ones of a page or more, are left alone: a program may have made their pages inaccessible, with the canary.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -52,8 +53,6 @@ public:
             const slice_tag tag = memory_.tag(slice).load(std::memory_order_relaxed);
             if (is_of_slab(tag))
                 look_at_slab(slice, tag);
-            else if (tag == large_block)
-                look_at_large(slice);
         }
         if (!found_)
             look_at_free_runs();
@@ -88,26 +87,24 @@ private:
 
     void look_at_blocks(const slice_record& slab) noexcept
     {
-        for (std::uint32_t number = 0; number != slab.capacity && !found_; ++number)
-            if (const std::optional<error_kind> kind = all_.pages().checks().damage_of(slab.slab, number))
-                found_ = damaged_block{*kind, slab.begin + std::size_t{number} * slab.block_bytes,
-                                       all_.pages().checks().last_bytes_of(slab.slab, number)};
-    }
-
-    void look_at_large(slice_index first) noexcept
-    {
         const auto& checks = all_.pages().checks();
-        if (const std::optional<error_kind> kind = checks.damage_of_large(first))
-            found_ = damaged_block{*kind, all_.pages().begin_of_large(first), checks.bytes_of_large(first)};
+        for (std::uint32_t number = 0; number != slab.capacity && !found_; ++number) {
+            if (checks.may_be_protected(slab.slab, number))
+                continue;
+            if (const std::optional<error_kind> kind = checks.damage_of(slab.slab, number))
+                found_ = damaged_block{*kind, slab.begin + std::size_t{number} * slab.block_bytes,
+                                       checks.last_bytes_of(slab.slab, number)};
+        }
     }
 
-    /// Those in quarantine are in use, without an owner.
+    /// Those in quarantine are in use, without an owner; those that are being purged may have lost their fill pattern.
     void look_at_free_runs() noexcept
     {
         all_.pages().with_runs([this](const auto& runs) {
             const slice_index end = slice_at(runs.used());
             for (slice_index first = first_slice; first != end && !found_; first = first + memory_.record(first).length)
-                if (memory_.tag(first).load(std::memory_order_relaxed) == no_owner)
+                if (memory_.tag(first).load(std::memory_order_relaxed) == no_owner &&
+                    memory_.record(first).state != slice_state::being_purged)
                     if (const auto damage = all_.pages().checks().verify_free(first, memory_.record(first).length))
                         found_ = damaged_block{error_kind::write_after_free, damage.where, 0};
         });

@@ -215,10 +215,11 @@ bool take_back(const checked_block& where, std::size_t expected, freed_by functi
     const std::optional<std::size_t> bytes = asked_bytes(where);
     if (!bytes)
         return false;
-    look_at_front(where);
-    look_at_canary(where, *bytes);
-    look_at_pair(where, *bytes, function);
-    look_at_size(where.begin, *bytes, expected);
+    look_at_canaries(where, *bytes);
+    if (is_in_use(where))
+        look_at_pair(where, *bytes, function);
+    if (is_in_use(where))
+        look_at_size(where.begin, *bytes, expected);
     if (where.state->take_back()) {
         where.state->end_use();
         return true;
@@ -257,10 +258,11 @@ MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t by
                                       freed_by function) noexcept
 {
     where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
-    look_at_front(where);
-    look_at_canary(where, bytes);
-    look_at_pair(where, bytes, function);
-    look_at_size(where.begin, bytes, expected);
+    look_at_canaries(where, bytes);
+    if (where.state->is_in_use())
+        look_at_pair(where, bytes, function);
+    if (where.state->is_in_use())
+        look_at_size(where.begin, bytes, expected);
     if (where.state->is_in_use()) // The error handler may have freed it.
         where.state->set_function(allocated_by::malloc);
     checked_paths::free(where.begin);
@@ -331,8 +333,7 @@ struct checked_blocks
         const std::optional<std::size_t> held = where ? asked_bytes(*where) : std::nullopt;
         if (MEMORY_POOL_UNLIKELY(!held))
             return std::nullopt;
-        look_at_front(*where);
-        look_at_canary(*where, *held);
+        look_at_canaries(*where, *held);
         if (MEMORY_POOL_UNLIKELY(!is_in_use(*where))) // The error handler has freed it.
             return std::nullopt;
         return block{*where, *held};
@@ -513,8 +514,7 @@ std::size_t usable_size(const void* block) noexcept
     const std::optional<std::size_t> bytes = where ? asked_bytes(*where) : std::nullopt;
     if (MEMORY_POOL_UNLIKELY(!bytes))
         return 0;
-    look_at_front(*where);
-    look_at_canary(*where, *bytes);
+    look_at_canaries(*where, *bytes);
     return *bytes;
 }
 

@@ -220,4 +220,13 @@ inline void look_at_canary(const checked_block& where, std::size_t bytes) noexce
         report_misuse(error_kind::buffer_overflow, where.begin, bytes);
     }
 }
+
+/// Effects: reports what was written before a block, and behind its requested `bytes`, as long as it is in use: an
+///   error handler may free it.
+inline void look_at_canaries(const checked_block& where, std::size_t bytes) noexcept
+{
+    look_at_front(where);
+    if (is_in_use(where))
+        look_at_canary(where, bytes);
+}
 } // namespace memory_pool::np::checked

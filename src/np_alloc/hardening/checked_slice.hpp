@@ -317,16 +317,17 @@ public:
     bool resize_large(slice_index first, std::size_t bytes, ResizeRun&& resize_run) noexcept
     {
         const block_state::change now(region_.record(first).large);
+        const std::uint32_t old_length = region_.record(first).length;
         const std::size_t old_end = canary_end(first);
         const std::size_t end = canary_end(first, bytes);
-        if (end > old_end && !remove_guards(first, first + region_.record(first).length, region_.address(first) + end))
+        if (end > old_end && !remove_guards(first, first + old_length, region_.address(first) + end))
             return false;
         if (end < old_end)
             (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
         const bool has_room = resize_run();
         if (has_room)
             region_.record(first).large_bytes = bytes;
-        if (end != old_end)
+        if (end != old_end || region_.record(first).length != old_length)
             guard_behind(first);
         if (has_room)
             write_canary_behind(first);
@@ -412,6 +413,14 @@ public:
         return is_intact ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
+    /// Returns: whether the program may have made pages of a block of a slab inaccessible: it is in use, aligned, and
+    ///   not smaller than a page.
+    bool may_be_protected(slice_index slab, std::size_t number) const noexcept
+    {
+        const block_state& state = region_.record(slab).blocks[number];
+        return state.is_in_use() && is_aligned(state.function()) && state.last_bytes() >= os::page_size();
+    }
+
     /// Returns: the last requested size of a block of a slab; 0 if unknown.
     std::size_t last_bytes_of(slice_index slab, std::size_t number) const noexcept
     {
@@ -423,24 +432,11 @@ public:
         std::byte* const block = begin_of_large(first);
         if (!region_.record(first).large.is_in_use())
             return {"a large block has the state of a free block", block};
-        if (const std::optional<error_kind> kind = damage_of_large(first))
-            return {*kind == error_kind::buffer_overflow ? "the bytes behind a block were written to"
-                                                         : "the bytes before a block were written to",
-                    block};
-        return {};
-    }
-
-    /// Returns: the damage to the canaries of a large block; nothing if they are intact, or it is not in use.
-    std::optional<error_kind> damage_of_large(slice_index first) const noexcept
-    {
-        const std::byte* const block = begin_of_large(first);
-        if (!region_.record(first).large.is_in_use())
-            return std::nullopt;
         if (!is_front_intact(first))
-            return error_kind::buffer_underflow;
+            return {"the bytes before a block were written to", block};
         if (!the_canary.is_intact(block + bytes_of_large(first), end_of_canary(first)))
-            return error_kind::buffer_overflow;
-        return std::nullopt;
+            return {"the bytes behind a block were written to", block};
+        return {};
     }
 
     /// Returns: what is wrong with a free run.
@@ -453,6 +449,13 @@ public:
                 found = {"a free block was written to", first_damage(region_.address(slice), bytes)};
         });
         return found;
+    }
+
+    /// Returns: whether an address lies in the guard of its slice.
+    bool is_guarded(const void* address) const noexcept
+    {
+        const std::byte* const guard = guard_of(region_.slice_of(address));
+        return guard != nullptr && guard <= address;
     }
 
     // Free runs.

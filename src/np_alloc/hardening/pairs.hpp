@@ -51,6 +51,13 @@ MEMORY_POOL_ALWAYS_INLINE constexpr bool are_pair(allocated_by one, freed_by oth
     return (static_cast<unsigned>(other) >> static_cast<unsigned>(one) & 1U) != 0;
 }
 
+/// Returns: whether a function allocates blocks with a greater alignment than every block has.
+constexpr bool is_aligned(allocated_by function) noexcept
+{
+    return function == allocated_by::aligned_alloc || function == allocated_by::new_aligned ||
+           function == allocated_by::new_aligned_array;
+}
+
 /// Returns: whether one of them is a form of new or delete.
 constexpr bool is_of_operators(allocated_by one, freed_by other) noexcept
 {

@@ -39,6 +39,7 @@ public:
 
     static bool start(std::size_t) noexcept { return true; }
     static void stop() noexcept {}
+    static constexpr bool is_guarded(const void*) noexcept { return false; }
     static constexpr bool wants_guards() noexcept { return false; }
     static constexpr bool slab_made(slice_index, std::uint32_t) noexcept { return true; }
     static void carved(slice_index, std::byte*) noexcept {}
@@ -73,8 +74,8 @@ public:
     }
     static inconsistency verify(slice_index, std::size_t, bool) noexcept { return {}; }
     static std::optional<error_kind> damage_of(slice_index, std::size_t) noexcept { return std::nullopt; }
+    static constexpr bool may_be_protected(slice_index, std::size_t) noexcept { return false; }
     static constexpr std::size_t last_bytes_of(slice_index, std::size_t) noexcept { return 0; }
-    static std::optional<error_kind> damage_of_large(slice_index) noexcept { return std::nullopt; }
     static inconsistency verify_large(slice_index) noexcept { return {}; }
     static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
     static void run_purged(slice_index, std::uint32_t, bool) noexcept {}

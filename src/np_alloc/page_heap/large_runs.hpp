@@ -117,20 +117,28 @@ public:
     /// Thread safety: as freed_at.
     std::optional<guarded_block> guarded_at(const void* address) const noexcept
     {
-        if constexpr (is_checked) {
-            if (region_.slices_before(address) >= region_.committed() || !checks_type::wants_guards())
-                return std::nullopt;
-            const slice_index slice = region_.slice_of(address);
-            const std::optional<guarded_block> before = large_over(slice);
-            const std::optional<guarded_block> behind = large_over(end_of_large(slice));
-            const auto* const place = static_cast<const std::byte*>(address);
-            const bool is_behind_one = before && place >= before->begin + before->page_bytes;
-            const bool is_before_one = behind && place < behind->begin && behind->distance(place) <= 2 * guard_bytes;
-            if (is_before_one && (!is_behind_one || behind->distance(place) < before->distance(place)))
-                return behind;
-            return is_behind_one ? before : std::nullopt;
-        }
-        return std::nullopt;
+        if (region_.slices_before(address) >= region_.committed() || !checks_.is_guarded(address))
+            return std::nullopt;
+        const slice_index slice = region_.slice_of(address);
+        const slice_index before = first_of_large(slice);
+        const slice_index behind = first_of_large(end_of_large(slice));
+        if (is_of_slab(region_.tag(slice).load(std::memory_order_relaxed))) // Which of its blocks, nobody knows.
+            return std::nullopt;
+        const auto* const place = static_cast<const std::byte*>(address);
+        const bool is_before_one =
+            behind != no_slice && begin_of_large(behind) - place <= static_cast<std::ptrdiff_t>(2 * guard_bytes);
+        const bool is_behind_one = before != no_slice;
+        if (!is_before_one && !is_behind_one)
+            return std::nullopt;
+        const bool is_nearer_behind =
+            is_behind_one && is_before_one &&
+            place - (begin_of_large(before) + checks_.bytes_of_large(before)) <= begin_of_large(behind) - place;
+        const slice_index first = is_before_one && !is_nearer_behind ? behind : before;
+        guarded_block found;
+        found.begin = begin_of_large(first);
+        found.bytes = checks_.bytes_of_large(first);
+        found.is_in_use = true;
+        return found;
     }
 
     std::byte* begin_of_large(slice_index first) const noexcept { return checks_.begin_of_large(first); }
@@ -278,19 +286,14 @@ private:
         return length;
     }
 
-    /// Returns: the large block that a slice is part of, with its guard; nothing if that is none.
-    std::optional<guarded_block> large_over(slice_index slice) const noexcept
+    /// Returns: the first slice of the large block that a slice is part of, with its guard; no_slice if that is none.
+    slice_index first_of_large(slice_index slice) const noexcept
     {
-        while (slice != first_slice && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
+        while (region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
             slice = slice - 1;
-        if (!region_.is_committed(slice) || region_.tag(slice).load(std::memory_order_relaxed) != large_block)
-            return std::nullopt;
-        guarded_block found;
-        found.begin = begin_of_large(slice);
-        found.bytes = checks_.bytes_of_large(slice);
-        found.page_bytes = checks_.canary_end(slice) - static_cast<std::size_t>(found.begin - region_.address(slice));
-        found.is_in_use = true;
-        return found;
+        const bool is_large =
+            region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == large_block;
+        return is_large ? slice : no_slice;
     }
 
     /// Returns: the first slice behind that one that is not of the same large block.

@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+
 namespace {
 using memory_pool::error_kind;
 
@@ -182,6 +184,27 @@ TEST_F(checked_bytes, before_a_large_block_are_looked_at_when_it_is_resized_or_a
     block[-1] ^= 1U;
     np_free(np_realloc(block, 200'000));
     EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::buffer_underflow));
+}
+
+/// Frees the block that it is told of, once.
+void free_reported(const memory_pool::error_report& report)
+{
+    np_free(const_cast<void*>(report.address));
+}
+
+TEST_F(checked_bytes, of_a_block_that_the_error_handler_has_freed_are_not_touched)
+{
+    using operation = void (*)(void*);
+    for (const std::size_t bytes : {std::size_t{100'001}, std::size_t{3'000'001}})
+        for (const operation use : {operation{[](void* block) { (void)np_usable_size(block); }},
+                                    operation{[](void* block) { (void)np_realloc(block, 200'000); }}}) {
+            unsigned char* const block = some_block(bytes);
+            block[-1] ^= 1U;
+            const auto before = memory_pool::set_error_handler(&free_reported);
+            use(block);
+            (void)memory_pool::set_error_handler(before);
+            EXPECT_EQ(np_verify(), 1) << bytes;
+        }
 }
 
 TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
@@ -443,9 +466,9 @@ TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_block_in_use_that_was_written_past)
+TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
 {
-    for (const std::size_t bytes : sizes_of_all_kinds)
+    for (const std::size_t bytes : sizes_in_slabs)
         EXPECT_DEATH(
             {
                 unsigned char* const block = some_block(bytes);
@@ -456,15 +479,14 @@ TEST_F(checked_end_death, names_a_block_in_use_that_was_written_past)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_large_block_in_use_that_was_written_before)
+TEST_F(checked_end_death, does_not_touch_a_block_that_the_program_has_protected)
 {
-    EXPECT_DEATH(
-        {
-            volatile unsigned char* const block = some_block(100'001);
-            block[-1] = 0;
-            std::exit(0);
-        },
-        "memory_pool: buffer underflow: address 0x[0-9a-f]+, block size 100001 bytes");
+    const auto end = [](std::size_t bytes) {
+        void* const block = np_aligned_alloc(4096, bytes);
+        std::exit(mprotect(block, bytes, PROT_NONE));
+    };
+    for (const std::size_t bytes : {5000U, 100'000U})
+        EXPECT_EXIT(end(bytes), testing::ExitedWithCode(0), "^$") << bytes;
 }
 
 /// Exits without any damage, while another thread allocates and frees.

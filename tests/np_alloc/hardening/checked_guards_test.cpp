@@ -108,6 +108,18 @@ TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported
             calls);
 }
 
+TEST_F(checked_guards_death, all_of_a_run_is_guarded_that_has_become_longer_with_a_block_in_the_same_pages)
+{
+    EXPECT_DEATH(
+        {
+            auto* const grown = static_cast<bytes_of_block*>(np_realloc(np_realloc(np_alloc(53'200), 53'201), 53'249));
+            bytes_of_block* const next = some_block(65'536);
+            if (grown < next)
+                next[-1] = 1;
+        },
+        "memory_pool: buffer underflow");
+}
+
 TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
 {
     EXPECT_DEATH(
