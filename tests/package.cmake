@@ -10,13 +10,17 @@ add_test(NAME package.install
         -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_and_move.cmake)
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP memory_pool_package)
 
-# The same without np_alloc, from a build of its own, which has nothing to compile.
-add_test(NAME package.install_without_np_alloc
-    COMMAND ${CMAKE_COMMAND}
-        -D source=${PROJECT_SOURCE_DIR} -D root=${root}/without -D generator=${CMAKE_GENERATOR}
-        -D compiler=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_without_np_alloc.cmake)
-set_tests_properties(package.install_without_np_alloc PROPERTIES
-    FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_without_np_alloc)
+# memory_pool_add_variant(<name> <options> <pattern>): a build of its own, installed into <name>/installed
+function(memory_pool_add_variant name options absent)
+    add_test(NAME package.install_${name}
+        COMMAND ${CMAKE_COMMAND}
+            -D source=${PROJECT_SOURCE_DIR} -D root=${root}/${name} -D generator=${CMAKE_GENERATOR}
+            -D compiler=${CMAKE_CXX_COMPILER} -D options=${options} -D absent=${absent}
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_variant.cmake)
+    set_tests_properties(package.install_${name} PROPERTIES TIMEOUT 600
+        FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_${name})
+endfunction()
+memory_pool_add_variant(without_np_alloc MEMORY_POOL_ENABLE_NP_ALLOC=OFF *np_*)
 
 # memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
 function(memory_pool_add_consumer name directory)
@@ -36,8 +40,7 @@ function(memory_pool_add_consumer name directory)
                 "-DCONTRACT=${CMAKE_CURRENT_SOURCE_DIR}/contract"
                 ${ARGN}
             --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
-    set_tests_properties(package.${name} PROPERTIES TIMEOUT 300
-        FIXTURES_REQUIRED "memory_pool_package;memory_pool_package_without_np_alloc")
+    set_tests_properties(package.${name} PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED memory_pool_package)
 endfunction()
 
 set(with_np_alloc)
@@ -64,7 +67,24 @@ memory_pool_add_consumer(fetch_content package
     -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}"
     -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # With it, it would be as with add_subdirectory, and take as long.
 memory_pool_add_consumer(find_package_without_np_alloc package
-    -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/without/installed")
+    -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/without_np_alloc/installed")
+set_tests_properties(package.find_package_without_np_alloc PROPERTIES
+    FIXTURES_REQUIRED memory_pool_package_without_np_alloc)
+
+# np_alloc as a shared library. It is compiled for that, so only once for each compiler.
+if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF,CMAKE_BUILD_TYPE=Release *.a)
+    set(shared_installed "-DCMAKE_PREFIX_PATH=${root}/shared/installed")
+    memory_pool_add_consumer(find_package_shared package -DCONSUME=find_package ${shared_installed}
+        -DNP_LIBRARIES=np_alloc,np_alloc_checked)
+    memory_pool_add_consumer(shared_plugin package/shared ${shared_installed})
+    set_tests_properties(package.find_package_shared package.shared_plugin PROPERTIES
+        FIXTURES_REQUIRED memory_pool_package_shared)
+    add_test(NAME package.shared_symbols
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/shared_symbols_test.py
+            ${PROJECT_SOURCE_DIR} ${root}/shared/installed/${CMAKE_INSTALL_LIBDIR} ${PROJECT_VERSION})
+    set_tests_properties(package.shared_symbols PROPERTIES FIXTURES_REQUIRED memory_pool_package_shared)
+endif()
 
 find_package(PkgConfig QUIET)
 cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)

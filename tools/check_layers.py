@@ -46,8 +46,8 @@ LAYERS = [
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
 # Public headers of types that all layers share: part of the lowest one.
 SHARED_TYPES = re.compile(
-    r"include/memory_pool/"
-    r"(arena_options|call_site|errors|fwd|policies|pool_handle|pool_options|report/report_figures|statistics)\.hpp")
+    r"include/memory_pool/(version\.h|"
+    r"(arena_options|call_site|errors|fwd|policies|pool_handle|pool_options|report/report_figures|statistics)\.hpp)")
 # The same, for types of the C interface, which begin with the attributes of os/.
 SHARED_C_TYPES = re.compile(r"include/memory_pool/no_allocation_scope\.h")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")

@@ -20,12 +20,13 @@
 #include <memory_pool/np_alloc_options.h>
 #include <memory_pool/np_alloc_profile.h>
 #include <memory_pool/os/c_attributes.h>
+#include <memory_pool/version.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** The version of this header: 10,000 times the major, 100 times the minor, and the patch. See np_version. */
-#define NP_ALLOC_VERSION 100
+/** The version of this header. See np_version. */
+#define NP_ALLOC_VERSION MEMORY_POOL_VERSION
 
 /* For C++: nothing here throws, except what a callback of the program throws. */
 #ifdef __cplusplus

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
-# cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file>
-#     -P install_without_np_alloc.cmake
-# Installs a build without np_alloc into <root>/installed.
+# cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file> -D options=<option>,...
+#     -D absent=<pattern> -P install_variant.cmake
+# Installs a build of its own, configured with those options, into <root>/installed. No file must match the pattern.
 file(REMOVE_RECURSE ${root})
+string(REPLACE "," ";" options "${options}")
+list(TRANSFORM options PREPEND -D)
 execute_process(
     COMMAND ${CMAKE_COMMAND} -S ${source} -B ${root}/build -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
-        -D MEMORY_POOL_ENABLE_NP_ALLOC=OFF -D MEMORY_POOL_ENABLE_TESTING=OFF -D MEMORY_POOL_ENABLE_BENCHMARKING=OFF
-        -D MEMORY_POOL_ENABLE_EXAMPLES=OFF
+        -D CMAKE_BUILD_TYPE=Debug # which is built soonest
+        -D MEMORY_POOL_ENABLE_TESTING=OFF -D MEMORY_POOL_ENABLE_BENCHMARKING=OFF -D MEMORY_POOL_ENABLE_EXAMPLES=OFF
+        ${options}
     COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${root}/build COMMAND_ERROR_IS_FATAL ANY)
 execute_process(
     COMMAND ${CMAKE_COMMAND} --install ${root}/build --prefix ${root}/installed
     COMMAND_ERROR_IS_FATAL ANY)
 
-file(GLOB_RECURSE left_over LIST_DIRECTORIES false ${root}/installed/*np_*)
+file(GLOB_RECURSE left_over LIST_DIRECTORIES false ${root}/installed/${absent})
 if(left_over)
-    message(SEND_ERROR "installed without np_alloc, but there: ${left_over}")
+    message(SEND_ERROR "installed, but not to be there: ${left_over}")
 endif()

@@ -13,16 +13,14 @@
 #include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
 
+#include <memory_pool/version.h>
+
 #include <cstddef>
 #if defined(__has_include)
 #if __has_include(<version>)
 #include <version>
 #endif
 #endif
-
-#define MEMORY_POOL_VERSION_MAJOR 0 ///< Grows when programs must be changed to build; in 0.x, that is MINOR.
-#define MEMORY_POOL_VERSION_MINOR 1 ///< Grows when something is added.
-#define MEMORY_POOL_VERSION_PATCH 0 ///< Grows when something is mended.
 
 // Are exceptions on in this translation unit? Where they are not, what would throw ends in the error handler.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)

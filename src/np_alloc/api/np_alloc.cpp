@@ -24,10 +24,6 @@
 namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 
-static_assert(NP_ALLOC_VERSION ==
-                  10'000 * MEMORY_POOL_VERSION_MAJOR + 100 * MEMORY_POOL_VERSION_MINOR + MEMORY_POOL_VERSION_PATCH,
-              "np_alloc.h has the version of config.hpp");
-
 extern "C" {
 int np_version(void) noexcept
 {

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# Sets MEMORY_POOL_VERSION to what include/memory_pool/version.h says, the one place of the version.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../include/memory_pool/version.h MEMORY_POOL_VERSION
+    REGEX "^#define MEMORY_POOL_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+list(TRANSFORM MEMORY_POOL_VERSION REPLACE "^.* " "")
+list(JOIN MEMORY_POOL_VERSION "." MEMORY_POOL_VERSION)

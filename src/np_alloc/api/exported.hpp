@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Included first in each source of libnp_alloc.so: the functions of the C interface are visible outside of the
+/// library, and nothing else is.
+#pragma once
+
+#pragma GCC visibility push(default)
+#include <memory_pool/no_allocation_scope.h>
+#include <memory_pool/np_alloc.h>
+#include <memory_pool/np_alloc_errors.h>
+#include <memory_pool/np_alloc_options.h>
+#include <memory_pool/np_alloc_profile.h>
+#pragma GCC visibility pop

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""The check of the binary interface accepts what has not changed, and tells additions from what breaks programs."""
+import contextlib
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import check_abi  # noqa: E402
+
+FIRST = """
+struct np_figures { unsigned long blocks; unsigned bytes; };
+extern "C" void np_get(np_figures* figures) { figures->blocks = 1; }
+extern "C" int np_free(void* block) { return block != nullptr; }
+"""
+WITH_ONE_MORE = FIRST + 'extern "C" int np_more() { return 1; }\n'
+WITHOUT_ONE = FIRST.replace('extern "C" int np_free', "static int np_free") + "auto* kept = &np_free;\n"
+WITH_ANOTHER_TYPE = FIRST.replace("unsigned bytes", "unsigned long bytes")
+
+
+@unittest.skipUnless(shutil.which("abidw") and shutil.which("g++"), "there is no abidw, or no g++")
+class CheckAbi(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name)
+        (self.root / "abi").mkdir()
+        shutil.copy(ROOT / "abi" / "interface.suppr", self.root / "abi")
+
+    def library(self, source):
+        path = self.root / "libnp_alloc.so"
+        (self.root / "source.cpp").write_text(source, encoding="utf-8")
+        subprocess.run(["g++", "-g", "-shared", "-fPIC", "-o", path, self.root / "source.cpp"], check=True)
+        return str(path)
+
+    def check(self, *options):
+        """Returns the exit status and what was said."""
+        said = io.StringIO()
+        arguments = ["check_abi.py", str(self.root), "--architecture", "x86_64", *options]
+        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(said):
+            return check_abi.main(), said.getvalue()
+
+    def describe(self, source):
+        self.assertEqual(self.check("--library", self.library(source), "--update", "compatible"), (0, ""))
+
+    def test_accepts_what_has_not_changed(self):
+        self.describe(FIRST)
+        self.assertEqual(self.check("--library", self.library(FIRST)), (0, ""))
+
+    def test_names_what_was_added_and_accepts_it_if_told_to(self):
+        self.describe(FIRST)
+        status, said = self.check("--library", self.library(WITH_ONE_MORE))
+        self.assertEqual(status, 1)
+        self.assertIn("np_more", said)
+        self.assertIn("\ncompatible: ", said)
+        self.describe(WITH_ONE_MORE)
+        self.assertEqual(self.check("--library", self.library(WITH_ONE_MORE)), (0, ""))
+
+    def test_accepts_what_breaks_programs_only_if_told_so(self):
+        for source, named in ((WITHOUT_ONE, "np_free"), (WITH_ANOTHER_TYPE, "bytes")):
+            with self.subTest(named=named):
+                self.check("--library", self.library(FIRST), "--update", "incompatible")
+                for options in ((), ("--update", "compatible")):
+                    status, said = self.check("--library", self.library(source), *options)
+                    self.assertEqual(status, 1)
+                    self.assertIn(named, said)
+                    self.assertIn("\nincompatible: ", said)
+                options = ("--library", self.library(source), "--update", "incompatible")
+                self.assertEqual(self.check(*options), (0, ""))
+
+    def test_fails_if_it_cannot_find_out(self):
+        status, said = self.check("--library", self.library(FIRST))
+        self.assertEqual(status, 2)
+        self.assertIn("there is no such description", said)
+        self.describe(FIRST)
+        self.assertEqual(self.check("--library", str(self.root / "no_library.so"))[0], 2)
+        with mock.patch.object(check_abi, "run", side_effect=check_abi.NotKnown("abidw: not installed")):
+            self.assertEqual(self.check("--library", self.library(FIRST)), (2, "abidw: not installed\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

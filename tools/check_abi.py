@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""Compares the binary interface of libnp_alloc.so with the one described in abi/: docs/versioning.md.
+
+    check_abi.py [--update compatible|incompatible] [--all] [--library FILE --architecture NAME] ROOT
+
+Builds the library with GCC 12 below build/abi, describes it (abidw), and compares the descriptions (abidiff). Without
+--all, only for this machine's architecture; with it, also for others, for which it needs cross compilers. --library
+compares a library that is there. "--update compatible" writes the descriptions anew, except where a function is gone or
+a type has changed: that needs a new SONAME, and "--update incompatible".
+
+Exits with 1 if an interface has changed, and with 2 if it could not be found out.
+"""
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COMPILERS = {"x86_64": "x86_64-linux-gnu-g++-12", "aarch64": "aarch64-linux-gnu-g++-12"}
+
+# Bits of the exit status of abidiff.
+FAILED, CHANGED = 3, 4
+
+
+class NotKnown(Exception):
+    pass
+
+
+def run(*command, **options):
+    try:
+        return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False, **options)
+    except FileNotFoundError as error:
+        raise NotKnown(f"{command[0]}: not installed") from error
+
+
+def run_or_fail(*command):
+    done = run(*command)
+    if done.returncode != 0:
+        raise NotKnown(f"{' '.join(map(str, command))}: exits with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def built_library(root, architecture):
+    compiler = COMPILERS[architecture]
+    version = run_or_fail(compiler, "-dumpversion").strip()
+    if version.partition(".")[0] != "12":
+        raise NotKnown(f"{compiler} has version {version}: descriptions are made with GCC 12")
+    build = root / "build" / "abi" / architecture
+    options = ["CMAKE_BUILD_TYPE=RelWithDebInfo", "BUILD_SHARED_LIBS=ON", f"CMAKE_CXX_COMPILER={compiler}",
+               "CMAKE_SYSTEM_NAME=Linux", f"CMAKE_SYSTEM_PROCESSOR={architecture}"]
+    options += [f"MEMORY_POOL_ENABLE_{part}=OFF" for part in ("NP_MALLOC", "TESTING", "BENCHMARKING", "EXAMPLES")]
+    run_or_fail("cmake", "-S", root, "-B", build, "-G", "Ninja", *(f"-D{option}" for option in options))
+    run_or_fail("cmake", "--build", build, "--target", "memory_pool_np_alloc")
+    return build / "src" / "np_alloc" / "libnp_alloc.so"
+
+
+def describe(root, library, description):
+    run_or_fail("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--exported-interfaces-only",
+                "--suppressions", root / "abi" / "interface.suppr", "--out-file", description, library)
+
+
+def compare(root, architecture, library, update):
+    """Returns whether the interface is the described one, or was described anew."""
+    stored = root / "abi" / f"libnp_alloc.{architecture}.abi"
+    with tempfile.TemporaryDirectory() as directory:
+        now = Path(directory) / "now.abi"
+        describe(root, library, now)
+        if not stored.exists() and update:
+            stored.write_bytes(now.read_bytes())
+            return True
+        if not stored.exists():
+            raise NotKnown(f"{stored}: there is no such description; '--update compatible' writes it")
+        done = run("abidiff", stored, now)
+        if done.returncode & FAILED:
+            raise NotKnown(f"abidiff exits with {done.returncode}\n{done.stdout}")
+        is_incompatible = run("abidiff", "--no-added-syms", stored, now).returncode & CHANGED
+        if update and (not is_incompatible or update == "incompatible"):
+            stored.write_bytes(now.read_bytes())
+            return True
+        if done.returncode & CHANGED:
+            print(f"libnp_alloc.so for {architecture} has another interface than {stored.name}:\n{done.stdout}")
+            print("incompatible: it needs a new SONAME, see docs/versioning.md" if is_incompatible else
+                  "compatible: ./dev check --update abi accepts it")
+        return not done.returncode & CHANGED
+
+
+def architectures(arguments):
+    if arguments.architecture:
+        return [arguments.architecture]
+    if arguments.all:
+        return list(COMPILERS)
+    if platform.machine() not in COMPILERS:
+        print(f"{platform.machine()}: there is no description of the interface for it")
+        return []
+    return [platform.machine()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--update", choices=["compatible", "incompatible"])
+    parser.add_argument("--all", action="store_true", help="for all architectures")
+    parser.add_argument("--library", type=Path, help="compare this one, instead of building one")
+    parser.add_argument("--architecture", choices=list(COMPILERS))
+    arguments = parser.parse_args()
+    root = Path(os.path.abspath(arguments.root))
+    is_the_same = True
+    try:
+        for architecture in architectures(arguments):
+            library = arguments.library or built_library(root, architecture)
+            is_the_same = compare(root, architecture, library, arguments.update) and is_the_same
+    except NotKnown as error:
+        print(error)
+        return 2
+    return 0 if is_the_same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
