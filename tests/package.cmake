@@ -104,3 +104,14 @@ endif()
 if(TARGET memory_pool::np_alloc)
     memory_pool_add_consumer(find_package_from_c package/c ${installed})
 endif()
+
+# All headers as one file, with each compiler that there is.
+if(TARGET memory_pool_single_header AND NOT CMAKE_CROSSCOMPILING)
+    set_target_properties(memory_pool_single_header PROPERTIES EXCLUDE_FROM_ALL FALSE)
+    foreach(compiler IN ITEMS g++ clang++-19)
+        add_test(NAME package.single_header_${compiler}
+            COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/single_header_test.py
+                ${PROJECT_SOURCE_DIR} ${MEMORY_POOL_SINGLE_HEADER} ${compiler})
+        set_tests_properties(package.single_header_${compiler} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+    endforeach()
+endif()

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes all headers that need nothing to be linked as one: for Compiler Explorer, and for projects that copy one file.
+
+    amalgamate.py OUTPUT
+
+Each header stands in it once, after those that it includes. Left out are the headers of np_alloc, which is compiled,
+and the policies that need headers of other tools. Pools that need Boost are in it if the compiler finds Boost.
+
+1. An #include of a header of this project is replaced by the header, if it is not there yet. One within an #if is
+   replaced above it: each header compiles alone on each platform.
+2. An #include of a standard header moves to the top, unless it is within an #if.
+3. All other lines are unchanged, include guards and macros too.
+
+The output depends on nothing but the headers and the licence. Exits 1, and writes nothing, if a header is missing.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from check_layers import STANDARD
+
+LEFT_OUT = re.compile(r"memory_pool/(np_.*|(heaptrack|massif|tracy)_policy\.hpp)")
+NEED_BOOST = re.compile(r"memory_pool/(intrusive|recycling)_pool\.hpp")
+SYSTEM = re.compile(r"memory_pool/os/.*")  # What these include beside standard headers stays where it is.
+
+DIRECTIVE = re.compile(r"\s*#\s*(?P<word>\w+)(?P<rest>.*)")
+HEADER = re.compile(r"\s*[<\"](?P<name>[^>\"]+)[>\"]")
+GUARD = re.compile(r"^\s*#\s*ifndef\s+(\w+)\s*\n\s*#\s*define\s+\1\s*$", re.MULTILINE)
+SAID_ON_TOP = re.compile(r"\s*(//|/\*| \*) *(SPDX-License-Identifier: .*|Copyright \(c\) .*)\s*")
+
+# The other way around, config.hpp stops the compiler.
+NOT_AFTER_OTHERS = """\
+#ifdef MEMORY_POOL_VERSION_MAJOR
+#include <memory_pool: these headers need to be left out where the single header is included>
+#endif
+"""
+
+
+class Malformed(Exception):
+    pass
+
+
+class Amalgamation:
+    def __init__(self, include: Path):
+        self.include = include
+        self.standard = set()
+        self.added = set()
+        self.path = []  # of headers that are being added
+        self.lines = []
+
+    def add(self, name: str, place: str) -> None:
+        if name in self.path:
+            raise Malformed(f"{place}: {name} includes itself: {' > '.join(self.path[self.path.index(name):])}")
+        if name in self.added:
+            return
+        try:
+            text = (self.include / name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise Malformed(f"{place}: cannot read {name}: {error.strerror}") from error
+        self.path.append(name)
+        lines = self.body(name, text)
+        self.path.pop()
+        self.added.add(name)
+        self.lines += ["", f"// --- {name}", *lines]
+
+    def body(self, name: str, text: str) -> list:
+        """The lines that stay, after all that the header includes was added."""
+        lines = []
+        depth = -1 if GUARD.search(text) else 0  # of #if; an include guard is none.
+        for number, line in enumerate(text.splitlines(), 1):
+            directive = DIRECTIVE.match(line)
+            word = directive["word"] if directive else ""
+            depth += word in ("if", "ifdef", "ifndef")
+            depth -= word == "endif"
+            included = HEADER.match(directive["rest"]) if word == "include" else None
+            if included and included["name"].startswith("memory_pool/"):
+                self.add(included["name"], f"{self.include / name}:{number}")
+            elif included and depth == 0 and included["name"] in STANDARD:
+                self.standard.add(included["name"])
+            elif included and depth == 0 and not (SYSTEM.fullmatch(name) or NEED_BOOST.fullmatch(name)):
+                raise Malformed(f"{self.include / name}:{number}: <{included['name']}> is not a standard header")
+            elif SAID_ON_TOP.fullmatch(line) is None and not re.fullmatch(r"\s*#\s*pragma once\s*", line):
+                lines.append(line)
+        return without_first_comment_end(lines)
+
+
+def without_first_comment_end(lines: list) -> list:
+    """The lines without the end of a comment whose begin said nothing but the licence."""
+    return lines[1:] if lines and lines[0].strip() == "*/" else lines
+
+
+def without_double_blanks(lines: list) -> list:
+    return [line for line, before in zip(lines, [None, *lines]) if line or before]
+
+
+def version(include: Path) -> str:
+    text = (include / "memory_pool/base/config.hpp").read_text(encoding="utf-8")
+    numbers = [re.search(rf"#define MEMORY_POOL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
+    if None in numbers:
+        raise Malformed(f"{include}/memory_pool/base/config.hpp: no version")
+    return ".".join(number[1] for number in numbers)
+
+
+def amalgamation(root: Path) -> str:
+    include = root / "include"
+    names = [path.relative_to(include).as_posix()
+             for folder in ("memory_pool", "memory_pool/report") for path in (include / folder).glob("*.h*")]
+    names = sorted(name for name in names if not LEFT_OUT.fullmatch(name))
+    if not names:
+        raise Malformed(f"{include}/memory_pool: no headers")
+    whole = Amalgamation(include)
+    for name in names:
+        if not NEED_BOOST.fullmatch(name):
+            whole.add(name, "amalgamate.py")
+    whole.lines += ["", "#if __has_include(<boost/smart_ptr/intrusive_ptr.hpp>)"]
+    for name in names:
+        if NEED_BOOST.fullmatch(name):
+            whole.add(name, "amalgamate.py")
+    whole.lines += ["#endif // Boost"]
+
+    licence = (root / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
+    head = ["// SPDX-License-Identifier: MIT", f"// memory_pool {version(include)}: memory pools for C++17",
+            "// All headers in one, generated from them by tools/amalgamate.py: np_alloc is left out.", "//",
+            *(f"// {line}".rstrip() for line in licence), "#ifndef MEMORY_POOL_SINGLE_HEADER", *NOT_AFTER_OTHERS.splitlines(), "",
+            *(f"#include <{name}>" for name in sorted(whole.standard))]
+    tail = ["", "#define MEMORY_POOL_SINGLE_HEADER", "#endif", ""]
+    return "\n".join(without_double_blanks([*head, *whole.lines, *tail]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=Path, metavar="OUTPUT")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1],
+                        help="of the project; default: the one of this script")
+    arguments = parser.parse_args()
+    try:
+        text = amalgamation(arguments.root)
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(text, encoding="utf-8")
+    except (Malformed, OSError) as error:
+        print(f"amalgamate.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
