@@ -9,11 +9,17 @@ set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(pc_files memory_pool memory_pool_drop_in)
 if(TARGET memory_pool_np_alloc)
     set(headers_left_out)
+    set(drop_ins_left_out)
     set(is_for_any_machine)
     list(APPEND pc_files memory_pool_np_alloc memory_pool_np_alloc_checked)
 else()
-    set(headers_left_out REGEX "/np_[a-z_]+\\.(h|hpp)$" EXCLUDE)
+    # Its interface for C stays: report/write_report.hpp declares what it calls if a program has np_alloc.
+    set(headers_left_out REGEX "/np_[a-z_]+\\.hpp$" EXCLUDE)
+    set(drop_ins_left_out REGEX "/np_[a-z_]+\\.h$" EXCLUDE)
     set(is_for_any_machine ARCH_INDEPENDENT)
+endif()
+if(TARGET memory_pool_module)
+    set(is_for_any_machine)
 endif()
 if(TARGET memory_pool_np_malloc)
     list(APPEND pc_files memory_pool_np_malloc memory_pool_np_malloc_checked)
@@ -24,7 +30,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memory_pool
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${headers_left_out})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/drop_in/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memory_pool_drop_in
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${headers_left_out})
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${drop_ins_left_out})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/debuggers
     DESTINATION ${CMAKE_INSTALL_DATADIR}/memory_pool
     FILES_MATCHING PATTERN "*.py" PATTERN "*.natvis" PATTERN "__pycache__" EXCLUDE)
@@ -37,6 +43,17 @@ install(EXPORT memory_pool_targets
     FILE memory_pool-targets.cmake
     NAMESPACE memory_pool::
     DESTINATION ${package_dir})
+
+# An export of its own, which only a CMake that knows modules can read.
+if(TARGET memory_pool_module)
+    set(module_dir ${CMAKE_INSTALL_DATADIR}/memory_pool/module)
+    install(TARGETS memory_pool_module EXPORT memory_pool_module FILE_SET CXX_MODULES DESTINATION ${module_dir})
+    install(EXPORT memory_pool_module
+        FILE memory_pool-module.cmake
+        NAMESPACE memory_pool::
+        DESTINATION ${package_dir}
+        CXX_MODULES_DIRECTORY modules)
+endif()
 
 configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/memory_pool-config.cmake.in

@@ -20,7 +20,8 @@ function(memory_pool_add_variant name options absent)
     set_tests_properties(package.install_${name} PROPERTIES TIMEOUT 600
         FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_${name})
 endfunction()
-memory_pool_add_variant(without_np_alloc MEMORY_POOL_ENABLE_NP_ALLOC=OFF *np_*)
+# What the reports of pools call of np_alloc is declared in np_alloc.h, which stays.
+memory_pool_add_variant(without_np_alloc MEMORY_POOL_ENABLE_NP_ALLOC=OFF *np_*.hpp,*np_*.a,*np_*.so*,*np_*.pc)
 
 # memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
 function(memory_pool_add_consumer name directory)
@@ -115,3 +116,18 @@ if(TARGET memory_pool_single_header AND NOT CMAKE_CROSSCOMPILING)
         set_tests_properties(package.single_header_${compiler} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
     endforeach()
 endif()
+
+# The C++20 module, with Clang: `names` without CMake, `projects` with one that knows modules.
+set(new_cmake ${CMAKE_CURRENT_BINARY_DIR}/new_cmake)
+add_test(NAME package.new_cmake
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/new_cmake.py ${new_cmake})
+set_tests_properties(package.new_cmake PROPERTIES
+    TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_SETUP memory_pool_new_cmake)
+foreach(case IN ITEMS Names Projects)
+    string(TOLOWER ${case} name)
+    add_test(NAME package.module_${name}
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/module_test.py
+            ${PROJECT_SOURCE_DIR} ${new_cmake} ${CMAKE_COMMAND} ${case})
+    set_tests_properties(package.module_${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
+set_tests_properties(package.module_projects PROPERTIES FIXTURES_REQUIRED memory_pool_new_cmake)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/report/report.hpp>
+
+#include <iostream>
 
 int main()
 {
@@ -7,6 +10,7 @@ int main()
     void* block = pool.allocate();
     if (pool.in_use() != 1)
         return 1;
+    memory_pool::write_report(std::cout, memory_pool::report_format::json); // Without np_alloc, too.
     pool.deallocate(block);
     return pool.in_use() == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file> -D options=<option>,...
-#     -D absent=<pattern> -P install_variant.cmake
-# Installs a build of its own, configured with those options, into <root>/installed. No file must match the pattern.
+#     -D absent=<pattern>,... -P install_variant.cmake
+# Installs a build of its own, configured with those options, into <root>/installed. No file must match a pattern.
 file(REMOVE_RECURSE ${root})
 string(REPLACE "," ";" options "${options}")
 list(TRANSFORM options PREPEND -D)
@@ -16,7 +16,9 @@ execute_process(
     COMMAND ${CMAKE_COMMAND} --install ${root}/build --prefix ${root}/installed
     COMMAND_ERROR_IS_FATAL ANY)
 
-file(GLOB_RECURSE left_over LIST_DIRECTORIES false ${root}/installed/${absent})
+string(REPLACE "," ";" absent "${absent}")
+list(TRANSFORM absent PREPEND ${root}/installed/)
+file(GLOB_RECURSE left_over LIST_DIRECTORIES false ${absent})
 if(left_over)
     message(SEND_ERROR "installed, but not to be there: ${left_over}")
 endif()
