@@ -123,3 +123,5 @@ install(CODE "
 list(TRANSFORM pc_files PREPEND ${PROJECT_BINARY_DIR}/)
 list(TRANSFORM pc_files APPEND .pc)
 install(FILES ${pc_files} DESTINATION ${pkgconfig_dir})
+
+include(${CMAKE_CURRENT_LIST_DIR}/cps.cmake)

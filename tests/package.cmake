@@ -131,3 +131,10 @@ foreach(case IN ITEMS Names Projects)
     set_tests_properties(package.module_${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(package.module_projects PROPERTIES FIXTURES_REQUIRED memory_pool_new_cmake)
+
+if(libdir_is_relative)
+    add_test(NAME package.cps
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/cps_test.py
+            ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} $<CONFIG> ${CMAKE_COMMAND} ${new_cmake} ${CMAKE_CXX_COMPILER})
+    set_tests_properties(package.cps PROPERTIES TIMEOUT 120 FIXTURES_REQUIRED memory_pool_new_cmake)
+endif()

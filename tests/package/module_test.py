@@ -130,13 +130,13 @@ class Projects(InDirectory):
     OF_PROJECT = [word for name in ("ENABLE_NP_ALLOC", "ENABLE_TESTING", "ENABLE_BENCHMARKING", "ENABLE_EXAMPLES")
                   for word in ("-D", f"MEMORY_POOL_{name}=OFF")] + ["-D", "MEMORY_POOL_MODULE=ON"]
 
-    def run_consumer(self, cmake, *options):
-        self.succeed(cmake, *self.OPTIONS, "-S", f"{SOURCE}/tests/package/module", "-B", "consumer", *options)
-        self.succeed(cmake, "--build", "consumer")
-        self.succeed("consumer/import")
+    def run_consumer(self, cmake, project, program, *options):
+        self.succeed(cmake, *self.OPTIONS, "-S", f"{SOURCE}/tests/package/{project}", "-B", project, *options)
+        self.succeed(cmake, "--build", project)
+        self.succeed(f"{project}/{program}")
 
     def test_a_subdirectory(self):
-        self.run_consumer(new_cmake.find(CMAKE_DIRECTORY, (3, 28)), "-D", f"SOURCE={SOURCE}")
+        self.run_consumer(new_cmake.find(CMAKE_DIRECTORY, (3, 28)), "module", "import", "-D", f"SOURCE={SOURCE}")
 
     def test_an_installed_copy_moved_elsewhere(self):
         cmake = new_cmake.find(CMAKE_DIRECTORY, (3, 28))
@@ -144,8 +144,13 @@ class Projects(InDirectory):
         self.succeed(cmake, "--build", "build")
         self.succeed(cmake, "--install", "build", "--prefix", self.directory / "installed")
         (self.directory / "installed").rename(self.directory / "moved")
-        self.run_consumer(cmake, "-D", f"CMAKE_PREFIX_PATH={self.directory}/moved",
-                          "-D", f"VERSION_WANTED={amalgamate.version(Path(SOURCE) / 'include')}")
+        found = ["-D", f"CMAKE_PREFIX_PATH={self.directory}/moved",
+                 "-D", f"VERSION_WANTED={amalgamate.version(Path(SOURCE, 'include'))}"]
+        self.run_consumer(cmake, "module", "import", *found)
+        if new_cmake.version(cmake) >= (4, 3):
+            self.succeed(cmake, "--install", "build", "--prefix", self.directory / "moved",
+                         "--component", "memory_pool_cps")
+            self.run_consumer(cmake, "cps", "with_module", *found, "-D", "COMPONENTS=module")
 
     def refusal(self, cmake, *options):
         status, output = self.run_command(cmake, "-S", SOURCE, "-B", "build", *self.OF_PROJECT, *options)
