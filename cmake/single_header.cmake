@@ -12,6 +12,7 @@ set(amalgamate ${PROJECT_SOURCE_DIR}/tools/amalgamate.py)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.hpp)
 add_custom_command(OUTPUT ${MEMORY_POOL_SINGLE_HEADER}
     COMMAND Python3::Interpreter ${amalgamate} ${MEMORY_POOL_SINGLE_HEADER}
-    DEPENDS ${headers} ${amalgamate} ${PROJECT_SOURCE_DIR}/tools/check_layers.py ${PROJECT_SOURCE_DIR}/LICENSE
+    DEPENDS ${headers} ${amalgamate} ${PROJECT_SOURCE_DIR}/tools/check_layers.py ${PROJECT_SOURCE_DIR}/tools/version.py
+        ${PROJECT_SOURCE_DIR}/LICENSE
     COMMENT "Writing the single header")
 add_custom_target(memory_pool_single_header DEPENDS ${MEMORY_POOL_SINGLE_HEADER})

@@ -138,3 +138,19 @@ if(libdir_is_relative)
             ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} $<CONFIG> ${CMAKE_COMMAND} ${new_cmake} ${CMAKE_CXX_COMPILER})
     set_tests_properties(package.cps PROPERTIES TIMEOUT 120 FIXTURES_REQUIRED memory_pool_new_cmake)
 endif()
+
+if(libdir_is_relative)
+    foreach(case IN ITEMS Subproject Installed InstalledByCMake)
+        if(case STREQUAL "Installed" AND NOT TARGET memory_pool::np_alloc)
+            continue()
+        endif()
+        string(REGEX REPLACE "(.)([A-Z])" "\\1_\\2" name ${case})
+        string(TOLOWER ${name} name)
+        add_test(NAME package.meson_${name}
+            COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/meson_test.py
+                ${PROJECT_SOURCE_DIR} ${root}/moved ${CMAKE_INSTALL_LIBDIR} ${case}
+                ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER})
+        set_tests_properties(package.meson_${name} PROPERTIES
+            TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_REQUIRED memory_pool_package)
+    endforeach()
+endif()

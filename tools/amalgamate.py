@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 from check_layers import STANDARD
+from version import version
 
 LEFT_OUT = re.compile(r"memory_pool/(np_.*|(heaptrack|massif|tracy)_policy\.hpp)")
 NEED_BOOST = re.compile(r"memory_pool/(intrusive|recycling)_pool\.hpp")
@@ -96,14 +97,6 @@ def without_double_blanks(lines: list) -> list:
     return [line for line, before in zip(lines, [None, *lines]) if line or before]
 
 
-def version(include: Path) -> str:
-    text = (include / "memory_pool/base/config.hpp").read_text(encoding="utf-8")
-    numbers = [re.search(rf"#define MEMORY_POOL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
-    if None in numbers:
-        raise Malformed(f"{include}/memory_pool/base/config.hpp: no version")
-    return ".".join(number[1] for number in numbers)
-
-
 def amalgamation(root: Path) -> str:
     include = root / "include"
     names = [path.relative_to(include).as_posix()
@@ -122,7 +115,7 @@ def amalgamation(root: Path) -> str:
     whole.lines += ["#endif // Boost"]
 
     licence = (root / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
-    head = ["// SPDX-License-Identifier: MIT", f"// memory_pool {version(include)}: memory pools for C++17",
+    head = ["// SPDX-License-Identifier: MIT", f"// memory_pool {version(root)}: memory pools for C++17",
             "// All headers that need nothing to be linked, in one, which tools/amalgamate.py has made of them.", "//",
             *(f"// {line}".rstrip() for line in licence), "#ifndef MEMORY_POOL_SINGLE_HEADER", *NOT_AFTER_OTHERS.splitlines(), "",
             *(f"#include <{name}>" for name in sorted(whole.standard))]
@@ -140,7 +133,7 @@ def main() -> int:
         text = amalgamation(arguments.root)
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(text, encoding="utf-8")
-    except (Malformed, OSError) as error:
+    except (Malformed, OSError, ValueError) as error:
         print(f"amalgamate.py: {error}", file=sys.stderr)
         return 1
     return 0

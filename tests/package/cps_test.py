@@ -16,8 +16,8 @@ from pathlib import Path
 SOURCE, BUILD, CONFIGURATION, CMAKE, CMAKE_DIRECTORY, CXX = sys.argv[1:]
 
 sys.path.insert(0, f"{SOURCE}/tools")
-import amalgamate  # noqa: E402
 import new_cmake  # noqa: E402
+from version import version  # noqa: E402
 
 READS_CPS = (4, 3)
 
@@ -58,7 +58,7 @@ class Cps(unittest.TestCase):
     def test_it_says_what_it_is_and_where(self):
         self.assertEqual(self.cps["name"], "memory_pool")
         self.assertRegex(self.cps["cps_version"], r"^0\.\d+\.\d+$")
-        self.assertEqual(self.cps["version"], amalgamate.version(Path(SOURCE, "include")))
+        self.assertEqual(self.cps["version"], version(Path(SOURCE)))
         self.assertEqual(self.path(self.cps["cps_path"]), self.file.parent)
         self.assertNotIn(str(self.directory), self.file.read_text(encoding="utf-8"))
 

@@ -21,6 +21,7 @@ CLANG = "clang++-19"
 sys.path.insert(0, f"{SOURCE}/tools")
 import amalgamate  # noqa: E402
 import new_cmake  # noqa: E402
+from version import version  # noqa: E402
 
 # Not of the interface, and without names of their own.
 NOT_FOR_USERS = re.compile(r"detail|process_wide|v\d\w*")
@@ -145,7 +146,7 @@ class Projects(InDirectory):
         self.succeed(cmake, "--install", "build", "--prefix", self.directory / "installed")
         (self.directory / "installed").rename(self.directory / "moved")
         found = ["-D", f"CMAKE_PREFIX_PATH={self.directory}/moved",
-                 "-D", f"VERSION_WANTED={amalgamate.version(Path(SOURCE, 'include'))}"]
+                 "-D", f"VERSION_WANTED={version(Path(SOURCE))}"]
         self.run_consumer(cmake, "module", "import", *found)
         if new_cmake.version(cmake) >= (4, 3):
             self.succeed(cmake, "--install", "build", "--prefix", self.directory / "moved",
