@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # memory_pool.cps: the package in the Common Package Specification (https://cps-org.github.io/cps), with the components
-# of the CMake package. Paths are as in the .pc files. Installed only by request: cmake --install build --component
-# memory_pool_cps. CMake 4.3 and later reads it in place of the CMake package, and CMake 4.4 finds components that are in
-# neither: having rejected the one, it accepts the other without reading it.
+# of the CMake package. Paths are as in the .pc files. It is installed on request only:
+#   cmake --install build --component memory_pool_cps
+# as CMake 4.3 and later reads it in place of the CMake package. If a component is in neither, CMake 4.4 rejects the
+# file and accepts the CMake package without reading it, so that find_package finds what does not exist.
 set(prefix "@prefix@") # As the specification names it.
 if(libdir_is_absolute)
     set(cps_prefix_member prefix)
@@ -28,7 +29,7 @@ foreach(name IN ITEMS np_alloc np_alloc_checked)
 endforeach()
 
 set(cps ${PROJECT_BINARY_DIR}/cps/memory_pool.cps)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.cps.in ${cps}.in @ONLY)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.cps ${cps}.in @ONLY)
 file(READ ${cps}.in json)
 foreach(name IN ITEMS np_alloc np_alloc_checked np_alloc_drop_in np_malloc np_malloc_checked module)
     if(NOT TARGET memory_pool_${name})
@@ -40,7 +41,7 @@ set(cps_files ${cps})
 if(TARGET memory_pool_module) # With a configuration, as CMake 4.4 reads the module of one only.
     file(RELATIVE_PATH module_source
         ${CMAKE_INSTALL_FULL_LIBDIR}/cps ${CMAKE_INSTALL_FULL_DATADIR}/memory_pool/module/memory_pool.cppm)
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.modules.json.in
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.modules.json
         ${PROJECT_BINARY_DIR}/cps/memory_pool.modules.json @ONLY)
     list(APPEND cps_files ${PROJECT_BINARY_DIR}/cps/memory_pool.modules.json)
 endif()

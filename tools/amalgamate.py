@@ -117,7 +117,8 @@ def amalgamation(root: Path) -> str:
     licence = (root / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
     head = ["// SPDX-License-Identifier: MIT", f"// memory_pool {version(root)}: memory pools for C++17",
             "// All headers that need nothing to be linked, in one, which tools/amalgamate.py has made of them.", "//",
-            *(f"// {line}".rstrip() for line in licence), "#ifndef MEMORY_POOL_SINGLE_HEADER", *NOT_AFTER_OTHERS.splitlines(), "",
+            *(f"// {line}".rstrip() for line in licence),
+            "#ifndef MEMORY_POOL_SINGLE_HEADER", *NOT_AFTER_OTHERS.splitlines(), "",
             *(f"#include <{name}>" for name in sorted(whole.standard))]
     tail = ["", "#define MEMORY_POOL_SINGLE_HEADER", "#endif", ""]
     return "\n".join(without_double_blanks([*head, *whole.lines, *tail]))

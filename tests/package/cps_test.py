@@ -37,7 +37,8 @@ class Cps(unittest.TestCase):
         cls.addClassCleanup(directory.cleanup)
         cls.directory = Path(directory.name)
         for component in ([], ["--component", "memory_pool_cps"]):
-            run(CMAKE, "--install", BUILD, "--config", CONFIGURATION, "--prefix", cls.directory / "installed", *component)
+            run(CMAKE, "--install", BUILD, "--config", CONFIGURATION, "--prefix", cls.directory / "installed",
+                *component)
             cls.files_by_default = cls.files_by_default if component else cls.cps_files("installed")
         cls.prefix = (cls.directory / "installed").rename(cls.directory / "moved")
         [cls.file] = cls.cps_files("moved")
@@ -64,7 +65,8 @@ class Cps(unittest.TestCase):
 
     def test_it_has_the_components_of_the_cmake_package(self):
         targets = "".join(file.read_text(encoding="utf-8") for file in self.prefix.glob("**/memory_pool-targets.cmake"))
-        self.assertEqual(set(re.findall(r"add_library\(memory_pool::(\w+) ", targets)), set(self.components) - {"module"})
+        of_cmake = set(re.findall(r"add_library\(memory_pool::(\w+) ", targets))
+        self.assertEqual(of_cmake, set(self.components) - {"module"})
         self.assertLessEqual(set(self.cps["default_components"]), set(self.components))
 
     def test_what_it_names_exists(self):

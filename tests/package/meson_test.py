@@ -103,7 +103,8 @@ class Installed(InDirectory):
         self.assertEqual(self.files(moved / "lib", "*.a"), self.files(f"{INSTALLED}/{LIBDIR}", "*.a"))
         self.assertEqual(self.make_consumer("-Dnp_alloc=np_alloc_checked", PKG_CONFIG_PATH=f"{moved}/lib/pkgconfig"), 3)
         targets = json.loads(self.succeed("meson", "introspect", "--targets", "build"))
-        sources = {Path(source) for target in targets for each in target["target_sources"] for source in each["sources"]}
+        parts = [part for target in targets for part in target["target_sources"]]
+        sources = {Path(source) for part in parts for source in part.get("sources", [])}
         there = {path for path in Path(SOURCE, "src/np_alloc").glob("*/*.cpp") if path.name not in NOT_IN_THE_ARCHIVES}
         self.assertEqual(sources, there, "src/np_alloc/meson.build does not name all sources")
 

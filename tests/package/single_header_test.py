@@ -71,6 +71,9 @@ class SingleHeader(unittest.TestCase):
     def run_in_directory(self, *command):
         return subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=False, timeout=100)
 
+    def compile_beside_headers(self, source):
+        return self.run_in_directory(*COMPILER, "-std=c++17", f"-I{SOURCE}/include", "-fsyntax-only", source)
+
     def test_the_build_makes_what_the_script_writes(self):
         subprocess.run([sys.executable, f"{SOURCE}/tools/amalgamate.py", self.directory / "again.hpp"], check=True)
         self.assertEqual((self.directory / "again.hpp").read_bytes(), Path(SINGLE_HEADER).read_bytes())
@@ -95,7 +98,7 @@ class SingleHeader(unittest.TestCase):
         for what, unit in (("before", lines[::-1]), ("after", lines)):
             with self.subTest(what):
                 (self.directory / "both.cpp").write_text("\n".join(unit) + "\n", encoding="utf-8")
-                compiled = self.run_in_directory(*COMPILER, "-std=c++17", f"-I{SOURCE}/include", "-fsyntax-only", "both.cpp")
+                compiled = self.compile_beside_headers("both.cpp")
                 self.assertEqual(compiled.returncode, 1)
                 self.assertEqual(compiled.stderr.count("error: "), 1, compiled.stderr)
                 self.assertIn("these headers need to be left out where the single header is included",
@@ -104,7 +107,7 @@ class SingleHeader(unittest.TestCase):
     def test_the_interface_of_np_alloc_can_be_used_as_well(self):
         text = '#include "memory_pool.hpp"\n#include <memory_pool/np_alloc.h>\nint main() { return 0; }\n'
         (self.directory / "both.cpp").write_text(text, encoding="utf-8")
-        compiled = self.run_in_directory(*COMPILER, "-std=c++17", f"-I{SOURCE}/include", "-fsyntax-only", "both.cpp")
+        compiled = self.compile_beside_headers("both.cpp")
         self.assertEqual((compiled.returncode, compiled.stderr), (0, ""))
 
 

@@ -25,7 +25,8 @@ GOOD = {
     "include/memory_pool/b.hpp": "#pragma once\n#include <memory_pool/base/config.hpp>\n#include <array> // For b.\n"
                                  "#define B_VALUE 1\nint b = B_VALUE;\n#undef B_VALUE\n",
     "include/memory_pool/c.h": "/* SPDX-License-Identifier: MIT\n * Copyright (c) 2026 The memory_pool authors\n */\n"
-                               "#ifndef MEMORY_POOL_C_H\n#define MEMORY_POOL_C_H\n\n#include <stddef.h>\nint c;\n#endif\n",
+                               "#ifndef MEMORY_POOL_C_H\n#define MEMORY_POOL_C_H\n\n#include <stddef.h>\n"
+                               "int c;\n#endif\n",
     "include/memory_pool/d.hpp": "#pragma once\n#if defined(_WIN32)\n#include <memory_pool/os/e.hpp>\n"
                                  "#include <cerrno>\n#endif\nint d;\n",
     "include/memory_pool/os/e.hpp": "#pragma once\n#include <unistd.h>\nint e;\n",
@@ -44,7 +45,8 @@ BAD = {
     "one on another platform": ("include/memory_pool/b.hpp", "#if 0\n#include <memory_pool/none.hpp>\n#endif\n",
                                 "include/memory_pool/b.hpp:2: cannot read memory_pool/none.hpp"),
     "a circle": ("include/memory_pool/b.hpp", "#include <memory_pool/a.hpp>\n",
-                 "include/memory_pool/b.hpp:1: memory_pool/a.hpp includes itself: memory_pool/a.hpp > memory_pool/b.hpp"),
+                 "include/memory_pool/b.hpp:1: memory_pool/a.hpp includes itself: "
+                 "memory_pool/a.hpp > memory_pool/b.hpp"),
     "a header of another library": ("include/memory_pool/d.hpp", "#include <heaptrack_api.h>\n",
                                     "include/memory_pool/d.hpp:1: <heaptrack_api.h> is not a standard header"),
     "no version": ("include/memory_pool/base/config.hpp", "#define MEMORY_POOL_VERSION_MAJOR 1\n",
@@ -81,11 +83,13 @@ class Amalgamate(unittest.TestCase):
     def test_headers_are_there_once_after_those_that_they_include(self):
         lines = self.made_of_good_tree()
         self.assertEqual([line for line in lines if line.startswith("int ")],
-                         ["int b = B_VALUE;", "int a = b;", "int c;", "int e;", "int d;", "int f = a;", "int g;", "int h;"])
+                         ["int b = B_VALUE;", "int a = b;", "int c;", "int e;", "int d;", "int f = a;", "int g;",
+                          "int h;"])
 
     def test_licence_and_version_are_on_top_and_only_there(self):
         lines = self.made_of_good_tree()
-        self.assertEqual(lines[:2], ["// SPDX-License-Identifier: MIT", "// memory_pool 4.5.16: memory pools for C++17"])
+        self.assertEqual(lines[:2],
+                         ["// SPDX-License-Identifier: MIT", "// memory_pool 4.5.16: memory pools for C++17"])
         self.assertIn("// Free of charge.", lines)
         self.assertEqual(sum("SPDX" in line or "Copyright" in line for line in lines), 1)
         self.assertNotIn("*/", " ".join(lines))
