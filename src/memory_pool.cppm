@@ -20,6 +20,7 @@ module;
 
 export module memory_pool;
 
+// NOLINTBEGIN(misc-unused-using-decls): importers use them.
 export namespace memory_pool {
 using memory_pool::allocate_unique;
 using memory_pool::allocating;
@@ -132,3 +133,4 @@ using memory_pool::intrusive_pool;
 using memory_pool::recycling_pool;
 #endif
 } // namespace memory_pool
+// NOLINTEND(misc-unused-using-decls)
