@@ -34,7 +34,7 @@ SAID_ON_TOP = re.compile(r"\s*(//|/\*| \*) *(SPDX-License-Identifier: .*|Copyrig
 
 # The other way around, config.hpp stops the compiler.
 NOT_AFTER_OTHERS = """\
-#ifdef MEMORY_POOL_VERSION_MAJOR
+#ifdef MEMORY_POOL_ABI_VERSION
 #include <memory_pool: these headers need to be left out where the single header is included>
 #endif
 """

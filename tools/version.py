@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints the version of the project, as include/memory_pool/base/config.hpp says it. Exits 1 if it does not."""
+"""Prints the version of the project, as include/memory_pool/version.h says it. Exits 1 if it does not."""
 
 import re
 import sys
@@ -9,11 +9,11 @@ from pathlib import Path
 
 def version(root: Path) -> str:
     """Raises ValueError if there is none."""
-    config = root / "include/memory_pool/base/config.hpp"
-    text = config.read_text(encoding="utf-8")
+    header = root / "include/memory_pool/version.h"
+    text = header.read_text(encoding="utf-8")
     numbers = [re.search(rf"#define MEMORY_POOL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
     if None in numbers:
-        raise ValueError(f"{config}: no version")
+        raise ValueError(f"{header}: no version")
     return ".".join(number[1] for number in numbers)
 
 

@@ -15,11 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import amalgamate  # noqa: E402
 
-CONFIG = "".join(f"#define MEMORY_POOL_VERSION_{part} {number} ///< Grows.\n"
-                 for part, number in (("MAJOR", 4), ("MINOR", 5), ("PATCH", 16)))
+VERSION = "".join(f"#define MEMORY_POOL_VERSION_{part} {number}\n"
+                  for part, number in (("MAJOR", 4), ("MINOR", 5), ("PATCH", 16)))
 GOOD = {
     "LICENSE": "MIT License\n\nFree of charge.\n",
-    "include/memory_pool/base/config.hpp": "// SPDX-License-Identifier: MIT\n#pragma once\n" + CONFIG,
+    "include/memory_pool/version.h": VERSION,
+    "include/memory_pool/base/config.hpp": "// SPDX-License-Identifier: MIT\n#pragma once\n",
     "include/memory_pool/a.hpp": "// SPDX-License-Identifier: MIT\n// Copyright (c) 2026 The memory_pool authors\n"
                                  "#pragma once\n\n#include <memory_pool/b.hpp>\n\n#include <vector>\nint a = b;\n",
     "include/memory_pool/b.hpp": "#pragma once\n#include <memory_pool/base/config.hpp>\n#include <array> // For b.\n"
@@ -49,8 +50,8 @@ BAD = {
                  "memory_pool/a.hpp > memory_pool/b.hpp"),
     "a header of another library": ("include/memory_pool/d.hpp", "#include <heaptrack_api.h>\n",
                                     "include/memory_pool/d.hpp:1: <heaptrack_api.h> is not a standard header"),
-    "no version": ("include/memory_pool/base/config.hpp", "#define MEMORY_POOL_VERSION_MAJOR 1\n",
-                   "include/memory_pool/base/config.hpp: no version"),
+    "no version": ("include/memory_pool/version.h", "#define MEMORY_POOL_VERSION_MAJOR 1\n",
+                   "include/memory_pool/version.h: no version"),
 }
 
 
