@@ -8,3 +8,4 @@ function(memory_pool_add_packaging_test name)
 endfunction()
 
 memory_pool_add_packaging_test(debian)
+memory_pool_add_packaging_test(conan)

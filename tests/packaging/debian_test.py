@@ -142,7 +142,7 @@ def use_by_cmake(source, root, work):
     output = run(
         "cmake", "-S", source / "tests/packaging/consumer", "-B", build_directory, "-G", "Ninja",
         "-D", "CMAKE_BUILD_TYPE=Debug", "-D", f"CMAKE_PREFIX_PATH={root.directory / 'usr'}",
-        "-D", "COMPONENTS=memory_pool;drop_in;np_alloc;np_alloc_checked;np_malloc;np_malloc_checked",
+        "-D", "COMPONENTS=memory_pool;drop_in;np_alloc;np_alloc_checked;np_alloc_drop_in;np_malloc;np_malloc_checked",
     )  # fmt: skip
     if f"in {root.directory}/usr/lib/" not in output:
         fail(f"CMake has found another copy:\n{output}")

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""The Conan package: made with and without np_alloc and used by its test_package, and refused where it must be.
+
+    conan_test.py SOURCE_DIRECTORY WORK_DIRECTORY
+
+Exits with 77 without Conan 2. Needs no network.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SKIPPED = 77
+NP_LIBRARIES = ("np_alloc", "np_alloc_checked", "np_malloc", "np_malloc_checked")
+
+
+def fail(text):
+    sys.exit(f"conan_test: {text}")
+
+
+def is_installed():
+    if not shutil.which("conan"):
+        return False
+    return "version 2." in subprocess.run(["conan", "--version"], capture_output=True, text=True, check=False).stdout
+
+
+class Conan:
+    def __init__(self, source, work):
+        self.source = source
+        self.test_folder = work / "test_package"
+        self.environment = {**os.environ, "CONAN_HOME": str(work / "home")}
+        self.must("profile", "detect")
+
+    def run(self, *arguments):
+        return subprocess.run(
+            ["conan", *arguments], env=self.environment, capture_output=True, text=True, check=False
+        )
+
+    def must(self, *arguments):
+        """What it prints: the result, and the progress."""
+        result = self.run(*arguments)
+        if result.returncode != 0:
+            fail(f"conan {' '.join(arguments)}:\n{result.stdout[-4000:]}{result.stderr[-4000:]}")
+        return result.stdout, result.stderr
+
+    def create_arguments(self, *options):
+        folder = f"tools.cmake.cmake_layout:test_folder={self.test_folder}"
+        return ["create", str(self.source), "--no-remote", "-c", folder, *options]
+
+    def create(self, *options):
+        """The targets that programs were linked with, and run."""
+        progress = "\n".join(self.must(*self.create_arguments(*options)))
+        return set(re.findall(r"Test +#\d+: with_(\w+) \.+ +Passed", progress))
+
+    def refuses(self, text, *options):
+        result = self.run(*self.create_arguments(*options))
+        if result.returncode == 0 or text not in result.stderr:
+            fail(f"conan create {' '.join(options)} does not say '{text}':\n{result.stderr[-4000:]}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    source, work = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    if not is_installed():
+        print("conan_test: skipped; missing: Conan 2 (pip install conan)")
+        sys.exit(SKIPPED)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    conan = Conan(source, work)
+
+    headers_only = ["-o", "&:np_alloc=False"]
+    linked = conan.create(*headers_only)
+    if linked != {"memory_pool", "drop_in"}:
+        fail(f"the package without np_alloc has the targets {linked}")
+    # One package for every configuration.
+    consume = ["install", "--requires=memory_pool/[>0]", "--no-remote", "-s", "build_type=MinSizeRel"]
+    conan.must(*consume, "-o", "*:np_alloc=False", "--output-folder", str(work / "consumer"))
+    if conan.run(*consume, "--output-folder", str(work / "consumer")).returncode == 0:
+        fail("the package without np_alloc is taken for one with it")
+
+    linked = conan.create("-s", "build_type=Debug")  # which is built soonest
+    if linked != {"memory_pool", "drop_in", "np_alloc_drop_in", *NP_LIBRARIES}:
+        fail(f"the package has the targets {linked}")
+    listed = json.loads(conan.must("list", "memory_pool/*:*", "--format=json")[0])
+    expected = re.search(r"^ +VERSION ([0-9.]+)$", (source / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)[1]
+    if list(listed["Local Cache"]) != [f"memory_pool/{expected}"]:
+        fail(f"the cache has {list(listed['Local Cache'])}, not version {expected}")
+
+    conan.refuses("needs a 64-bit target, and x86 is none", "-s", "arch=x86")
+    conan.refuses("needs a 64-bit target, and armv8_32 is none", "-s", "arch=armv8_32")
+    conan.refuses("Current cppstd (14) is lower than the required C++ standard (17)", "-s", "compiler.cppstd=14", *headers_only)
+    msvc = ["-s", "os=Windows", "-s", "compiler=msvc", "-s", "compiler.version=194", "-s", "compiler.runtime=dynamic",
+            "-s", "compiler.cppstd=17"]  # fmt: skip
+    conan.refuses("needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o 'memory_pool/*:np_alloc=False'",
+                  *msvc, "-o", "&:np_alloc=True")
+
+
+if __name__ == "__main__":
+    main()
