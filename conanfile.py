@@ -28,6 +28,11 @@ class MemoryPoolConan(ConanFile):
     test_package_folder = "tests/packaging/consumer"
 
     def set_version(self):
+        header = os.path.join(self.recipe_folder, "include", "memory_pool", "version.h")
+        if os.path.exists(header):
+            numbers = re.findall(r"#define MEMORY_POOL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", load(self, header))
+            self.version = ".".join(numbers)
+            return
         project = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
         self.version = re.search(r"^project\(memory_pool\s+VERSION ([0-9.]+)$", project, re.MULTILINE).group(1)
 

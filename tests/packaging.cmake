@@ -3,7 +3,7 @@
 function(memory_pool_add_packaging_test name)
     add_test(NAME packaging.${name}
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${name}_test.py
-            ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name})
+            ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name})
     set_tests_properties(packaging.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 

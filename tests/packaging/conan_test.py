@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """The Conan package: made with and without np_alloc and used by its test_package, and refused where it must be.
 
-    conan_test.py SOURCE_DIRECTORY WORK_DIRECTORY
+    conan_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY
 
 Exits with 77 without Conan 2. Needs no network.
 """
@@ -64,9 +64,9 @@ class Conan:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    source, work = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    source, version, work = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
     if not is_installed():
         print("conan_test: skipped; missing: Conan 2 (pip install conan)")
         sys.exit(SKIPPED)
@@ -88,13 +88,13 @@ def main():
     if linked != {"memory_pool", "drop_in", "np_alloc_drop_in", *NP_LIBRARIES}:
         fail(f"the package has the targets {linked}")
     listed = json.loads(conan.must("list", "memory_pool/*:*", "--format=json")[0])
-    expected = re.search(r"^ +VERSION ([0-9.]+)$", (source / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)[1]
-    if list(listed["Local Cache"]) != [f"memory_pool/{expected}"]:
-        fail(f"the cache has {list(listed['Local Cache'])}, not version {expected}")
+    if list(listed["Local Cache"]) != [f"memory_pool/{version}"]:
+        fail(f"the cache has {list(listed['Local Cache'])}, not version {version}")
 
     conan.refuses("needs a 64-bit target, and x86 is none", "-s", "arch=x86")
     conan.refuses("needs a 64-bit target, and armv8_32 is none", "-s", "arch=armv8_32")
-    conan.refuses("Current cppstd (14) is lower than the required C++ standard (17)", "-s", "compiler.cppstd=14", *headers_only)
+    conan.refuses("Current cppstd (14) is lower than the required C++ standard (17)",
+                  "-s", "compiler.cppstd=14", *headers_only)
     msvc = ["-s", "os=Windows", "-s", "compiler=msvc", "-s", "compiler.version=194", "-s", "compiler.runtime=dynamic",
             "-s", "compiler.cppstd=17"]  # fmt: skip
     conan.refuses("needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o 'memory_pool/*:np_alloc=False'",

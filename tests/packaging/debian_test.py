@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """The Debian packages: built, installed into an empty root, used from there by pkg-config and CMake, and removed.
 
-    debian_test.py SOURCE_DIRECTORY WORK_DIRECTORY
+    debian_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY
 
 Exits with 77 where the tools or the packages that the build needs are missing. Uses lintian where that is installed.
 Needs no network.
@@ -18,7 +18,6 @@ from pathlib import Path
 SKIPPED = 77
 SOURCES = ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md")
 SOURCE_DIRECTORIES = ("cmake", "debian", "docs", "drop_in", "include", "src", "tools")
-PACKAGES = {"libnp-malloc0", "libmemory-pool-dev", "memory-pool-tools"}
 # dpkg wants ldconfig.
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
 # Not optimised, no symbols: the same files in half the time.
@@ -60,7 +59,13 @@ def skip_without_tools(source):
         sys.exit(SKIPPED)
 
 
-def build(source, work):
+def runtime_package(version):
+    """The name of the shared library's package follows its SONAME."""
+    major, minor, _ = version.split(".")
+    return "libnp-malloc" + (f"0.{minor}" if major == "0" else major)
+
+
+def build(source, version, work):
     """The packages by name, from a copy of the sources."""
     copy = work / "source"
     for name in SOURCES:
@@ -69,8 +74,12 @@ def build(source, work):
         shutil.copytree(source / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     run("dpkg-buildpackage", "--build=binary", "--no-sign", cwd=copy, **BUILD)
     files = {run("dpkg-deb", "--field", path, "Package").strip(): path for path in work.glob("*.deb")}
-    if set(files) != PACKAGES:
-        fail(f"built {sorted(files)}, not {sorted(PACKAGES)}")
+    expected = {runtime_package(version), "libmemory-pool-dev", "memory-pool-tools"}
+    if set(files) != expected:
+        fail(f"built {sorted(files)}, not {sorted(expected)}")
+    for path in files.values():
+        if run("dpkg-deb", "--field", path, "Version").strip() != version:
+            fail(f"{path.name} is not of version {version}")
     return files
 
 
@@ -116,7 +125,7 @@ class Root:
 def check_with_lintian(work):
     if not shutil.which("lintian"):
         return
-    unversioned = not list(work.glob("source/debian/libnp-malloc0/usr/lib/*/*.so.*"))
+    unversioned = not list(work.glob("source/debian/libnp-malloc*/usr/lib/*/*.so.*"))
     arguments = ["--fail-on=error,warning", *([f"--suppress-tags={UNVERSIONED_TAGS}"] if unversioned else [])]
     run("lintian", *arguments, *work.glob("*.changes"))
 
@@ -158,19 +167,19 @@ def use_as_malloc(source, root, work):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    source, work = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    source, version, work = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
     skip_without_tools(source)
     shutil.rmtree(work, ignore_errors=True)
     (work / "source").mkdir(parents=True)
 
-    packages = build(source, work)
+    packages = build(source, version, work)
     check_with_lintian(work)
 
     root = Root(work / "root", packages)
     alone = root.dpkg("--install", packages["libmemory-pool-dev"])
-    if alone.returncode == 0 or "depends on libnp-malloc0 (= " not in alone.stderr:
+    if alone.returncode == 0 or f"depends on {runtime_package(version)} (= {version})" not in alone.stderr:
         fail(f"the headers were installed without the library:\n{alone.stdout}{alone.stderr}")
     root.must("--install", *packages.values())
     root.must("--audit")

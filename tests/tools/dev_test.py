@@ -101,10 +101,13 @@ class Dev(unittest.TestCase):
             preexec_fn=become_nobody,
         )
 
-    def install_shellcheck(self, patience=20):
-        """Runs a check that needs a package to be installed."""
+    def allow_writing(self):
         for path in (self.tree, *self.tree.rglob("*")):
             path.chmod(0o777)
+
+    def install_shellcheck(self, patience=20):
+        """Runs a check that needs a package to be installed."""
+        self.allow_writing()
         self.bin.chmod(0o777)
         return self.dev("check", "scripts", patience=patience)
 
@@ -187,6 +190,43 @@ class WithoutBuilding(Dev):
                 self.assertRegex(result.stderr, "nonsense|min-time|rounds|items")
         self.assertEqual(self.calls.read_text(encoding="utf-8"), "")
         self.assertFalse((self.tree / "build").exists())
+
+
+class Workflows(Dev):
+    """Their check, with a scripted go, and with the actionlint that it makes."""
+
+    def check(self, go):
+        self.add_program("shellcheck", "exit 0")
+        self.add_program("go", go)
+        self.allow_writing()
+        return self.dev("check", "workflows")
+
+    @staticmethod
+    def go_that_makes(actionlint):
+        return f"""mkdir -p "$GOBIN"
+            printf '#!/bin/sh\\n[ "$1" != -version ] || {{ echo v1.7.7; exit; }}\\n{actionlint}\\n' >"$GOBIN/actionlint"
+            chmod +x "$GOBIN/actionlint\""""
+
+    def test_what_actionlint_says_counts(self):
+        result = self.check(self.go_that_makes("exit 0"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, "^workflows ok")
+        (self.tree / "build/tools/actionlint").unlink()
+        result = self.check(self.go_that_makes("echo ci.yml is wrong; exit 1"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("ci.yml is wrong", result.stdout)
+
+    def test_it_is_fetched_once(self):
+        self.check(self.go_that_makes("exit 0"))
+        result = self.check("exit 1")
+        self.assertRegex(result.stdout, "^workflows ok")
+
+    def test_without_network_it_is_skipped(self):
+        result = self.check("echo dial tcp: no route to host >&2; exit 1")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, "^workflows skipped 0 s: actionlint could not be fetched")
+        log = (self.tree / "build/log/check-workflows.log").read_text(encoding="utf-8")
+        self.assertIn("no route to host", log)
 
 
 class Installing(Dev):
