@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: MIT
 # The packages, each built, used by a project and removed, in a directory of their own; skipped without their tools.
-function(memory_pool_add_packaging_test name)
+foreach(name debian conan)
     add_test(NAME packaging.${name}
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${name}_test.py
             ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name})
     set_tests_properties(packaging.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
-endfunction()
+endforeach()
 
-memory_pool_add_packaging_test(debian)
-memory_pool_add_packaging_test(conan)
+# Without any tool: what their descriptions repeat.
+if(TARGET memory_pool_np_alloc)
+    get_target_property(np_sources memory_pool_np_alloc SOURCES)
+    list(JOIN np_sources "," np_sources)
+    get_target_property(np_options memory_pool_np_alloc COMPILE_OPTIONS)
+    list(FILTER np_options INCLUDE REGEX "^-f")
+    list(JOIN np_options "," np_options)
+    add_test(NAME packaging.descriptions
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/descriptions_test.py
+            ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${PROJECT_BINARY_DIR} ${np_sources} ${np_options})
+endif()
