@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 # The packages, each built, used by a project and removed, in a directory of their own; skipped without their tools.
-foreach(name debian conan)
+# memory_pool_add_packaging_test(<name> <script> <argument>...)
+function(memory_pool_add_packaging_test name script)
     add_test(NAME packaging.${name}
-        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${name}_test.py
-            ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name})
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${script}
+            ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name} ${ARGN})
     set_tests_properties(packaging.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
-endforeach()
+endfunction()
+memory_pool_add_packaging_test(debian debian_test.py)
+memory_pool_add_packaging_test(conan conan_test.py)
+memory_pool_add_packaging_test(conan_shared conan_test.py --shared)
 
 # Without any tool: what their descriptions repeat.
 if(TARGET memory_pool_np_alloc)

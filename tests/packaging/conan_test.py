@@ -3,7 +3,9 @@
 # Copyright (c) 2026 The memory_pool authors
 """The Conan package: made with and without np_alloc and used by its test_package, and refused where it must be.
 
-    conan_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY
+    conan_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY [--shared]
+
+With --shared, np_alloc is a shared library, and only that is tested.
 
 Exits with 77 without Conan 2. Needs no network.
 """
@@ -17,6 +19,7 @@ from pathlib import Path
 
 SKIPPED = 77
 NP_LIBRARIES = ("np_alloc", "np_alloc_checked", "np_malloc", "np_malloc_checked")
+HEADERS_ONLY = ["-o", "&:np_alloc=False"]
 
 
 def fail(text):
@@ -63,8 +66,39 @@ class Conan:
             fail(f"conan create {' '.join(options)} does not say '{text}':\n{result.stderr[-4000:]}")
 
 
+def check_headers_alone(conan, work):
+    linked = conan.create(*HEADERS_ONLY)
+    if linked != {"memory_pool", "drop_in"}:
+        fail(f"the package without np_alloc has the targets {linked}")
+    # One package for every configuration.
+    consume = ["install", "--requires=memory_pool/[>0]", "--no-remote", "-s", "build_type=MinSizeRel"]
+    conan.must(*consume, "-o", "*:np_alloc=False", "--output-folder", str(work / "consumer"))
+    if conan.run(*consume, "--output-folder", str(work / "consumer")).returncode == 0:
+        fail("the package without np_alloc is taken for one with it")
+
+
+def check_with_np_alloc(conan, version, *options):
+    linked = conan.create("-s", "build_type=Debug", *options)  # which is built soonest
+    if linked != {"memory_pool", "drop_in", "np_alloc_drop_in", *NP_LIBRARIES}:
+        fail(f"the package has the targets {linked}")
+    listed = json.loads(conan.must("list", "memory_pool/*:*", "--format=json")[0])
+    if list(listed["Local Cache"]) != [f"memory_pool/{version}"]:
+        fail(f"the cache has {list(listed['Local Cache'])}, not version {version}")
+
+
+def check_refusals(conan):
+    conan.refuses("needs a 64-bit target, and x86 is none", "-s", "arch=x86")
+    conan.refuses("needs a 64-bit target, and armv8_32 is none", "-s", "arch=armv8_32")
+    too_old = "Current cppstd (14) is lower than the required C++ standard (17)"
+    conan.refuses(too_old, "-s", "compiler.cppstd=14", *HEADERS_ONLY)
+    msvc = {"os": "Windows", "compiler": "msvc", "compiler.version": "194", "compiler.runtime": "dynamic"}
+    settings = [f"--settings={name}={value}" for name, value in {**msvc, "compiler.cppstd": "17"}.items()]
+    remedy = "needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o 'memory_pool/*:np_alloc=False'"
+    conan.refuses(remedy, *settings, "-o", "&:np_alloc=True")
+
+
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5) or sys.argv[4:] not in ([], ["--shared"]):
         sys.exit(__doc__)
     source, version, work = Path(sys.argv[1]).resolve(), sys.argv[2], Path(sys.argv[3]).resolve()
     if not is_installed():
@@ -74,31 +108,12 @@ def main():
     work.mkdir(parents=True)
     conan = Conan(source, work)
 
-    headers_only = ["-o", "&:np_alloc=False"]
-    linked = conan.create(*headers_only)
-    if linked != {"memory_pool", "drop_in"}:
-        fail(f"the package without np_alloc has the targets {linked}")
-    # One package for every configuration.
-    consume = ["install", "--requires=memory_pool/[>0]", "--no-remote", "-s", "build_type=MinSizeRel"]
-    conan.must(*consume, "-o", "*:np_alloc=False", "--output-folder", str(work / "consumer"))
-    if conan.run(*consume, "--output-folder", str(work / "consumer")).returncode == 0:
-        fail("the package without np_alloc is taken for one with it")
-
-    linked = conan.create("-s", "build_type=Debug")  # which is built soonest
-    if linked != {"memory_pool", "drop_in", "np_alloc_drop_in", *NP_LIBRARIES}:
-        fail(f"the package has the targets {linked}")
-    listed = json.loads(conan.must("list", "memory_pool/*:*", "--format=json")[0])
-    if list(listed["Local Cache"]) != [f"memory_pool/{version}"]:
-        fail(f"the cache has {list(listed['Local Cache'])}, not version {version}")
-
-    conan.refuses("needs a 64-bit target, and x86 is none", "-s", "arch=x86")
-    conan.refuses("needs a 64-bit target, and armv8_32 is none", "-s", "arch=armv8_32")
-    conan.refuses("Current cppstd (14) is lower than the required C++ standard (17)",
-                  "-s", "compiler.cppstd=14", *headers_only)
-    msvc = ["-s", "os=Windows", "-s", "compiler=msvc", "-s", "compiler.version=194", "-s", "compiler.runtime=dynamic",
-            "-s", "compiler.cppstd=17"]  # fmt: skip
-    conan.refuses("needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o 'memory_pool/*:np_alloc=False'",
-                  *msvc, "-o", "&:np_alloc=True")
+    if sys.argv[4:]:
+        check_with_np_alloc(conan, version, "-o", "&:shared=True")
+        return
+    check_headers_alone(conan, work)
+    check_with_np_alloc(conan, version)
+    check_refusals(conan)
 
 
 if __name__ == "__main__":

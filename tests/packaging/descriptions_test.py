@@ -88,7 +88,7 @@ class Vcpkg(unittest.TestCase):
         self.assertEqual({line.split()[0] for line in named.splitlines()}, set(self.port["features"]))
 
     def test_the_sources_are_where_it_looks(self):
-        relative = re.search(r"CMAKE_CURRENT_LIST_DIR}(/[./]+)\"\)", self.portfile)[1]
+        relative = re.search(r"CMAKE_CURRENT_LIST_DIR}(/[./]+)\" ABSOLUTE", self.portfile)[1]
         port = SOURCE / "packaging/vcpkg/ports/memory-pool"
         self.assertEqual(Path(f"{port}{relative}").resolve(), SOURCE.resolve())
         self.assertTrue((port / "usage").is_file())
@@ -113,7 +113,7 @@ class Options(unittest.TestCase):
         options = set(re.findall(r"^(MEMORY_POOL_\w+):BOOL=", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
         for name in ("debian/rules", "conanfile.py", "packaging/vcpkg/ports/memory-pool/portfile.cmake",
                      ".github/workflows/ci.yml"):
-            named = set(re.findall(r"\bMEMORY_POOL_(?:ENABLE_)?[A-Z_]+[A-Z]\b", text(name)))
+            named = set(re.findall(r"(?:\b|-D)(MEMORY_POOL_[A-Z_]+[A-Z])\b", text(name)))
             self.assertTrue(named)
             self.assertLessEqual(named, options, name)
 

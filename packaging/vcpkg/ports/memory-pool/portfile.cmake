@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Untested: vcpkg was not to be had. An overlay port of the tree it is in; in a registry, SOURCE_PATH is what
 # vcpkg_from_github() sets.
-cmake_path(SET SOURCE_PATH NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../../..")
+get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
     np-alloc MEMORY_POOL_ENABLE_NP_ALLOC)
