@@ -29,12 +29,8 @@ class MemoryPoolConan(ConanFile):
 
     def set_version(self):
         header = os.path.join(self.recipe_folder, "include", "memory_pool", "version.h")
-        if os.path.exists(header):
-            numbers = re.findall(r"#define MEMORY_POOL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", load(self, header))
-            self.version = ".".join(numbers)
-            return
-        project = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
-        self.version = re.search(r"^project\(memory_pool\s+VERSION ([0-9.]+)$", project, re.MULTILINE).group(1)
+        numbers = re.findall(r"#define MEMORY_POOL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", load(self, header))
+        self.version = ".".join(numbers)
 
     def config_options(self):
         if self.settings.os == "Windows":
