@@ -167,8 +167,8 @@ TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
     EXPECT_LE(sparse.pages_with_memory(), before);
     sparse_memory unaligned(64);
     unaligned.clear(100);
+    EXPECT_LE(unaligned.pages_with_memory(), before + 256) << "but for what is less than 256 pages at its end";
     EXPECT_TRUE(unaligned.is_clear());
-    EXPECT_LE(unaligned.pages_with_memory(), before);
     sparse_memory dense(1);
     dense.clear();
     EXPECT_EQ(dense.pages_with_memory(), sparse_memory::pages) << "the program is going to need it";
