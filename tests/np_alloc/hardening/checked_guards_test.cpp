@@ -122,6 +122,8 @@ TEST_F(checked_guards_death, all_of_a_run_is_guarded_that_has_become_longer_with
 
 TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
 {
+    if (MEMORY_POOL_ASAN)
+        GTEST_SKIP() << "AddressSanitizer reports it";
     EXPECT_DEATH(
         {
             auto* const block = static_cast<unsigned char*>(np_aligned_alloc(np::guard_bytes, 100'000));
