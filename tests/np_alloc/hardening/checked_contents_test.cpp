@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace np = memory_pool::np;
 
@@ -146,7 +147,7 @@ void zero_free_memory()
     is_right = is_right && are_new_blocks_zero() && recorder.reports().empty();
     (void)np_option_set(np_option_quarantine_bytes, 0);
     (void)np_option_set(np_option_random_order, 0);
-    (void)np_option_set(np_option_decay_ms, 1'000'000); // What goes back to the system is not verified.
+    (void)np_option_set(np_option_decay_ms, NP_DECAY_NEVER); // What goes back to the system is not verified.
     for (const std::size_t bytes : {16U, 40U, 1000U, 9000U, 100'001U, 1'048'576U}) {
         auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 0x41, bytes));
         void* const next = np_alloc(bytes); // so that the slab, or the run, stays
@@ -155,9 +156,10 @@ void zero_free_memory()
         block[bytes / 2] = 1;
         is_right = is_right && np_verify() == 0;
         np_free(next);
-        std::array<void*, 4> later{};
-        for (void*& each : later)
-            each = np_alloc(bytes);
+        const std::size_t reports_before = recorder.reports().size();
+        std::vector<void*> later;
+        while (recorder.reports().size() == reports_before && later.size() != 1000)
+            later.push_back(np_alloc(bytes));
         is_right = is_right && recorder.kinds().back() == error_kind::write_after_free;
         for (void* each : later)
             np_free(each);
