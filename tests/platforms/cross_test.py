@@ -4,8 +4,9 @@
 
     cross_test.py SOURCE_DIRECTORY PLATFORM [--all]
 
-Compiles np_alloc without a warning (with --all also the checked build), links the programs of tests/contract that need
-nothing else with it, and runs those if an emulator for the platform is installed. Exits with 77 without the compiler.
+Compiles np_alloc without a warning (with --all also the checked build), and units that use every public class template;
+links the programs of tests/contract that need nothing else with np_alloc, and runs those if an emulator for the
+platform is installed. Exits with 77 without the compiler.
 """
 import concurrent.futures
 import os
@@ -26,6 +27,7 @@ NP_ALLOC = [
     "-fvisibility-inlines-hidden",
 ]
 PROGRAMS = ["np_alloc", "concurrent_pool"]
+HEADER_UNITS = ["names", "np_alloc", "pools", "resources"]
 NOT_IN_THE_ARCHIVE = {"malloc.cpp", "operators.cpp"}  # They are of libnp_malloc.so.
 
 
@@ -94,6 +96,12 @@ class Build:
             yield (self.common() + WARNINGS + NP_ALLOC + defined +
                    ["-c", source, "-o", self.directory / f"{kind}_{source.stem}.o"])
 
+    def header_units(self):
+        for unit in HEADER_UNITS:
+            yield (self.common() + WARNINGS +
+                   [f"-I{self.source / 'drop_in'}", f"-I{self.source / 'tests'}", "-c",
+                    self.source / f"tests/headers/{unit}.cpp", "-o", self.directory / f"headers_{unit}.o"])
+
     def links(self, kind):
         objects = sorted(self.directory.glob(f"{kind}_*.o"))
         for program in PROGRAMS:
@@ -124,6 +132,7 @@ def check(build, with_checked):
     kinds = ("plain", "checked") if with_checked else ("plain",)
     # Programs run one by one: the first run of Wine creates its directory.
     for steps, at_once in ((lambda: [each for kind in kinds for each in build.compilations(kind)], os.cpu_count()),
+                           (build.header_units, os.cpu_count()),
                            (lambda: [each for kind in kinds for each in build.links(kind)], os.cpu_count()),
                            (build.runs, 1)):
         failures = failures_of(steps(), at_once, env=environment(build.directory))

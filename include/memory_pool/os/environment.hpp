@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #elif defined(__APPLE__)
 #include <crt_externs.h>
+#include <unistd.h>
 #else
 #if defined(__linux__)
 #include <sys/auxv.h>
