@@ -49,7 +49,7 @@ class MemoryPoolConan(ConanFile):
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 17)
         if not re.match(r"x86_64|armv8(?!_32)|arm64|ppc64|riscv64|s390x|mips64|sparcv9", str(self.settings.arch)):
-            raise ConanInvalidConfiguration(f"{self.ref} needs a 64-bit target, and {self.settings.arch} is none")
+            raise ConanInvalidConfiguration(f"{self.ref} needs a 64-bit target; {self.settings.arch} is not one")
         if self.options.np_alloc and is_msvc(self):
             raise ConanInvalidConfiguration(
                 f"np_alloc of {self.ref} needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o '{self.name}/*:np_alloc=False'"
@@ -84,7 +84,7 @@ class MemoryPoolConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "memory_pool")
-        # The target without a component would link malloc's replacement: memory_pool::memory_pool is the headers.
+        # The target of the whole package would link the malloc replacement; memory_pool::memory_pool is the headers.
         self.cpp_info.set_property("cmake_target_name", "memory_pool::all")
         self.cpp_info.set_property("pkg_config_name", "memory_pool_all")
         self._add_component("memory_pool")
@@ -92,7 +92,7 @@ class MemoryPoolConan(ConanFile):
 
         installed = set(collect_libs(self)) if self.options.np_alloc else set()
         for name in ("np_alloc", "np_alloc_checked", "np_malloc", "np_malloc_checked"):
-            # An archive has a longer name than a shared library, and what it needs is not in it.
+            # A static library is named memory_pool_*, unlike a shared one, and does not record its dependencies.
             for library in installed & {name, f"memory_pool_{name}"}:
                 component = self._add_component(name)
                 component.libs = [library]

@@ -2,9 +2,9 @@
 # memory_pool.cps: the package in the Common Package Specification (https://cps-org.github.io/cps), with the components
 # of the CMake package. Paths are as in the .pc files. It is installed on request only:
 #   cmake --install build --component memory_pool_cps
-# as CMake 4.3 and later reads it in place of the CMake package. If a component is in neither, CMake 4.4 rejects the
-# file and accepts the CMake package without reading it, so that find_package finds what does not exist.
-set(prefix "@prefix@") # As the specification names it.
+# CMake 4.3 and later reads it instead of the CMake package. If neither has a requested component, CMake 4.4 rejects the
+# file and accepts the CMake package without checking components, so find_package does not report the missing one.
+set(prefix "@prefix@") # A literal of the specification.
 if(libdir_is_absolute)
     set(cps_prefix_member prefix)
     set(cps_prefix_value ${CMAKE_INSTALL_PREFIX})
@@ -38,7 +38,7 @@ foreach(name IN ITEMS np_alloc np_alloc_checked np_alloc_drop_in np_malloc np_ma
 endforeach()
 file(GENERATE OUTPUT ${cps} CONTENT "${json}\n")
 set(cps_files ${cps})
-if(TARGET memory_pool_module) # With a configuration, as CMake 4.4 reads the module of one only.
+if(TARGET memory_pool_module) # CMake 4.4 reads module metadata only from a configuration.
     file(RELATIVE_PATH module_source
         ${CMAKE_INSTALL_FULL_LIBDIR}/cps ${CMAKE_INSTALL_FULL_DATADIR}/memory_pool/module/memory_pool.cppm)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.modules.json

@@ -13,7 +13,7 @@ if(TARGET memory_pool_np_alloc)
     set(is_for_any_machine)
     list(APPEND pc_files memory_pool_np_alloc memory_pool_np_alloc_checked)
 else()
-    # Its interface for C stays: report/write_report.hpp declares what it calls if a program has np_alloc.
+    # np_alloc.h stays: report/write_report.hpp includes it for the functions that it calls if np_alloc is linked.
     set(headers_left_out REGEX "/np_[a-z_]+\\.hpp$" EXCLUDE)
     set(drop_ins_left_out REGEX "/np_[a-z_]+\\.h$" EXCLUDE)
     set(is_for_any_machine ARCH_INDEPENDENT)
@@ -44,7 +44,7 @@ install(EXPORT memory_pool_targets
     NAMESPACE memory_pool::
     DESTINATION ${package_dir})
 
-# An export of its own, which only a CMake that knows modules can read.
+# A separate export, as only CMake 3.28 and later can read it.
 if(TARGET memory_pool_module)
     set(module_dir ${CMAKE_INSTALL_DATADIR}/memory_pool/module)
     install(TARGETS memory_pool_module EXPORT memory_pool_module FILE_SET CXX_MODULES DESTINATION ${module_dir})

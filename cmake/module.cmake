@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # memory_pool::module, for `import memory_pool;`: the public names of the headers, and no macros. An including project
-# may set its own language level and extensions: an importer has to be compiled with those of the module.
-option(MEMORY_POOL_MODULE "Have memory_pool::module, a C++20 module (needs CMake 3.28)" OFF)
+# may set its own language level and extensions, as an importer must be compiled with those of the module.
+option(MEMORY_POOL_MODULE "Build memory_pool::module, a C++20 module (needs CMake 3.28)" OFF)
 if(NOT MEMORY_POOL_MODULE)
     return()
 endif()

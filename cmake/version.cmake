@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sets MEMORY_POOL_VERSION to what include/memory_pool/version.h says, the one place of the version.
+# Sets MEMORY_POOL_VERSION from include/memory_pool/version.h, the only place where the version is defined.
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../include/memory_pool/version.h MEMORY_POOL_VERSION
     REGEX "^#define MEMORY_POOL_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
 list(TRANSFORM MEMORY_POOL_VERSION REPLACE "^.* " "")

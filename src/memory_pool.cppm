@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The module: `import memory_pool;` in place of the headers that need nothing to be linked. It exports their public
-/// names, and no macros.
+/// The module: `import memory_pool;` instead of including the header-only part. It exports the public names of those
+/// headers, and no macros.
 ///
-/// Its entities are those of the headers, so some units of a program may import it, and others include headers.
+/// It exports the same entities, so some units of a program may import it, and others include headers.
 module;
 
 #include <memory_pool/memory_pool.hpp>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # tests/package is a third-party project. It is configured, built and run against this one in each way that users have:
-# an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent. Below are ways with
-# projects of their own: all headers as one file, a module, a CPS file, Meson.
+# an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent. The other
+# ways, below, have their own projects: the single header, a module, a CPS file, Meson.
 set(root ${CMAKE_CURRENT_BINARY_DIR}/package)
 
 # Installed into one directory and then moved to another: nothing may remember the first.
@@ -11,7 +11,8 @@ add_test(NAME package.install
         -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_and_move.cmake)
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP memory_pool_package)
 
-# memory_pool_add_variant(<name> <options> <pattern>): a build of its own, installed into <name>/installed
+# memory_pool_add_variant(<name> <options> <absent>): a separate build, installed into <name>/installed; no installed
+# file may match the patterns <absent>
 function(memory_pool_add_variant name options absent)
     add_test(NAME package.install_${name}
         COMMAND ${CMAKE_COMMAND}
@@ -21,7 +22,7 @@ function(memory_pool_add_variant name options absent)
     set_tests_properties(package.install_${name} PROPERTIES TIMEOUT 600
         FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_${name})
 endfunction()
-# What the reports of pools call of np_alloc is declared in np_alloc.h, which stays.
+# np_alloc.h is installed nevertheless: the reports of pools include it.
 memory_pool_add_variant(without_np_alloc MEMORY_POOL_ENABLE_NP_ALLOC=OFF *np_*.hpp,*np_*.a,*np_*.so*,*np_*.pc)
 
 # memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
@@ -73,7 +74,7 @@ memory_pool_add_consumer(find_package_without_np_alloc package
 set_tests_properties(package.find_package_without_np_alloc PROPERTIES
     FIXTURES_REQUIRED memory_pool_package_without_np_alloc)
 
-# np_alloc as a shared library. It is compiled for that, so only once for each compiler.
+# np_alloc as a shared library. It is compiled separately, so only once for each compiler.
 if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
     memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF,CMAKE_BUILD_TYPE=Release *.a)
     set(shared_installed "-DCMAKE_PREFIX_PATH=${root}/shared/installed")
@@ -107,15 +108,15 @@ if(TARGET memory_pool::np_alloc)
     memory_pool_add_consumer(find_package_from_c package/c ${installed})
 endif()
 
-# A CMake that knows more than the one in use: see package/new_cmake.py.
+# A CMake newer than the one in use: see package/new_cmake.py.
 set(new_cmake ${CMAKE_CURRENT_BINARY_DIR}/new_cmake)
 add_test(NAME package.new_cmake
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/new_cmake.py ${new_cmake})
 set_tests_properties(package.new_cmake PROPERTIES
     TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_SETUP memory_pool_new_cmake)
 
-# These choose their compilers, so that once is enough: all headers as one file; and the C++20 module, with Clang, by
-# hand (names) and by a CMake that knows modules (projects).
+# These choose their compilers, so one configuration runs them: the single header; and the C++20 module, with Clang,
+# compiled by hand (names) and with a CMake that supports modules (projects).
 if(TARGET memory_pool_single_header AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING)
     set_target_properties(memory_pool_single_header PROPERTIES EXCLUDE_FROM_ALL FALSE)
     foreach(compiler IN ITEMS g++ clang++-19)
@@ -134,7 +135,7 @@ if(TARGET memory_pool_single_header AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND
     set_tests_properties(package.module_projects PROPERTIES FIXTURES_REQUIRED memory_pool_new_cmake)
 endif()
 
-# The CPS file, and Meson, which finds a copy that either has installed.
+# The CPS file; and Meson, with an installation by Meson or CMake.
 if(libdir_is_relative)
     add_test(NAME package.cps
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/cps_test.py

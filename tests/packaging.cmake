@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The packages, each built, used by a project and removed, in a directory of their own; skipped without their tools.
+# Each package is built, used by a project and removed, in its own directory; skipped without its tools.
 # memory_pool_add_packaging_test(<name> <script> <argument>...)
 function(memory_pool_add_packaging_test name script)
     add_test(NAME packaging.${name}
@@ -11,7 +11,7 @@ memory_pool_add_packaging_test(debian debian_test.py)
 memory_pool_add_packaging_test(conan conan_test.py)
 memory_pool_add_packaging_test(conan_shared conan_test.py --shared)
 
-# Without any tool: what their descriptions repeat.
+# Needs no packaging tools: compares the recipes with CMake.
 if(TARGET memory_pool_np_alloc)
     get_target_property(np_sources memory_pool_np_alloc SOURCES)
     list(JOIN np_sources "," np_sources)

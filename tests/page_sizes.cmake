@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Unit tests where pages have 16 and 64 KiB, as far as a process can be told so: see support/large_pages.cpp. One
-# process runs all tests of a unit. Left out are those that measure memory, in pages of the real size; expect pages or
-# guards of 4 KiB; or need a process of their own.
+# Unit tests with simulated pages of 16 and 64 KiB: see support/large_pages.cpp. One process runs all tests of a unit.
+# Excluded are tests that measure memory, in pages of the real size; expect pages or guards of 4 KiB; or need a separate
+# process.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CROSSCOMPILING
    OR NOT TARGET memory_pool_np_alloc)
     return()

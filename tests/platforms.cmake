@@ -8,7 +8,7 @@ foreach(platform windows aarch64_linux riscv64_linux musl aarch64_macos x86_64_m
     set_tests_properties(long.platforms_${platform} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 LABELS long)
 endforeach()
 
-# The headers, as MSVC would read them.
+# The headers in MSVC mode.
 add_test(NAME platforms.msvc_dialect
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/platforms/msvc_dialect_test.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(platforms.msvc_dialect PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)

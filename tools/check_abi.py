@@ -5,12 +5,12 @@
 
     check_abi.py [--update compatible|incompatible] [--all] [--library FILE --architecture NAME] ROOT
 
-Builds the library with GCC 12 below build/abi, describes it (abidw), and compares the descriptions (abidiff). Without
---all, only for this machine's architecture; with it, also for others, for which it needs cross compilers. --library
-compares a library that is there. "--update compatible" writes the descriptions anew, except where a function is gone or
-a type has changed: that needs a new SONAME, and "--update incompatible".
+Builds the library with GCC 12 below build/abi, describes it (abidw), and compares the descriptions (abidiff). Checks
+this machine's architecture; with --all, also the others, which needs cross compilers. --library checks an existing
+library. "--update compatible" rewrites the descriptions, unless a function was removed or a type has changed: that
+needs a new SONAME, and "--update incompatible".
 
-Exits with 1 if an interface has changed, and with 2 if it could not be found out.
+Exits with 1 if an interface has changed, and with 2 if the check could not be run.
 """
 import argparse
 import os
@@ -65,7 +65,7 @@ def describe(root, library, description):
 
 
 def compare(root, architecture, library, update):
-    """Returns whether the interface is the described one, or was described anew."""
+    """Returns whether the interface matches its description, or the description was updated."""
     stored = root / "abi" / f"libnp_alloc.{architecture}.abi"
     with tempfile.TemporaryDirectory() as directory:
         now = Path(directory) / "now.abi"
@@ -74,7 +74,7 @@ def compare(root, architecture, library, update):
             stored.write_bytes(now.read_bytes())
             return True
         if not stored.exists():
-            raise NotKnown(f"{stored}: there is no such description; '--update compatible' writes it")
+            raise NotKnown(f"{stored}: no such description; '--update compatible' writes it")
         done = run("abidiff", stored, now)
         if done.returncode & FAILED:
             raise NotKnown(f"abidiff exits with {done.returncode}\n{done.stdout}")
@@ -83,7 +83,7 @@ def compare(root, architecture, library, update):
             stored.write_bytes(now.read_bytes())
             return True
         if done.returncode & CHANGED:
-            print(f"libnp_alloc.so for {architecture} has another interface than {stored.name}:\n{done.stdout}")
+            print(f"libnp_alloc.so for {architecture} differs from {stored.name}:\n{done.stdout}")
             print("incompatible: it needs a new SONAME, see docs/versioning.md" if is_incompatible else
                   "compatible: ./dev check --update abi accepts it")
         return not done.returncode & CHANGED
@@ -95,7 +95,7 @@ def architectures(arguments):
     if arguments.all:
         return list(COMPILERS)
     if platform.machine() not in COMPILERS:
-        print(f"{platform.machine()}: there is no description of the interface for it")
+        print(f"{platform.machine()}: no interface description for this architecture; skipped")
         return []
     return [platform.machine()]
 
@@ -105,7 +105,7 @@ def main():
     parser.add_argument("root", type=Path)
     parser.add_argument("--update", choices=["compatible", "incompatible"])
     parser.add_argument("--all", action="store_true", help="for all architectures")
-    parser.add_argument("--library", type=Path, help="compare this one, instead of building one")
+    parser.add_argument("--library", type=Path, help="check this library instead of building one")
     parser.add_argument("--architecture", choices=list(COMPILERS))
     arguments = parser.parse_args()
     root = Path(os.path.abspath(arguments.root))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints the version of the project, as include/memory_pool/version.h says it. Exits 1 if it does not."""
+"""Prints the version of the project, from include/memory_pool/version.h. Exits 1 if it is missing."""
 
 import re
 import sys

@@ -9,14 +9,14 @@
 #ifndef MEMORY_POOL_VERSION_H
 #define MEMORY_POOL_VERSION_H
 
-/** Grows when programs must be changed to build; in 0.x, MINOR does. */
+/** Incremented for incompatible changes; in 0.x, MINOR is. */
 #define MEMORY_POOL_VERSION_MAJOR 0
-/** Grows when something is added. */
+/** Incremented for additions. */
 #define MEMORY_POOL_VERSION_MINOR 1
-/** Grows when something is mended. */
+/** Incremented for bug fixes. */
 #define MEMORY_POOL_VERSION_PATCH 0
 
-/** The version as a number to compare with: 10,203 is 1.2.3. */
+/** The version as one number, for comparisons: 10,203 is 1.2.3. */
 #define MEMORY_POOL_VERSION                                                                                            \
     (10000 * MEMORY_POOL_VERSION_MAJOR + 100 * MEMORY_POOL_VERSION_MINOR + MEMORY_POOL_VERSION_PATCH)
 

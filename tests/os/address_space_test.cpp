@@ -167,7 +167,7 @@ TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
     EXPECT_LE(sparse.pages_with_memory(), before);
     sparse_memory unaligned(64);
     unaligned.clear(100);
-    EXPECT_LE(unaligned.pages_with_memory(), before + 256) << "but for what is less than 256 pages at its end";
+    EXPECT_LE(unaligned.pages_with_memory(), before + 256) << "the last part, below 256 pages, is written";
     EXPECT_TRUE(unaligned.is_clear());
     sparse_memory dense(1);
     dense.clear();

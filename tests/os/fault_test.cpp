@@ -81,7 +81,7 @@ TEST_F(watched_faults, are_not_told_any_more_afterwards)
     EXPECT_EQ(handled, 1);
 }
 
-TEST_F(watched_faults, are_not_told_where_an_alternate_stack_has_too_little_room)
+TEST_F(watched_faults, are_not_told_on_an_alternate_stack_that_is_too_small)
 {
     for (const std::size_t bytes : {std::size_t{8192}, std::size_t{65'536}}) {
         told = nullptr;

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The CPS file of an installed copy.   cps_test.py SOURCE_DIRECTORY BUILD CONFIGURATION CMAKE CMAKE_DIRECTORY CXX
 
-BUILD is installed by CMAKE. Whether a program can be built with it is tested by a CMake that reads such files, if there
-is one: see new_cmake.py.
+Installs BUILD with CMAKE. Builds programs with it if a CMake is available that reads CPS files: see new_cmake.py.
 """
 import json
 import re
@@ -56,7 +55,7 @@ class Cps(unittest.TestCase):
     def test_it_is_installed_on_request_only(self):
         self.assertEqual(self.files_by_default, [])
 
-    def test_it_says_what_it_is_and_where(self):
+    def test_it_has_the_name_version_and_path_of_the_package(self):
         self.assertEqual(self.cps["name"], "memory_pool")
         self.assertRegex(self.cps["cps_version"], r"^0\.\d+\.\d+$")
         self.assertEqual(self.cps["version"], version(Path(SOURCE)))
@@ -69,7 +68,7 @@ class Cps(unittest.TestCase):
         self.assertEqual(of_cmake, set(self.components) - {"module"})
         self.assertLessEqual(set(self.cps["default_components"]), set(self.components))
 
-    def test_what_it_names_exists(self):
+    def test_the_paths_and_components_that_it_names_exist(self):
         for name, component in self.components.items():
             with self.subTest(name):
                 self.assertIn(component["type"], ("interface", "archive", "dylib"))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Projects that use Meson.   meson_test.py SOURCE_DIRECTORY INSTALLED LIBDIR CASE COMPILER...
 
-CASE is Subproject, Installed or InstalledByCMake. INSTALLED is a copy that CMake has installed. Exits 77 without
+CASE is Subproject, Installed or InstalledByCMake. INSTALLED is an installation by CMake. Exits 77 without
 Meson, Ninja or pkg-config.
 """
 import json
@@ -20,7 +20,7 @@ SKIPPED = 77
 sys.path.insert(0, f"{SOURCE}/tools")
 from version import version  # noqa: E402
 
-NOT_IN_THE_ARCHIVES = {"malloc.cpp", "operators.cpp"}  # They are of libnp_malloc.so.
+NOT_IN_THE_ARCHIVES = {"malloc.cpp", "operators.cpp"}  # Only in libnp_malloc.so.
 
 
 class InDirectory(unittest.TestCase):
@@ -41,7 +41,7 @@ class InDirectory(unittest.TestCase):
         return output
 
     def make_consumer(self, *options, **environment):
-        """Builds it in consumer/build, unoptimized, and runs its programs. Returns: how many there are."""
+        """Builds the project in consumer/build, unoptimized, and runs its programs. Returns their number."""
         consumer = self.directory / "consumer"
         if not consumer.exists():
             shutil.copytree(f"{SOURCE}/tests/package/meson", consumer)
@@ -84,7 +84,7 @@ class Subproject(InDirectory):
 
 class Installed(InDirectory):
     def install(self, *options):
-        """Returns: where a build of the project is, installed and then moved."""
+        """Installs a build of the project and moves it. Returns its new directory."""
         build = self.directory / "build"
         self.succeed("meson", "setup", build, SOURCE, "-Dbuildtype=plain", f"-Dprefix={self.directory}/installed",
                      "-Dlibdir=lib", *options)
@@ -96,7 +96,7 @@ class Installed(InDirectory):
         return sorted(str(file.relative_to(root)) for pattern in patterns for file in Path(root).glob(pattern)
                       if file.is_file())
 
-    def test_an_installed_copy_has_the_files_of_one_by_cmake_and_is_found(self):
+    def test_an_installation_has_the_files_of_one_by_cmake_and_is_found(self):
         moved = self.install("-Dnp_alloc=enabled")
         self.assertEqual(self.files(moved, "include/**/*", "share/doc/**/*"),
                          self.files(INSTALLED, "include/**/*", "share/doc/**/*"))

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The C++20 module.   module_test.py SOURCE_DIRECTORY CMAKE_DIRECTORY OLD_CMAKE Names|Projects
 
-Names: it exports what the headers declare for users, and programs compiled by hand can use it. Exits 77 without Clang.
-Projects: of CMake, over a subdirectory and an installed copy. Exits 77 without Clang, clang-scan-deps, Ninja, or
-a new CMake: see new_cmake.py. OLD_CMAKE is any.
+Names: the module exports the public names of the headers, and programs compiled by hand can use it. Exits 77 without
+Clang.
+Projects: CMake projects use it as a subdirectory and installed. Exits 77 without Clang, clang-scan-deps, Ninja, or a
+new CMake: see new_cmake.py. OLD_CMAKE may have any version.
 """
 import re
 import shutil
@@ -23,7 +24,7 @@ import amalgamate  # noqa: E402
 import new_cmake  # noqa: E402
 from version import version  # noqa: E402
 
-# Not of the interface, and without names of their own.
+# Namespaces that are not part of the interface.
 NOT_FOR_USERS = re.compile(r"detail|process_wide|v\d\w*")
 
 PROGRAM = """
@@ -44,7 +45,7 @@ int main()
     const bool are_equal = allocator == allocator && mp::call_site{"file", 1} < mp::call_site{"file", 2}; // Operators.
     try {
         throw mp::size_overflow(2, 3);
-    } catch (const std::bad_alloc&) { // One type of this unit and of the module.
+    } catch (const std::bad_alloc&) { // The type is the same in this unit and in the module.
     }
     return has_hash && are_equal && pool.contains(handle) && arena.owns(text.data()) ? 0 : 1;
 }
@@ -101,7 +102,7 @@ class Names(InDirectory):
         names = set(re.findall(r"^COMPLETION: (operator\W+|\w+) :", output, re.MULTILINE))
         return {name for name in names if not NOT_FOR_USERS.fullmatch(name)}
 
-    def test_every_public_name_is_exported_and_a_forgotten_one_seen(self):
+    def test_every_public_name_is_exported_and_a_missing_one_is_detected(self):
         self.write("single.hpp", amalgamate.amalgamation(Path(SOURCE)))
         in_headers = self.names_after('#include "single.hpp"')
         self.assertLessEqual({"block_pool", "object_pool", "snapshot", "operator=="}, in_headers)
@@ -114,7 +115,7 @@ class Names(InDirectory):
             self.assertEqual(in_headers - exported, forgotten, "add them to src/memory_pool.cppm")
             self.assertEqual(exported - in_headers, set())
 
-    def test_programs_can_use_it_also_beside_headers(self):
+    def test_programs_can_mix_units_that_import_it_and_units_with_headers(self):
         flag = self.precompile(f"{SOURCE}/src/memory_pool.cppm")
         self.write("program.cpp", PROGRAM)
         self.write("headers.cpp", UNIT_WITH_HEADERS)
@@ -159,7 +160,7 @@ class Projects(InDirectory):
         self.assertEqual(status, 1, output)
         return " ".join(output.split())
 
-    def test_what_cannot_build_modules_is_named(self):
+    def test_tools_that_cannot_build_modules_are_rejected_by_name(self):
         cmake = new_cmake.find(CMAKE_DIRECTORY, (3, 28))
         self.assertIn("needs a generator that can build modules",
                       self.refusal(cmake, "-G", "Unix Makefiles", "-D", f"CMAKE_CXX_COMPILER={CLANG}"))

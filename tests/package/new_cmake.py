@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A CMake for what the project's own minimum cannot do.   new_cmake.py DIRECTORY
+"""Provides a newer CMake than the minimum of the project.   new_cmake.py DIRECTORY
 
-Installs CMake from PyPI into DIRECTORY, unless there is one of version 4.3 or later already: there, as `cmake` in PATH,
-or as the environment variable MEMORY_POOL_NEW_CMAKE says. Exits 77 if it cannot be installed.
+Installs CMake from PyPI into DIRECTORY, unless version 4.3 or later is available: there, as `cmake` in PATH, or at the
+path in the environment variable MEMORY_POOL_NEW_CMAKE. Exits 77 if it cannot be installed.
 """
 import os
 import re
@@ -36,7 +36,7 @@ def find_or_skip(directory, minimum):
     """Returns: a CMake of that version or later; exits 77 if there is none."""
     cmake = find(directory, minimum)
     if not cmake:
-        print(f"skipped: needs CMake {'.'.join(map(str, minimum))}, by MEMORY_POOL_NEW_CMAKE or: "
+        print(f"skipped: needs CMake {'.'.join(map(str, minimum))}, set MEMORY_POOL_NEW_CMAKE, or run: "
               f"python3 -m venv {directory} && {directory}/bin/pip install cmake")
         sys.exit(SKIPPED)
     return cmake

@@ -38,7 +38,7 @@ def declared_functions():
     return names
 
 
-@unittest.skipUnless(shutil.which("nm") and shutil.which("readelf"), "there are no binutils")
+@unittest.skipUnless(shutil.which("nm") and shutil.which("readelf"), "needs binutils")
 class SharedLibrary(unittest.TestCase):
     def for_each_library(self, test):
         for name in ("np_alloc", "np_alloc_checked"):
@@ -66,7 +66,7 @@ class SharedLibrary(unittest.TestCase):
             self.assertEqual([name for name in needed if not re.match(r"lib(c|dl|pthread)\b|ld-", name)], [])
         self.for_each_library(test)
 
-    def test_does_not_ask_for_thread_local_memory_that_is_there_from_the_start(self):
+    def test_does_not_need_static_tls(self):
         def test(_, library):
             self.assertNotIn("STATIC_TLS", output_of("readelf", "--dynamic", "--wide", library))
         self.for_each_library(test)

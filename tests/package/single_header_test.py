@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The single header in three units of one program.   single_header_test.py SOURCE_DIRECTORY SINGLE_HEADER COMPILER...
 
-SINGLE_HEADER is the one that the build has made. Exits 77 if the compiler is not installed.
+SINGLE_HEADER is the generated file. Exits 77 if the compiler is not installed.
 """
 import shutil
 import subprocess
@@ -61,7 +61,7 @@ SOURCES = [name for name in UNITS if name.endswith(".cpp")]
 
 class SingleHeader(unittest.TestCase):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()  # Nothing of the project is near it.
+        directory = tempfile.TemporaryDirectory()  # Outside of the source tree.
         self.addCleanup(directory.cleanup)
         self.directory = Path(directory.name)
         shutil.copy(SINGLE_HEADER, self.directory / "memory_pool.hpp")
@@ -74,11 +74,11 @@ class SingleHeader(unittest.TestCase):
     def compile_beside_headers(self, source):
         return self.run_in_directory(*COMPILER, "-std=c++17", f"-I{SOURCE}/include", "-fsyntax-only", source)
 
-    def test_the_build_makes_what_the_script_writes(self):
+    def test_the_build_has_generated_the_output_of_the_script(self):
         subprocess.run([sys.executable, f"{SOURCE}/tools/amalgamate.py", self.directory / "again.hpp"], check=True)
         self.assertEqual((self.directory / "again.hpp").read_bytes(), Path(SINGLE_HEADER).read_bytes())
 
-    def test_three_units_make_a_program_without_a_warning(self):
+    def test_three_units_compile_without_warnings_and_link(self):
         for level in ("c++17", "c++20"):
             with self.subTest(level):
                 for source in SOURCES:
@@ -93,7 +93,7 @@ class SingleHeader(unittest.TestCase):
                 self.assertEqual((linked.returncode, linked.stderr), (0, ""))
                 self.assertEqual(self.run_in_directory("./program").returncode, 0)
 
-    def test_other_headers_in_the_same_unit_are_refused(self):
+    def test_other_headers_in_the_same_unit_are_an_error(self):
         lines = ['#include "memory_pool.hpp"', "#include <memory_pool/block_pool.hpp>"]
         for what, unit in (("before", lines[::-1]), ("after", lines)):
             with self.subTest(what):
@@ -101,7 +101,7 @@ class SingleHeader(unittest.TestCase):
                 compiled = self.compile_beside_headers("both.cpp")
                 self.assertEqual(compiled.returncode, 1)
                 self.assertEqual(compiled.stderr.count("error: "), 1, compiled.stderr)
-                self.assertIn("these headers need to be left out where the single header is included",
+                self.assertIn("these headers need a translation unit without the single header",
                               compiled.stderr)
 
     def test_the_interface_of_np_alloc_can_be_used_as_well(self):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The Conan package: made with and without np_alloc and used by its test_package, and refused where it must be.
+"""The Conan package: built with and without np_alloc, used by its test_package, and rejected where unsupported.
 
     conan_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY [--shared]
 
-With --shared, np_alloc is a shared library, and only that is tested.
+With --shared, tests only np_alloc as a shared library.
 
 Exits with 77 without Conan 2. Needs no network.
 """
@@ -45,7 +45,7 @@ class Conan:
         )
 
     def must(self, *arguments):
-        """What it prints: the result, and the progress."""
+        """Returns its stdout (the result) and stderr (the progress)."""
         result = self.run(*arguments)
         if result.returncode != 0:
             fail(f"conan {' '.join(arguments)}:\n{result.stdout[-4000:]}{result.stderr[-4000:]}")
@@ -56,14 +56,14 @@ class Conan:
         return ["create", str(self.source), "--no-remote", "-c", folder, *options]
 
     def create(self, *options):
-        """The targets that programs were linked with, and run."""
+        """Returns the targets whose test programs were linked and passed."""
         progress = "\n".join(self.must(*self.create_arguments(*options)))
         return set(re.findall(r"Test +#\d+: with_(\w+) \.+ +Passed", progress))
 
     def refuses(self, text, *options):
         result = self.run(*self.create_arguments(*options))
         if result.returncode == 0 or text not in result.stderr:
-            fail(f"conan create {' '.join(options)} does not say '{text}':\n{result.stderr[-4000:]}")
+            fail(f"conan create {' '.join(options)} was not rejected with '{text}':\n{result.stderr[-4000:]}")
 
 
 def check_headers_alone(conan, work):
@@ -74,11 +74,11 @@ def check_headers_alone(conan, work):
     consume = ["install", "--requires=memory_pool/[>0]", "--no-remote", "-s", "build_type=MinSizeRel"]
     conan.must(*consume, "-o", "*:np_alloc=False", "--output-folder", str(work / "consumer"))
     if conan.run(*consume, "--output-folder", str(work / "consumer")).returncode == 0:
-        fail("the package without np_alloc is taken for one with it")
+        fail("the package without np_alloc was accepted for a requirement with it")
 
 
 def check_with_np_alloc(conan, version, *options):
-    linked = conan.create("-s", "build_type=Debug", *options)  # which is built soonest
+    linked = conan.create("-s", "build_type=Debug", *options)  # fastest to build
     if linked != {"memory_pool", "drop_in", "np_alloc_drop_in", *NP_LIBRARIES}:
         fail(f"the package has the targets {linked}")
     listed = json.loads(conan.must("list", "memory_pool/*:*", "--format=json")[0])
@@ -87,8 +87,8 @@ def check_with_np_alloc(conan, version, *options):
 
 
 def check_refusals(conan):
-    conan.refuses("needs a 64-bit target, and x86 is none", "-s", "arch=x86")
-    conan.refuses("needs a 64-bit target, and armv8_32 is none", "-s", "arch=armv8_32")
+    conan.refuses("needs a 64-bit target; x86 is not one", "-s", "arch=x86")
+    conan.refuses("needs a 64-bit target; armv8_32 is not one", "-s", "arch=armv8_32")
     too_old = "Current cppstd (14) is lower than the required C++ standard (17)"
     conan.refuses(too_old, "-s", "compiler.cppstd=14", *HEADERS_ONLY)
     msvc = {"os": "Windows", "compiler": "msvc", "compiler.version": "194", "compiler.runtime": "dynamic"}

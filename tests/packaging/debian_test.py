@@ -5,7 +5,7 @@
 
     debian_test.py SOURCE_DIRECTORY VERSION WORK_DIRECTORY
 
-Exits with 77 where the tools or the packages that the build needs are missing. Uses lintian where that is installed.
+Exits with 77 if tools or build dependencies are missing. Uses lintian if it is installed.
 Needs no network.
 """
 import os
@@ -18,9 +18,9 @@ from pathlib import Path
 SKIPPED = 77
 SOURCES = ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md")
 SOURCE_DIRECTORIES = ("cmake", "debian", "docs", "drop_in", "include", "src", "tools")
-# dpkg wants ldconfig.
+# dpkg needs ldconfig.
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
-# Not optimised, no symbols: the same files in half the time.
+# No optimisation, no symbols: the same files in half the time.
 BUILD = {"DEB_BUILD_OPTIONS": "noopt noautodbgsym parallel=2", "DEB_CXXFLAGS_STRIP": "-g"}
 
 
@@ -29,7 +29,7 @@ def fail(text):
 
 
 def run(*command, cwd=None, **variables):
-    """What the command prints; the end of the test, if it fails."""
+    """Returns the output of the command. Ends the test if the command fails."""
     result = subprocess.run(
         command, cwd=cwd, env={**ENVIRONMENT, **variables}, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -61,7 +61,7 @@ def runtime_package(version):
 
 
 def build(source, version, work):
-    """The packages by name, from a copy of the sources."""
+    """Builds from a copy of the sources. Returns the packages by name."""
     copy = work / "source"
     for name in SOURCES:
         shutil.copy(source / name, copy / name)
@@ -74,12 +74,12 @@ def build(source, version, work):
         fail(f"built {sorted(files)}, not {sorted(expected)}")
     for path in files.values():
         if run("dpkg-deb", "--field", path, "Version").strip() != version:
-            fail(f"{path.name} is not of version {version}")
+            fail(f"{path.name} does not have version {version}")
     return files
 
 
 class Root:
-    """A directory with packages, where nothing is installed but what those of these packages depend on."""
+    """A root directory where only the dependencies of the packages count as installed."""
 
     def __init__(self, directory, packages):
         self.directory = directory

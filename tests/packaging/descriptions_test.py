@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the descriptions of packages repeat is what CMake says: versions, options, sources, options of the compiler.
+"""The package recipes match CMake: versions, options, sources, compiler options.
 
     descriptions_test.py SOURCE_DIRECTORY VERSION BUILD_DIRECTORY SOURCES COMPILE_OPTIONS
 
-SOURCES and COMPILE_OPTIONS are those of np_alloc, with commas between them. For the packages whose tools are missing,
-it is the only test.
+SOURCES and COMPILE_OPTIONS are those of np_alloc, separated by commas. For packages whose tools are missing, this is
+the only test.
 """
 import json
 import re
@@ -19,7 +19,7 @@ VERSION = sys.argv[2]
 BUILD = Path(sys.argv[3])
 NP_SOURCES = {f"src/np_alloc/{name}" for name in sys.argv[4].split(",")}
 COMPILE_OPTIONS = set(sys.argv[5].split(","))
-NOT_IN_THE_ARCHIVE = {"src/np_alloc/api/malloc.cpp", "src/np_alloc/api/operators.cpp"}  # They are of libnp_malloc.so.
+NOT_IN_THE_ARCHIVE = {"src/np_alloc/api/malloc.cpp", "src/np_alloc/api/operators.cpp"}  # Only in libnp_malloc.so.
 
 
 def text(name):
@@ -29,7 +29,7 @@ def text(name):
 class Bazel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """Runs the files with Python, of which their language is a part."""
+        """Runs the files with Python: their language, Starlark, is a subset of it."""
         cls.rules, cls.module, cls.packages = {}, {}, []
 
         def glob(patterns):
@@ -68,7 +68,7 @@ class Bazel(unittest.TestCase):
             for source in (*sources, *self.packages):
                 self.assertTrue((SOURCE / source).is_file(), source)
 
-    def test_np_alloc_is_compiled_as_by_cmake(self):
+    def test_np_alloc_has_the_compiler_options_of_cmake(self):
         for name, definition in (("np_alloc", "0"), ("np_alloc_checked", "1")):
             rule = self.rules[name]
             self.assertEqual(set(rule["copts"]) - {"-std=c++17"}, COMPILE_OPTIONS)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The header-only part compiles as MSVC would read it, as far as Clang shows that: -fms-compatibility, over the headers
-of MinGW-w64. The units of tests/headers use every public class template.
+"""The header-only part compiles in the MSVC mode of Clang (-fms-compatibility), with the headers of MinGW-w64.
+The units of tests/headers use every public class template.
 
     msvc_dialect_test.py SOURCE_DIRECTORY
 
-Exits with 77 without Clang 19 or the headers.
+Exits with 77 without Clang 19 or those headers.
 """
 import subprocess
 import sys
@@ -29,14 +29,14 @@ def macros(options):
 
 
 def missing_macros():
-    """Returns definitions of the macros that the headers of MinGW need, and that are not there in the dialect."""
+    """Returns definitions of the macros that the headers of MinGW need, and that MSVC mode lacks."""
     there = macros(DIALECT)
     return [f"-D{name}={value}" for name, value in macros([]).items()
             if name not in there and not name.startswith(("__STRICT_ANSI__", "__declspec"))]
 
 
 def compile_unit(root, unit, definitions, directory):
-    """Returns what the compiler says if it fails."""
+    """Returns the compiler's messages if it fails."""
     source = directory / f"{unit}.cpp"
     source.write_text(f'#include "{root}/tests/headers/{unit}.cpp"\n', encoding="utf-8")
     done = subprocess.run(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Loaded before the C library, has a program believe that pages have TEST_PAGE_BYTES: sysconf says so, mappings begin
-/// at multiples of it, and calls that divide such a page are refused, as a system with such pages does.
+/// Preloaded, simulates a page size of TEST_PAGE_BYTES: sysconf returns it, mappings begin at multiples of it, and
+/// calls for part of such a page fail, as on a system with such pages.
 ///
-/// What a program learns of its memory from /proc is still told in pages of the real size.
+/// /proc still reports memory in pages of the real size.
 ///
 /// Thread safety: any thread.
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The single header has each header once, in order, and the script says what is wrong with the headers."""
+"""The single header has each header once, in order, and the script reports errors in the headers."""
 
 import contextlib
 import io
@@ -39,7 +39,7 @@ GOOD = {
     "include/memory_pool/tracy_policy.hpp": "#include <tracy/Tracy.hpp>\n",
 }
 
-# What is changed in the good tree, and the complaint, after the directory.
+# The file that is changed, its text, and the expected message after the directory.
 BAD = {
     "a missing header": ("include/memory_pool/b.hpp", "#pragma once\n\n#include <memory_pool/none.hpp>\n",
                          "include/memory_pool/b.hpp:3: cannot read memory_pool/none.hpp: No such file or directory"),
@@ -63,7 +63,7 @@ class Amalgamate(unittest.TestCase):
         self.output = self.directory / "out/memory_pool.hpp"
 
     def run_script(self, root: Path, output=None):
-        """Returns the exit status of the script and what it says."""
+        """Returns the exit status of the script and its messages."""
         errors = io.StringIO()
         words = ["amalgamate.py", "--root", str(root), str(output or self.output)]
         with mock.patch.object(sys, "argv", words), contextlib.redirect_stderr(errors):
@@ -81,7 +81,7 @@ class Amalgamate(unittest.TestCase):
         self.assertEqual(self.run_script(self.make(GOOD)), (0, ""))
         return self.output.read_text(encoding="utf-8").splitlines()
 
-    def test_headers_are_there_once_after_those_that_they_include(self):
+    def test_each_header_appears_once_after_those_that_it_includes(self):
         lines = self.made_of_good_tree()
         self.assertEqual([line for line in lines if line.startswith("int ")],
                          ["int b = B_VALUE;", "int a = b;", "int c;", "int e;", "int d;", "int f = a;", "int g;",
@@ -108,7 +108,7 @@ class Amalgamate(unittest.TestCase):
         self.assertIn("#ifndef MEMORY_POOL_C_H\n#define MEMORY_POOL_C_H\n\nint c;\n#endif\n", text)
         self.assertNotIn("pragma once", text)
 
-    def test_the_same_headers_make_the_same_bytes(self):
+    def test_the_output_is_reproducible(self):
         outputs = []
         for output in (self.directory / "first.hpp", self.directory / "elsewhere/second.hpp"):
             self.assertEqual(self.run_script(ROOT, output), (0, ""))
@@ -116,7 +116,7 @@ class Amalgamate(unittest.TestCase):
         self.assertEqual(outputs[0], outputs[1])
         self.assertNotIn(str(ROOT).encode(), outputs[0])
 
-    def test_what_is_wrong_is_named_and_nothing_written(self):
+    def test_errors_are_reported_and_nothing_is_written(self):
         for what, (name, text, words) in BAD.items():
             with self.subTest(what):
                 root = self.make({**GOOD, name: text})
@@ -125,7 +125,7 @@ class Amalgamate(unittest.TestCase):
                 self.assertTrue(errors.startswith(f"amalgamate.py: {root}/{words}"), errors)
                 self.assertFalse(self.output.exists())
 
-    def test_a_tree_without_headers_and_an_unwritable_output_are_named(self):
+    def test_a_tree_without_headers_and_an_unwritable_output_are_reported(self):
         self.assertRegex(self.run_script(self.directory)[1], "no headers")
         file = self.directory / "file"
         file.touch()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The check of the binary interface accepts what has not changed, and tells additions from what breaks programs."""
+"""The ABI check accepts an unchanged interface, and distinguishes additions from incompatible changes."""
 import contextlib
 import io
 import shutil
@@ -26,7 +26,7 @@ WITHOUT_ONE = FIRST.replace('extern "C" int np_free', "static int np_free") + "a
 WITH_ANOTHER_TYPE = FIRST.replace("unsigned bytes", "unsigned long bytes")
 
 
-@unittest.skipUnless(shutil.which("abidw") and shutil.which("g++"), "there is no abidw, or no g++")
+@unittest.skipUnless(shutil.which("abidw") and shutil.which("g++"), "needs abidw and g++")
 class CheckAbi(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -42,7 +42,7 @@ class CheckAbi(unittest.TestCase):
         return str(path)
 
     def check(self, *options):
-        """Returns the exit status and what was said."""
+        """Returns the exit status and the output."""
         said = io.StringIO()
         arguments = ["check_abi.py", str(self.root), "--architecture", "x86_64", *options]
         with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(said):
@@ -51,11 +51,11 @@ class CheckAbi(unittest.TestCase):
     def describe(self, source):
         self.assertEqual(self.check("--library", self.library(source), "--update", "compatible"), (0, ""))
 
-    def test_accepts_what_has_not_changed(self):
+    def test_accepts_an_unchanged_interface(self):
         self.describe(FIRST)
         self.assertEqual(self.check("--library", self.library(FIRST)), (0, ""))
 
-    def test_names_what_was_added_and_accepts_it_if_told_to(self):
+    def test_reports_additions_and_accepts_them_on_request(self):
         self.describe(FIRST)
         status, said = self.check("--library", self.library(WITH_ONE_MORE))
         self.assertEqual(status, 1)
@@ -64,7 +64,7 @@ class CheckAbi(unittest.TestCase):
         self.describe(WITH_ONE_MORE)
         self.assertEqual(self.check("--library", self.library(WITH_ONE_MORE)), (0, ""))
 
-    def test_accepts_what_breaks_programs_only_if_told_so(self):
+    def test_accepts_incompatible_changes_only_on_explicit_request(self):
         for source, named in ((WITHOUT_ONE, "np_free"), (WITH_ANOTHER_TYPE, "bytes")):
             with self.subTest(named=named):
                 self.check("--library", self.library(FIRST), "--update", "incompatible")
@@ -76,10 +76,10 @@ class CheckAbi(unittest.TestCase):
                 options = ("--library", self.library(source), "--update", "incompatible")
                 self.assertEqual(self.check(*options), (0, ""))
 
-    def test_fails_if_it_cannot_find_out(self):
+    def test_exits_2_if_the_check_cannot_be_run(self):
         status, said = self.check("--library", self.library(FIRST))
         self.assertEqual(status, 2)
-        self.assertIn("there is no such description", said)
+        self.assertIn("no such description", said)
         self.describe(FIRST)
         self.assertEqual(self.check("--library", str(self.root / "no_library.so"))[0], 2)
         with mock.patch.object(check_abi, "run", side_effect=check_abi.NotKnown("abidw: not installed")):

@@ -193,7 +193,7 @@ class WithoutBuilding(Dev):
 
 
 class Workflows(Dev):
-    """Their check, with a scripted go, and with the actionlint that it makes."""
+    """The check of the workflows, with a fake go that installs a fake actionlint."""
 
     def check(self, go):
         self.add_program("shellcheck", "exit 0")
@@ -207,7 +207,7 @@ class Workflows(Dev):
             printf '#!/bin/sh\\n[ "$1" != -version ] || {{ echo v1.7.7; exit; }}\\n{actionlint}\\n' >"$GOBIN/actionlint"
             chmod +x "$GOBIN/actionlint\""""
 
-    def test_what_actionlint_says_counts(self):
+    def test_findings_of_actionlint_fail_the_check(self):
         result = self.check(self.go_that_makes("exit 0"))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertRegex(result.stdout, "^workflows ok")

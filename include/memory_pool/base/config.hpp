@@ -12,8 +12,8 @@
 #if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
-#ifdef MEMORY_POOL_SINGLE_HEADER // Defined at its end: see tools/amalgamate.py.
-#include <memory_pool: these headers need to be left out where the single header is included>
+#ifdef MEMORY_POOL_SINGLE_HEADER // Defined at the end of the single header: tools/amalgamate.py
+#include <memory_pool: these headers need a translation unit without the single header>
 #endif
 
 #include <memory_pool/version.h>

@@ -6,8 +6,8 @@
 ///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
 /// (POSIX: sigaction. Windows: not supported.) If the program installs a handler later that does not call the previous
-/// one, the watcher is not called. Nor is it called on an alternate stack of less than least_stack_for_watchers: those
-/// of SIGSTKSZ (8 KiB) have too little room for a report beside the registers that the system saves there.
+/// one, the watcher is not called. Nor is it called on an alternate stack smaller than least_stack_for_watchers: one
+/// of SIGSTKSZ (8 KiB) has too little room for a report next to the registers that the kernel saves there.
 ///
 /// Thread safety: one thread at a time starts or stops watching; the watcher runs in the faulting thread.
 #pragma once

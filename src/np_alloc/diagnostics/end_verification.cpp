@@ -3,7 +3,7 @@
 /// \file
 /// A walk over all slabs and free runs at the end of a process that has one thread left. A handler of a signal may end
 /// it in the middle of a call; the state of a block that is being changed then says so. Large blocks in use, and
-/// aligned ones of a page or more, are left alone: a program may have made their pages inaccessible, with the canary.
+/// aligned ones of a page or more, are skipped: the program may have protected their pages, canaries included.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -97,7 +97,7 @@ private:
         }
     }
 
-    /// Those in quarantine are in use, without an owner; those that are being purged may have lost their fill pattern.
+    /// Includes those in quarantine: in use, without an owner. Those being purged may have lost their fill pattern.
     void look_at_free_runs() noexcept
     {
         all_.pages().with_runs([this](const auto& runs) {

@@ -191,7 +191,7 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
         report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
 }
 
-/// Effects: the same, if there was one, for any block. Before the first page of a large one, a guard makes it fault.
+/// Effects: reports a write just before a block of any kind. Before the first page of a large one is a guard.
 inline void look_at_front(const checked_block& where) noexcept
 {
     if (where.is_outside() || where.is_zero_size())
@@ -221,8 +221,8 @@ inline void look_at_canary(const checked_block& where, std::size_t bytes) noexce
     }
 }
 
-/// Effects: reports what was written before a block, and behind its requested `bytes`, as long as it is in use: an
-///   error handler may free it.
+/// Effects: reports writes before a block and behind its requested `bytes`. Stops if the error handler has freed the
+///   block.
 inline void look_at_canaries(const checked_block& where, std::size_t bytes) noexcept
 {
     look_at_front(where);

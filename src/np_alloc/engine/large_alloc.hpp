@@ -41,8 +41,8 @@ constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
     return is_checked ? bytes : std::max(bytes, base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1));
 }
 
-/// Effects: has accesses to the guards of a large block of `bytes` reported, and to itself after its release, if there
-///   are guards, or it is revoked then.
+/// Effects: enables reports of accesses to the guards of a large block of `bytes`, if it has any, and to the block
+///   after its release, if it is revoked then.
 inline void watch_if_large(std::size_t bytes) noexcept
 {
     if (page_heap::checks_type::wants_guards() || page_heap::is_revoked_when_freed(bytes))

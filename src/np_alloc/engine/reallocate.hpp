@@ -39,8 +39,8 @@
 #include <optional>
 
 namespace memory_pool::np {
-/// Returns: how many bytes more to take for a large block of `bytes` that grows. In the checked build, moving it costs
-///   more, and it begins where it ends at its guard, with this room or without.
+/// Returns: spare bytes for a large block that grows to `bytes`. The checked build takes more, as a move costs more;
+///   and whole pages, so that the offset of the block in its first page is right without the spare bytes, too.
 inline std::size_t room_to_grow(std::size_t bytes) noexcept
 {
     return is_checked ? bytes / os::page_size() * os::page_size() : bytes / 8;

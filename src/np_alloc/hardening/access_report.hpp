@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// What is said when a program has touched what lies beside a sample, or a sample that was freed: see
-/// guarded_slots.hpp; or, where blocks are checked, the guard of a large block, or one that was freed: see
+/// guarded_slots.hpp; or, in the checked build, the guard of a large block, or a freed large block: see
 /// checked_slice.hpp and revoked_runs.hpp.
 ///
 ///     memory_pool: buffer overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, ...

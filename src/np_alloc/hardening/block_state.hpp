@@ -48,7 +48,7 @@ public:
         word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | in_use, std::memory_order_relaxed);
     }
 
-    /// While it lives, a block in use is being changed.
+    /// Marks a block in use as being changed, for its own lifetime.
     class change : base::immovable<change>
     {
     public:

@@ -5,7 +5,7 @@
 ///
 ///     slab:         | block | block | ...                | not used | guard page |       each ends with a canary
 ///     large block:  | canary |  requested bytes   | canary | guard: 1 MiB, up to the end of the run       |
-///                   ^ at most a page, so that little more than the guard follows the block
+///                   ^ at most a page, so that the block ends at its guard or just before it
 ///
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
@@ -254,7 +254,7 @@ public:
         bool is_usable = true;         ///< False if the system has not removed a guard.
     };
 
-    /// Effects: marks the block as in use, if its run is usable. It begins where it ends as near to its guard as its
+    /// Effects: marks the block as in use, if its run is usable. The block ends as close to its guard as its
     ///   alignment allows.
     condition large_made(slice_index first, std::uint32_t slices, std::size_t bytes, std::size_t alignment) noexcept
     {
@@ -351,7 +351,7 @@ public:
     /// Returns: how much was asked for.
     std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).large_bytes; }
 
-    /// Returns: how many bytes a large block has with the canary behind it.
+    /// Returns: the bytes of a large block and the canary behind it.
     std::size_t bytes_with_canary(slice_index first) const noexcept
     {
         return static_cast<std::size_t>(end_of_canary(first) - begin_of_large(first));
@@ -360,8 +360,8 @@ public:
     /// Returns: where the canary behind a large block ends, in bytes from the beginning of its run.
     std::size_t canary_end(slice_index first) const noexcept { return canary_end(first, bytes_of_large(first)); }
 
-    /// Effects: writes the canary before a large block, if it is damaged.
-    /// Returns: whether it was.
+    /// Effects: restores the canary before a large block, if it is damaged.
+    /// Returns: whether it was damaged.
     bool mend_front_of_large(slice_index first) noexcept
     {
         if (MEMORY_POOL_LIKELY(is_front_intact(first)))
@@ -511,7 +511,7 @@ private:
 
     // Large blocks.
 
-    /// Returns: how many bytes before a block of that size make it end at the end of a page, or nearly so.
+    /// Returns: the offset in its run at which a block ends as close to a page boundary as its alignment allows.
     static std::uint32_t front_of_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         if (!wants_guards())

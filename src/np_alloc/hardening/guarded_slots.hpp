@@ -69,7 +69,7 @@ class guarded_slots : base::immovable<guarded_slots>
 {
 public:
     static constexpr std::uint32_t count = 256;
-    /// The largest block of a slab has room there; so has the largest page of common systems.
+    /// Holds the largest block of a slab, and the largest page of common systems.
     static constexpr std::size_t slot_bytes = std::size_t{64} * 1024;
     static_assert(slot_bytes >= largest_in_slab, "a sample may be as large as any block of a slab");
 

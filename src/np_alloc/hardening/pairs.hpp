@@ -51,7 +51,7 @@ MEMORY_POOL_ALWAYS_INLINE constexpr bool are_pair(allocated_by one, freed_by oth
     return (static_cast<unsigned>(other) >> static_cast<unsigned>(one) & 1U) != 0;
 }
 
-/// Returns: whether a function allocates blocks with a greater alignment than every block has.
+/// Returns: whether a function allocates blocks aligned to more than alignment_of_all.
 constexpr bool is_aligned(allocated_by function) noexcept
 {
     return function == allocated_by::aligned_alloc || function == allocated_by::new_aligned ||

@@ -112,8 +112,8 @@ public:
         return revoked_.find(address);
     }
 
-    /// Returns: the large block whose guard an address lies in, or, if it is nearer, the one behind that guard; nothing
-    ///   if there is none.
+    /// Returns: the large block whose guard contains an address, or the one behind that guard, if it is nearer; nothing
+    ///   if there is neither.
     /// Thread safety: as freed_at.
     std::optional<guarded_block> guarded_at(const void* address) const noexcept
     {
@@ -122,7 +122,7 @@ public:
         const slice_index slice = region_.slice_of(address);
         const slice_index before = first_of_large(slice);
         const slice_index behind = first_of_large(end_of_large(slice));
-        if (is_of_slab(region_.tag(slice).load(std::memory_order_relaxed))) // Which of its blocks, nobody knows.
+        if (is_of_slab(region_.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is not known.
             return std::nullopt;
         const auto* const place = static_cast<const std::byte*>(address);
         const bool is_before_one =
@@ -286,7 +286,7 @@ private:
         return length;
     }
 
-    /// Returns: the first slice of the large block that a slice is part of, with its guard; no_slice if that is none.
+    /// Returns: the first slice of the large block whose run contains a slice; no_slice if there is none.
     slice_index first_of_large(slice_index slice) const noexcept
     {
         while (region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
@@ -296,7 +296,7 @@ private:
         return is_large ? slice : no_slice;
     }
 
-    /// Returns: the first slice behind that one that is not of the same large block.
+    /// Returns: the first slice after `slice` that does not belong to the same large block.
     slice_index end_of_large(slice_index slice) const noexcept
     {
         do

@@ -160,7 +160,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_resized_or_asked_f
     np_free(before);
 }
 
-TEST_F(checked_bytes, before_a_large_block_are_looked_at_where_it_does_not_begin_with_its_page)
+TEST_F(checked_bytes, before_a_large_block_are_looked_at_if_it_does_not_begin_at_a_page)
 {
     for (const std::size_t bytes : {std::size_t{40'000}, std::size_t{100'001}, std::size_t{3'000'001}})
         for (const std::size_t by : {1U, 8U, 13U}) {
@@ -185,7 +185,7 @@ TEST_F(checked_bytes, before_a_large_block_are_looked_at_when_it_is_resized_or_a
     EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::buffer_underflow));
 }
 
-/// Frees the block that it is told of, once.
+/// An error handler that frees the reported block.
 void free_reported(const memory_pool::error_report& report)
 {
     np_free(const_cast<void*>(report.address));

@@ -147,7 +147,7 @@ void zero_free_memory()
     is_right = is_right && are_new_blocks_zero() && recorder.reports().empty();
     (void)np_option_set(np_option_quarantine_bytes, 0);
     (void)np_option_set(np_option_random_order, 0);
-    (void)np_option_set(np_option_decay_ms, NP_DECAY_NEVER); // What goes back to the system is not verified.
+    (void)np_option_set(np_option_decay_ms, NP_DECAY_NEVER); // Purged memory is not verified.
     for (const std::size_t bytes : {16U, 40U, 1000U, 9000U, 100'001U, 1'048'576U}) {
         auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 0x41, bytes));
         void* const next = np_alloc(bytes); // so that the slab, or the run, stays

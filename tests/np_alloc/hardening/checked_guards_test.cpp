@@ -80,14 +80,14 @@ TEST_F(checked_guards_death, no_byte_in_the_mebibyte_behind_a_large_block_can_be
             EXPECT_DEATH(some_block(bytes)[bytes + distance] = 1, "") << bytes << ", " << distance;
 }
 
-TEST_F(checked_guards_death, a_large_block_ends_at_its_guard_as_near_as_its_alignment_allows)
+TEST_F(checked_guards_death, a_large_block_ends_as_close_to_its_guard_as_its_alignment_allows)
 {
     for (const std::size_t bytes : {40'000U, 65'536U, 100'001U, 3'000'016U})
         EXPECT_DEATH(some_block(bytes)[(bytes + 15) / 16 * 16] = 1, "") << bytes;
     EXPECT_DEATH(static_cast<bytes_of_block*>(np_aligned_alloc(512, 100'001))[100'352] = 1, "");
 }
 
-TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported_with_the_block_and_the_calls)
+TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported_with_the_block_and_the_call_stack)
 {
     const std::string calls = "pool 'np_alloc'\n  remedy: find the access (past the end|before the beginning) of this "
                               "block, in the calls below\n  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+";
@@ -108,7 +108,7 @@ TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported
             calls);
 }
 
-TEST_F(checked_guards_death, all_of_a_run_is_guarded_that_has_become_longer_with_a_block_in_the_same_pages)
+TEST_F(checked_guards_death, a_run_that_has_grown_is_guarded_to_its_end_even_if_its_block_ends_in_the_same_page)
 {
     EXPECT_DEATH(
         {
@@ -133,7 +133,7 @@ TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
         "^$");
 }
 
-TEST_F(checked_guards_death, a_large_block_that_moves_to_grow_ends_there_too)
+TEST_F(checked_guards_death, a_large_block_that_moves_to_grow_ends_at_its_guard_too)
 {
     EXPECT_DEATH(static_cast<bytes_of_block*>(np_realloc(np_alloc(100), 100'001))[100'016] = 1, "");
     EXPECT_DEATH(
@@ -146,7 +146,7 @@ TEST_F(checked_guards_death, a_large_block_that_moves_to_grow_ends_there_too)
         "");
 }
 
-TEST_F(checked_guards_death, no_byte_in_the_page_before_that_of_a_large_block_can_be_written)
+TEST_F(checked_guards_death, no_byte_in_the_page_before_the_first_page_of_a_large_block_can_be_written)
 {
     for (const std::size_t bytes : {40'000U, 65'536U, 3'000'000U})
         EXPECT_DEATH(*(some_block(bytes) - np::guard_bytes) = 1, "") << bytes;

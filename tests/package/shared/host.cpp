@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// host LIBRARY: loads a library that is linked with libnp_alloc.so, as this program is. Both have one heap, and one
+// host LIBRARY: loads a library that, like this program, is linked with libnp_alloc.so. They share one heap and one
 // error handler.
 #include <memory_pool/errors.hpp>
 #include <memory_pool/np_alloc.h>
@@ -17,7 +17,7 @@ namespace {
 void check(bool is_right, const char* what)
 {
     if (!is_right) {
-        std::fprintf(stderr, "not so: %s\n", what);
+        std::fprintf(stderr, "failed: %s\n", what);
         std::exit(1);
     }
 }
@@ -57,8 +57,8 @@ int main(int, char** arguments)
     check(bytes_in_use() > bytes_before, "blocks of the library are counted in the program");
     for (std::size_t i = 0; i != blocks.size(); ++i)
         i % 4 < 2 ? give_back(blocks[i]) : np_free(blocks[i]);
-    check(bytes_in_use() == bytes_before, "either frees the blocks of the other");
-    check(np_verify() == 1, "all is in order");
+    check(bytes_in_use() == bytes_before, "program and library free each other's blocks");
+    check(np_verify() == 1, "np_verify finds no damage");
 
     np_heap* const heap = create_heap();
     check(np_heap_alloc(heap, 100) != nullptr, "a heap of the library serves the program");
@@ -71,6 +71,6 @@ int main(int, char** arguments)
 
     check(dlclose(library) == 0, "the library can be closed");
     np_free(np_alloc(100));
-    check(bytes_in_use() == bytes_before, "np_alloc is still there");
+    check(bytes_in_use() == bytes_before, "np_alloc works after the library was closed");
     return 0;
 }

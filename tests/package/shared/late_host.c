@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * late_host LIBRARY: loads and closes a library that brings libnp_alloc.so with it, and uses it in several threads. */
+ * late_host LIBRARY: loads and closes a library that depends on libnp_alloc.so, and uses it in several threads. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>

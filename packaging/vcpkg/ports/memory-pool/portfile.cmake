@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Untested: vcpkg was not to be had. An overlay port of the tree it is in; in a registry, SOURCE_PATH is what
-# vcpkg_from_github() sets.
+# Untested: vcpkg was not available. This is an overlay port of the surrounding source tree; in a registry,
+# vcpkg_from_github() would set SOURCE_PATH.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
