@@ -6,15 +6,25 @@
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/profiling_policy.hpp>
+#include <memory_pool/report/write_profile.hpp>
 
 #include <fuzz/tape.hpp>
+#include <fuzz/tape_threads.hpp>
+#include <fuzz/watching_observer.hpp>
+#include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,9 +45,15 @@ public:
         }
         if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
             disagree({}, "the pool kept something from upstream");
+        if (!watching_observer::blocks().empty())
+            disagree({}, "the observer was not told of the end of a block");
+        memory_pool::set_profile_bytes(0);
     }
 
 private:
+    using policy = typename Pool::policy;
+    static constexpr bool is_shared = std::is_base_of_v<memory_pool::basic_concurrent_block_pool<policy>, Pool>;
+
     block_pool_player(tape& instructions, test::accounting_upstream& upstream)
         : tape_(instructions), upstream_(upstream), pool_(1 + tape_.byte() * 3, options_from(tape_), &upstream)
     {
@@ -56,7 +72,16 @@ private:
 
     void step()
     {
-        switch (tape_.byte() % 12) {
+        const std::size_t operation = tape_.byte() % 20;
+        const std::size_t thread = is_shared ? tape_.byte() : 0;
+        if (operation == 19)
+            return log("begin or end a thread"), threads_.begin_or_end(thread);
+        threads_.run(thread, [&] { step(operation); });
+    }
+
+    void step(std::size_t operation)
+    {
+        switch (operation) {
         case 0:
         case 1: return log("allocate"), allocate(1);
         case 2: return log("allocate many"), allocate(tape_.number() % 1500);
@@ -64,11 +89,18 @@ private:
         case 4: return log("deallocate last"), deallocate_last(1 + tape_.number() % 700);
         case 5: return log("deallocate in the middle"), deallocate_from(tape_.number(), 1 + tape_.byte());
         case 6: return log("deallocate nullptr"), pool_.deallocate(nullptr);
-        case 7: return log("upstream fails"), upstream_.fail_at(1 + tape_.byte() % 4);
+        case 7: return log("upstream fails"), fail(1 + tape_.byte() % 4);
         case 8: return log("trim"), trim();
         case 9: return log("visit and give back"), visit(2 + tape_.byte() % 5);
         case 10: return log("reserve"), reserve(tape_.number() % 4000);
-        default: return log("forget all"), forget(tape_.byte());
+        case 11: return log("forget all"), forget(tape_.byte());
+        case 12: return log("allocate in bulk, if possible"), try_allocate_bulk(tape_.number() % 1000);
+        case 13: return log("allocate in bulk"), allocate_bulk(tape_.number() % 1000);
+        case 14: return log("deallocate in bulk"), deallocate_bulk(tape_.number(), tape_.number() % 1000);
+        case 15: return log("ask whose a block is"), ask(tape_.number());
+        case 16: return log("misuse"), misuse(tape_.number(), tape_.byte());
+        case 17: return log("wait"), wait(1 + tape_.byte() % 30);
+        default: return log("write the profile"), write_profile(tape_.byte());
         }
     }
 
@@ -83,18 +115,140 @@ private:
         for (; count != 0; --count) {
             void* const block = pool_.try_allocate();
             if (block == nullptr)
-                return expect(model_.size() == pool_.max_capacity() || upstream_has_failed(), "refused for no reason");
-            expect(known_.insert(block).second, "handed out twice");
-            expect(reinterpret_cast<std::uintptr_t>(block) % pool_.alignment() == 0, "misaligned");
-            std::memset(block, pattern(block), pool_.block_size());
-            model_.push_back(block);
+                return refused();
+            add(block);
         }
     }
 
-    bool upstream_has_failed()
+    void add(void* block)
     {
+        expect(known_.insert(block).second, "handed out twice");
+        expect(reinterpret_cast<std::uintptr_t>(block) % pool_.alignment() == 0, "misaligned");
+        std::memset(block, pattern(block), pool_.block_size());
+        model_.push_back(block);
+        peak_ = std::max(peak_, model_.size());
+    }
+
+    /// A call has had no block.
+    void refused()
+    {
+        ++failures_;
+        expect(model_.size() == pool_.max_capacity() || upstream_is_to_fail_, "refused for no reason");
         upstream_.never_fail();
-        return true;
+        upstream_is_to_fail_ = false;
+    }
+
+    void fail(std::size_t call)
+    {
+        upstream_.fail_at(call);
+        upstream_is_to_fail_ = true;
+    }
+
+    void try_allocate_bulk(std::size_t count)
+    {
+        std::vector<void*> blocks(count);
+        blocks.resize(pool_.try_allocate_bulk(blocks.data(), count));
+        for (void* const block : blocks)
+            add(block);
+        if (blocks.size() != count)
+            refused();
+    }
+
+    void allocate_bulk(std::size_t count)
+    {
+        std::vector<void*> blocks(count);
+        const bool succeeds = memory_pool::detail::base::succeeds(
+            [&] { expect(pool_.allocate_bulk(blocks.data(), count) == count, "allocated others than asked for"); });
+        if (succeeds) {
+            std::for_each(blocks.begin(), blocks.end(), [this](void* block) { add(block); });
+            return;
+        }
+        ++failures_;
+        expect(model_.size() + count > pool_.max_capacity() || upstream_is_to_fail_, "refused for no reason");
+        // Those allocated before the call failed are back.
+        if constexpr (policy::counts)
+            expect(pool_.statistics().in_use == model_.size(), "a failed bulk has kept blocks");
+        is_peak_known_ = false;
+        upstream_.never_fail();
+        upstream_is_to_fail_ = false;
+    }
+
+    void deallocate_bulk(std::size_t first, std::size_t count)
+    {
+        if (model_.empty())
+            return;
+        first %= model_.size();
+        const auto begin = model_.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end = begin + static_cast<std::ptrdiff_t>(std::min(count, model_.size() - first));
+        for (auto block = begin; block != end; ++block)
+            expect_intact(*block);
+        std::vector<void*> gone(begin, end);
+        gone.push_back(nullptr); // which is ignored
+        pool_.deallocate_bulk(gone.data(), gone.size());
+        for (void* const block : gone)
+            known_.erase(block);
+        model_.erase(begin, end);
+    }
+
+    void ask(std::size_t number)
+    {
+        expect(!pool_.owns(nullptr) && !pool_.owns(this), "it owns what is not its");
+        if (model_.empty())
+            return;
+        const void* const block = model_[number % model_.size()];
+        expect(pool_.owns(block), "it does not own its block");
+        if constexpr (policy::checks)
+            expect(pool_.check(block), "a block in use is not valid");
+    }
+
+    /// Only pools that check notice all of it.
+    void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
+    {
+        if constexpr (policy::checks) {
+            const test::error_recorder recorder;
+            std::array<unsigned char, 32> local{};
+            void* const block = model_.empty() ? local.data() : model_[which % model_.size()];
+            const bool has_freed = last_freed_ != nullptr && known_.count(last_freed_) == 0;
+            if (how % 3 == 0 && has_freed)
+                pool_.deallocate(last_freed_);
+            else if (how % 3 == 1 && pool_.block_size() > 1)
+                pool_.deallocate(memory_pool::detail::base::address_past(block, 1));
+            else
+                pool_.deallocate(local.data() + how % local.size());
+            expect(recorder.reports().size() == 1, "misuse was not reported once");
+        }
+    }
+
+    /// For no time, as no other thread gives anything back meanwhile.
+    void wait([[maybe_unused]] std::size_t count)
+    {
+        if constexpr (is_shared) {
+            for (; count != 0; --count) {
+                expect(pool_.waiting() == 0, "a thread waits that does not");
+                void* const block = count % 3 == 0     ? pool_.try_allocate_for(std::chrono::nanoseconds(0))
+                                    : count % 3 == 1   ? pool_.try_allocate_until(std::chrono::steady_clock::now())
+                                    : may_be_refused() ? pool_.try_allocate()
+                                                       : pool_.allocate_wait();
+                if (block == nullptr)
+                    return refused();
+                add(block);
+            }
+        }
+    }
+
+    bool may_be_refused() const { return model_.size() == pool_.max_capacity() || upstream_is_to_fail_; }
+
+    void write_profile([[maybe_unused]] std::size_t how)
+    {
+        if constexpr (std::is_base_of_v<memory_pool::profiling_policy<>, policy>) {
+            std::ostringstream to;
+            const auto format = how % 4 == 0   ? memory_pool::profile_format::pprof
+                                : how % 4 == 1 ? memory_pool::profile_format::text
+                                               : memory_pool::profile_format::folded;
+            memory_pool::write_profile(to, format);
+            expect(to.good(), "no profile was written");
+            memory_pool::set_profile_bytes(how * how);
+        }
     }
 
     void deallocate_from(std::size_t first, std::size_t count)
@@ -120,11 +274,18 @@ private:
 
     void deallocate(void* block)
     {
-        const auto* const bytes = static_cast<const unsigned char*>(block);
-        for (std::size_t i = 0; i != pool_.block_size(); ++i)
-            expect(bytes[i] == pattern(block), "content changed");
+        expect_intact(block);
         known_.erase(block);
         pool_.deallocate(block);
+        last_freed_ = block;
+    }
+
+    void expect_intact(void* block)
+    {
+        const auto* const bytes = static_cast<const unsigned char*>(block);
+        expect(std::all_of(bytes, bytes + pool_.block_size(),
+                           [mark = pattern(block)](unsigned char each) { return each == mark; }),
+               "content changed");
     }
 
     void trim()
@@ -171,8 +332,22 @@ private:
         expect(pool_.in_use() == model_.size(), "in_use is wrong");
         expect(pool_.capacity() >= model_.size(), "capacity is wrong");
         expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
+        if constexpr (policy::counts)
+            verify_statistics(pool_.statistics());
+        if constexpr (is_watched<policy>)
+            expect(watching_observer::blocks().size() == model_.size(), "the observer knows other blocks");
         if (log_.size() % 8 == 0)
             expect(pool_.verify(), "not valid");
+    }
+
+    void verify_statistics(const memory_pool::pool_statistics& counted)
+    {
+        expect(counted.allocations - counted.deallocations == model_.size(), "other blocks were counted");
+        expect(counted.in_use == model_.size(), "other blocks in use were counted");
+        expect(counted.failures == failures_, "other failures were counted");
+        expect(is_peak_known_ ? counted.peak_in_use == peak_ : counted.peak_in_use >= peak_, "the peak is wrong");
+        expect(counted.bytes_reserved == upstream_.live_bytes(), "other bytes were counted");
+        expect(counted.slabs == pool_.slab_count(), "other slabs were counted");
     }
 
     static unsigned char pattern(const void* block)
@@ -191,22 +366,32 @@ private:
     Pool pool_;
     std::vector<void*> model_; ///< Blocks in use, oldest first.
     std::set<void*> known_;    ///< The same blocks.
+    void* last_freed_ = nullptr;
+    std::size_t peak_ = 0;
+    bool is_peak_known_ = true;
+    std::size_t failures_ = 0;
+    bool upstream_is_to_fail_ = false;
     std::vector<std::string> log_;
+    tape_threads threads_; ///< Last, as they use the others.
 };
 
-/// Plays the tape on a pool of the policy that its first byte picks.
+/// Plays the tape on a pool of the kind and the policy that its first byte picks.
 inline void play_block_pool(const std::uint8_t* bytes, std::size_t size)
 {
+    using namespace memory_pool;
     if (size == 0)
         return;
-    switch (bytes[0] % 3) {
-    case 0: return block_pool_player<memory_pool::block_pool>::play(bytes + 1, size - 1);
-    case 1:
-        return block_pool_player<memory_pool::basic_block_pool<memory_pool::counting_policy>>::play(bytes + 1,
-                                                                                                    size - 1);
-    default:
-        return block_pool_player<memory_pool::basic_block_pool<memory_pool::checking_policy>>::play(bytes + 1,
-                                                                                                    size - 1);
+    const std::uint8_t* const rest = bytes + 1;
+    switch (bytes[0] % 9) {
+    case 0: return block_pool_player<block_pool>::play(rest, size - 1);
+    case 1: return block_pool_player<basic_block_pool<counting_policy>>::play(rest, size - 1);
+    case 2: return block_pool_player<basic_block_pool<checking_policy>>::play(rest, size - 1);
+    case 3: return block_pool_player<basic_block_pool<watched_checking_policy>>::play(rest, size - 1);
+    case 4: return block_pool_player<basic_block_pool<profiling_policy<>>>::play(rest, size - 1);
+    case 5: return block_pool_player<concurrent_block_pool>::play(rest, size - 1);
+    case 6: return block_pool_player<basic_concurrent_block_pool<counting_policy>>::play(rest, size - 1);
+    case 7: return block_pool_player<basic_concurrent_block_pool<checking_policy>>::play(rest, size - 1);
+    default: return block_pool_player<basic_concurrent_block_pool<watched_policy>>::play(rest, size - 1);
     }
 }
 } // namespace fuzz

@@ -10,6 +10,7 @@
 #include <memory_pool/recycling_pool.hpp>
 #include <memory_pool/shared_pool.hpp>
 
+#include <fuzz/marked_item.hpp>
 #include <fuzz/tape.hpp>
 #include <support/upstreams.hpp>
 
@@ -25,44 +26,6 @@
 #include <vector>
 
 namespace fuzz {
-/// The objects in the pools: detects foreign writes, counts live instances, and throws on request.
-class marked_item
-{
-public:
-    explicit marked_item(tape&) : marked_item() {}
-    marked_item()
-    {
-        if (throws_in_ != 0 && --throws_in_ == 0)
-            throw std::bad_alloc();
-        marks_.fill(mark());
-        ++alive_;
-    }
-    marked_item(const marked_item&) = delete;
-    marked_item& operator=(const marked_item&) = delete;
-    ~marked_item()
-    {
-        if (!is_intact())
-            disagree({}, "an item was written to");
-        --alive_;
-    }
-
-    bool is_intact() const
-    {
-        return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
-    }
-
-    /// Effects: has the constructor throw at that call from now on, counted from 1; 0: never.
-    static void throw_at(std::size_t call) { throws_in_ = call; }
-    static std::size_t alive() { return alive_; }
-
-private:
-    std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0x5A5A; }
-
-    std::array<std::uintptr_t, 5> marks_{};
-    inline static std::size_t throws_in_ = 0;
-    inline static std::size_t alive_ = 0;
-};
-
 struct pooled_item : memory_pool::pooled<pooled_item, memory_pool::plain_references>, marked_item
 {
     using marked_item::marked_item;

@@ -40,6 +40,17 @@ TEST_F(magazine_test, without_an_array_takes_and_gives_nothing)
     EXPECT_EQ(magazine_.room(), 0u);
 }
 
+TEST_F(magazine_test, is_empty_when_it_has_left_its_array)
+{
+    magazine_.adopt(array_.data(), array_.size());
+    magazine_.open(3);
+    push_ascending(0, 3);
+    magazine_.adopt(nullptr, 0);
+    EXPECT_TRUE(magazine_.empty());
+    EXPECT_EQ(magazine_.room(), 0u);
+    EXPECT_FALSE(magazine_.push(block(0)));
+}
+
 TEST_F(magazine_test, is_closed_until_it_is_opened)
 {
     magazine_.adopt(array_.data(), array_.size());

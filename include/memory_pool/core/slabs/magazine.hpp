@@ -195,15 +195,14 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the array of `room` pointers at `array`, none if that is nullptr; the old array is the
-    ///   caller's again.
-    /// Preconditions: `room` is at least `size()`.
+    /// Effects: moves into the array of `room` pointers at `array`; if that is nullptr, forgets what is in the magazine.
+    ///   The old array is the caller's again.
+    /// Preconditions: `room` is at least `size()`; 0 if `array` is nullptr.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept
     {
-        const std::size_t kept = size();
-        if (array != nullptr)
-            std::copy(bottom_, top_, array);
+        const std::size_t kept = array != nullptr ? size() : 0;
+        std::copy_n(bottom_, kept, array);
         bottom_ = array;
         top_ = array + kept;
         end_ = array + room;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects for pools: they detect foreign writes, count live instances, and throw on request.
+#pragma once
+
+#include <fuzz/tape.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace fuzz {
+class marked_item
+{
+public:
+    explicit marked_item(tape&) : marked_item() {}
+    marked_item()
+    {
+        if (throws_in_ != 0 && --throws_in_ == 0)
+            throw std::bad_alloc();
+        marks_.fill(mark());
+        ++alive_;
+    }
+    marked_item(const marked_item&) = delete;
+    marked_item& operator=(const marked_item&) = delete;
+    ~marked_item()
+    {
+        if (!is_intact())
+            disagree({}, "an item was written to");
+        marks_.fill(0);
+        --alive_;
+    }
+
+    bool is_intact() const
+    {
+        return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
+    }
+
+    /// Effects: has the constructor throw at that call from now on, counted from 1; 0: never.
+    static void throw_at(std::size_t call) { throws_in_ = call; }
+    static std::size_t alive() { return alive_; }
+
+private:
+    std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0x5A5A; }
+
+    std::array<std::uintptr_t, 5> marks_{};
+    inline static std::size_t throws_in_ = 0;
+    inline static std::size_t alive_ = 0;
+};
+
+/// The same, without a destructor, so that pools need not run one.
+class plain_item
+{
+public:
+    plain_item()
+    {
+        if (throws_in_ != 0 && --throws_in_ == 0)
+            throw std::bad_alloc();
+        marks_.fill(mark());
+    }
+    plain_item(const plain_item&) = delete;
+    plain_item& operator=(const plain_item&) = delete;
+    ~plain_item() = default;
+
+    bool is_intact() const
+    {
+        return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
+    }
+
+    static void throw_at(std::size_t call) { throws_in_ = call; }
+
+private:
+    std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0xA5A5; }
+
+    std::array<std::uintptr_t, 3> marks_{};
+    inline static std::size_t throws_in_ = 0;
+};
+} // namespace fuzz
