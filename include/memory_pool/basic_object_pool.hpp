@@ -304,7 +304,7 @@ public:
         }
     }
 
-    /// Effects: destroys every object that is alive, as `clear` does, and returns all memory to upstream.
+    /// Effects: destroys every object that is alive, as `clear` does, and returns every slab to upstream.
     /// Preconditions: as `clear`.
     /// Complexity: as `clear`.
     /// Thread safety: as `clear`.

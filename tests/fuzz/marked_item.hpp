@@ -19,8 +19,10 @@ public:
     explicit marked_item(tape&) : marked_item() {}
     marked_item()
     {
-        if (throws_in_ != 0 && --throws_in_ == 0)
+        if (throws_in_ != 0 && --throws_in_ == 0) {
+            has_thrown_ = true;
             throw std::bad_alloc();
+        }
         marks_.fill(mark());
         ++alive_;
     }
@@ -40,7 +42,13 @@ public:
     }
 
     /// Effects: has the constructor throw at that call from now on, counted from 1; 0: never.
-    static void throw_at(std::size_t call) { throws_in_ = call; }
+    static void throw_at(std::size_t call)
+    {
+        throws_in_ = call;
+        has_thrown_ = false;
+    }
+    /// Returns: whether it has thrown since then.
+    static bool has_thrown() { return has_thrown_; }
     static std::size_t alive() { return alive_; }
 
 private:
@@ -48,6 +56,7 @@ private:
 
     std::array<std::uintptr_t, 5> marks_{};
     inline static std::size_t throws_in_ = 0;
+    inline static bool has_thrown_ = false;
     inline static std::size_t alive_ = 0;
 };
 
@@ -57,8 +66,10 @@ class plain_item
 public:
     plain_item()
     {
-        if (throws_in_ != 0 && --throws_in_ == 0)
+        if (throws_in_ != 0 && --throws_in_ == 0) {
+            has_thrown_ = true;
             throw std::bad_alloc();
+        }
         marks_.fill(mark());
     }
     plain_item(const plain_item&) = delete;
@@ -70,12 +81,19 @@ public:
         return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
     }
 
-    static void throw_at(std::size_t call) { throws_in_ = call; }
+    static void throw_at(std::size_t call)
+    {
+        throws_in_ = call;
+        has_thrown_ = false;
+    }
+    /// Returns: whether it has thrown since then.
+    static bool has_thrown() { return has_thrown_; }
 
 private:
     std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0xA5A5; }
 
     std::array<std::uintptr_t, 3> marks_{};
     inline static std::size_t throws_in_ = 0;
+    inline static bool has_thrown_ = false;
 };
 } // namespace fuzz

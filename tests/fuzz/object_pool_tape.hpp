@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Plays a tape of bytes as operations on a pool of objects and on a simple model of one, and compares the two after
+/// each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
+#pragma once
+
+#include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/object_pool.hpp>
+#include <memory_pool/polymorphic_deleter.hpp>
+#include <memory_pool/profiling_policy.hpp>
+
+#include <fuzz/marked_item.hpp>
+#include <fuzz/tape.hpp>
+#include <fuzz/tape_threads.hpp>
+#include <fuzz/watching_observer.hpp>
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace fuzz {
+/// What a std::unique_ptr of another type may own.
+struct owned_base
+{
+    owned_base() = default;
+    owned_base(const owned_base&) = delete;
+    owned_base& operator=(const owned_base&) = delete;
+    virtual ~owned_base() = default;
+};
+
+/// May own another object of its pool, which it destroys at its end.
+struct owning_item : marked_item, owned_base
+{
+    owning_item() = default;
+    ~owning_item() override
+    {
+        if (owned != nullptr)
+            destroy(pool, owned);
+    }
+
+    owning_item* owned = nullptr;
+    void (*destroy)(void* pool, owning_item* object) = nullptr;
+    void* pool = nullptr;
+};
+
+template <class Pool>
+class object_pool_player
+{
+public:
+    static void play(const std::uint8_t* bytes, std::size_t size)
+    {
+        tape instructions(bytes, size);
+        test::accounting_upstream upstream;
+        {
+            object_pool_player player(instructions, upstream);
+            while (!instructions.at_end())
+                player.step();
+            item::throw_at(0);
+        }
+        if (marked_item::alive() != 0)
+            disagree({}, "an object is alive without a pool");
+        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
+            disagree({}, "the pool kept something from upstream");
+        if (!watching_observer::blocks().empty())
+            disagree({}, "the observer was not told of the end of a block");
+        memory_pool::set_profile_bytes(0);
+    }
+
+private:
+    using item = typename Pool::value_type;
+    using policy = typename Pool::policy;
+    static constexpr bool is_shared = std::is_base_of_v<memory_pool::concurrent_object_pool<item, policy>, Pool>;
+    static constexpr bool owns_others = std::is_same_v<item, owning_item>;
+    static constexpr std::size_t longest_chain = 3000; ///< Outside of clear, each destroys the next one by recursion.
+
+    object_pool_player(tape& instructions, test::accounting_upstream& upstream)
+        : tape_(instructions), upstream_(upstream), pool_(options_from(tape_), &upstream)
+    {
+    }
+
+    static memory_pool::pool_options options_from(tape& instructions)
+    {
+        memory_pool::pool_options options;
+        const std::size_t what = instructions.byte();
+        if (what % 2 == 1)
+            options.growth_step = 1 + instructions.byte() % 40;
+        if (what / 2 % 2 == 1)
+            options.max_cached_blocks = 1 + instructions.number() % 300;
+        if (what / 4 % 2 == 1)
+            options.max_capacity = 1 + instructions.number() % 900;
+        if (what / 8 % 2 == 1)
+            options.alignment = std::size_t{1} << instructions.byte() % 8;
+        options.initial_capacity = std::min<std::size_t>(instructions.byte() % 50, options.max_capacity);
+        memory_pool::set_profile_bytes(what * 8);
+        return options;
+    }
+
+    void step()
+    {
+        const std::size_t operation = tape_.byte() % 24;
+        const std::size_t thread = is_shared ? tape_.byte() : 0;
+        if (operation == 23)
+            return log("begin or end a thread"), threads_.begin_or_end(thread);
+        threads_.run(thread, [&] { step(operation); });
+    }
+
+    void step(std::size_t operation)
+    {
+        switch (operation) {
+        case 0:
+        case 1: return log("create"), create(1 + tape_.byte() % 20);
+        case 2: return log("create many"), create(tape_.byte());
+        case 3: return log("create, if possible"), try_create(1 + tape_.byte() % 40);
+        case 4: return log("create in bulk"), create_bulk(tape_.byte() * 2);
+        case 5: return log("create in bulk, if possible"), try_create_bulk(tape_.byte() * 2);
+        case 6: return log("make owners"), make_unique(1 + tape_.byte() % 10);
+        case 7: return log("drop owners"), owners_.resize(owners_.size() / (1 + tape_.byte() % 3));
+        case 8: return log("destroy the first"), destroy_from(0, 1 + tape_.number() % 300);
+        case 9: return log("destroy the last"), destroy_last(1 + tape_.byte());
+        case 10: return log("destroy in the middle"), destroy_from(tape_.number(), 1 + tape_.byte() % 30);
+        case 11: return log("destroy in bulk"), destroy_bulk(tape_.number(), tape_.byte());
+        case 12: return log("the constructor throws"), item::throw_at(1 + tape_.byte() % 20);
+        case 13: return log("upstream fails"), fail(1 + tape_.byte() % 4);
+        case 14: return log("visit and destroy"), visit(2 + tape_.byte() % 5);
+        case 15: return log("iterate and erase"), iterate(2 + tape_.byte() % 5);
+        case 16: return log("erase if"), erase(1 + tape_.byte() % 5);
+        case 17: return log("own"), own(tape_.number(), 1 + tape_.byte());
+        case 18: return log("trim"), trim();
+        case 19: return log("reserve"), reserve(tape_.number() % 500);
+        case 20: return log("forget all"), forget(tape_.byte());
+        case 21: return log("wait"), wait(1 + tape_.byte() % 9);
+        default: return log("misuse"), misuse(tape_.number(), tape_.byte());
+        }
+    }
+
+    void log(const char* operation)
+    {
+        verify();
+        log_.emplace_back(operation);
+    }
+
+    // Objects that come.
+
+    void create(std::size_t count)
+    {
+        for (; count != 0; --count) {
+            item* object = nullptr;
+            if (!memory_pool::detail::base::succeeds([&] { object = pool_.create(); }))
+                return refused();
+            add(object);
+        }
+    }
+
+    void try_create(std::size_t count)
+    {
+        for (; count != 0; --count) {
+            item* object = nullptr;
+            (void)memory_pool::detail::base::succeeds([&] { object = pool_.try_create(); });
+            if (object == nullptr)
+                return refused();
+            add(object);
+        }
+    }
+
+    void create_bulk(std::size_t count)
+    {
+        std::vector<item*> objects(count);
+        if (!memory_pool::detail::base::succeeds(
+                [&] { expect(pool_.create_bulk(objects.data(), count) == count, "created others than asked for"); }))
+            return refused(count);
+        for (item* const object : objects)
+            add(object);
+    }
+
+    void try_create_bulk(std::size_t count)
+    {
+        std::vector<item*> objects(count);
+        std::size_t created = 0;
+        const bool succeeds =
+            memory_pool::detail::base::succeeds([&] { created = pool_.try_create_bulk(objects.data(), count); });
+        for (std::size_t i = 0; i != created; ++i)
+            add(objects[i]);
+        if (!succeeds || created != count)
+            refused();
+    }
+
+    void make_unique([[maybe_unused]] std::size_t count)
+    {
+        if constexpr (owns_others) {
+            for (; count != 0; --count) {
+                owner object;
+                if (!memory_pool::detail::base::succeeds([&] { object = pool_.make_unique(); }))
+                    return refused();
+                auto* const made = static_cast<item*>(object.get());
+                owners_.push_back(std::move(object));
+                expect(known_.insert(made).second && made->is_intact(), "an object is not as it was made");
+                is_owned_.insert(made);
+            }
+        }
+    }
+
+    /// For no time, as no other thread destroys anything meanwhile.
+    void wait([[maybe_unused]] std::size_t count)
+    {
+        if constexpr (is_shared) {
+            for (; count != 0; --count) {
+                item* object = nullptr;
+                const bool can_wait = pool_.in_use() < pool_.max_capacity() && !upstream_is_to_fail_;
+                (void)memory_pool::detail::base::succeeds([&] {
+                    object = count % 3 == 0                ? pool_.try_create_for(std::chrono::nanoseconds(0))
+                             : count % 3 == 1 || !can_wait ? pool_.try_create_until(std::chrono::steady_clock::now())
+                                                           : pool_.create_wait();
+                });
+                if (object == nullptr)
+                    return refused();
+                add(object);
+            }
+        }
+    }
+
+    void add(item* object)
+    {
+        expect(known_.insert(object).second, "created twice at one place");
+        expect(reinterpret_cast<std::uintptr_t>(object) % alignof(item) == 0, "misaligned");
+        expect(object->is_intact(), "an object is not as it was made");
+        objects_.push_back(object);
+    }
+
+    void fail(std::size_t call)
+    {
+        upstream_.fail_at(call);
+        upstream_is_to_fail_ = true;
+    }
+
+    /// A call has created nothing, for the reason that there was.
+    void refused(std::size_t count = 1)
+    {
+        const bool has_reason =
+            upstream_is_to_fail_ || known_.size() + count > pool_.max_capacity() || item::has_thrown();
+        expect(has_reason, "refused for no reason");
+        upstream_.never_fail();
+        upstream_is_to_fail_ = false;
+        item::throw_at(0);
+    }
+
+    // Objects that go.
+
+    /// Forgets one, and those that it owns.
+    void gone(item* object)
+    {
+        while (object != nullptr) {
+            expect(known_.erase(object) == 1, "an object has ended that was not alive");
+            is_owned_.erase(object);
+            last_gone_ = object;
+            object = owned_by(object);
+        }
+    }
+
+    item* owned_by([[maybe_unused]] item* object)
+    {
+        if constexpr (owns_others) {
+            const auto owned = owned_.find(object);
+            if (owned == owned_.end())
+                return nullptr;
+            item* const its = owned->second;
+            owned_.erase(owned);
+            return its;
+        }
+        return nullptr;
+    }
+
+    bool is_owned(item* object) const { return is_owned_.count(object) != 0; }
+
+    /// Destroys one that is alive and that no other owns.
+    void destroy(item* object)
+    {
+        if (known_.count(object) == 0 || is_owned(object))
+            return;
+        expect(object->is_intact(), "an object was written to");
+        gone(object);
+        pool_.destroy(object);
+    }
+
+    void destroy_from(std::size_t first, std::size_t count)
+    {
+        pool_.destroy(nullptr); // which is ignored
+        if (objects_.empty())
+            return;
+        first %= objects_.size();
+        const std::size_t end = first + std::min(count, objects_.size() - first);
+        for (std::size_t i = first; i != end; ++i)
+            destroy(objects_[i]);
+        sweep();
+    }
+
+    void destroy_last(std::size_t count)
+    {
+        for (std::size_t i = objects_.size(); i != 0 && count != 0; --i, --count)
+            destroy(objects_[i - 1]);
+        sweep();
+    }
+
+    void destroy_bulk(std::size_t first, std::size_t count)
+    {
+        if (objects_.empty())
+            return;
+        first %= objects_.size();
+        std::vector<item*> ended{nullptr}; // which is ignored
+        for (std::size_t i = first; i != objects_.size() && ended.size() <= count; ++i)
+            if (!is_owned(objects_[i]))
+                ended.push_back(objects_[i]);
+        for (item* const object : ended)
+            gone(object);
+        pool_.destroy_bulk(ended.data(), ended.size());
+        sweep();
+    }
+
+    /// Drops those from the list that have ended.
+    void sweep()
+    {
+        const auto has_ended = [this](item* object) { return known_.count(object) == 0; };
+        objects_.erase(std::remove_if(objects_.begin(), objects_.end(), has_ended), objects_.end());
+    }
+
+    /// Has objects own the next ones: each is destroyed by the one before.
+    void own([[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t count)
+    {
+        if constexpr (owns_others) {
+            if (objects_.empty())
+                return;
+            first %= objects_.size();
+            for (std::size_t i = first; i + 1 < objects_.size() && count != 0; ++i, --count) {
+                item* const owner = objects_[i];
+                item* const owned = objects_[i + 1];
+                // In the order of the list, so that none owns itself.
+                if (owner->owned != nullptr || is_owned(owned) || owned_.size() == longest_chain)
+                    continue;
+                owner->owned = owned;
+                owner->pool = &pool_;
+                owner->destroy = [](void* pool, item* object) { static_cast<Pool*>(pool)->destroy(object); };
+                owned_[owner] = owned;
+                is_owned_.insert(owned);
+            }
+        }
+    }
+
+    void visit(std::size_t every)
+    {
+        std::size_t count = 0;
+        std::set<item*> visited;
+        pool_.for_each([&](item& object) {
+            expect(known_.count(&object) != 0 && visited.insert(&object).second, "visited what is not alive");
+            if (++count % every == 0)
+                destroy(&object);
+        });
+        for (item* const object : known_)
+            expect(visited.count(object) != 0, "not all were visited");
+        sweep();
+    }
+
+    void iterate([[maybe_unused]] std::size_t every)
+    {
+        if constexpr (!is_shared) {
+            const Pool& constant = pool_;
+            std::set<const item*> visited;
+            for (const item& object : constant)
+                visited.insert(&object);
+            expect(visited.size() == known_.size() && pool_.size() == known_.size(), "other objects are in the range");
+            visited.clear();
+            std::size_t count = 0;
+            for (auto at = pool_.begin(); at != pool_.end();) {
+                item* const object = &*at;
+                expect(known_.count(object) != 0 && visited.insert(object).second, "came to what is not alive");
+                if (++count % every != 0 || is_owned(object)) {
+                    at++;
+                    continue;
+                }
+                gone(object);
+                at = pool_.erase(at);
+            }
+            for (const item* const object : known_)
+                expect(visited.count(object) != 0, "the iterator has left out some");
+            sweep();
+        }
+    }
+
+    void erase([[maybe_unused]] std::size_t every)
+    {
+        if constexpr (!is_shared) {
+            std::size_t count = 0;
+            std::size_t expected = 0;
+            const std::size_t erased = memory_pool::erase_if(pool_, [&](item& object) {
+                if (++count % every != 0 || is_owned(&object))
+                    return false;
+                gone(&object);
+                ++expected;
+                return true;
+            });
+            expect(erased == expected, "erased others than asked for");
+            sweep();
+        }
+    }
+
+    // All of them.
+
+    void trim()
+    {
+        const std::size_t before = pool_.bytes_reserved();
+        const std::size_t trimmed = pool_.trim();
+        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
+    }
+
+    void reserve(std::size_t count)
+    {
+        const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
+        expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
+        expect(is_reserved || upstream_is_to_fail_ || count > pool_.max_capacity(), "reserved nothing, for no reason");
+    }
+
+    void forget(std::size_t how)
+    {
+        if (how % 8 > 1)
+            return; // seldom, or nothing would ever get large
+        for (owner& each : owners_)
+            (void)each.release();
+        owners_.clear();
+        how % 8 == 0 ? pool_.release() : pool_.clear();
+        objects_.clear();
+        known_.clear();
+        owned_.clear();
+        is_owned_.clear();
+        expect(!owns_others || marked_item::alive() == 0, "an object is alive that was to end");
+        // What moves blocks between threads stays until a shared pool ends.
+        expect(how % 8 == 1 || is_shared || upstream_.live_chunks() == 0, "it has not released all");
+    }
+
+    /// Only pools that check notice all of it.
+    void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
+    {
+        if constexpr (policy::checks) {
+            const test::error_recorder recorder;
+            alignas(item) std::array<unsigned char, sizeof(item)> local{};
+            void* foreign = local.data();
+            if (how % 3 == 0 && last_gone_ != nullptr && known_.count(last_gone_) == 0)
+                foreign = last_gone_;
+            else if (how % 3 == 1 && !objects_.empty())
+                foreign = memory_pool::detail::base::address_past(objects_[which % objects_.size()], alignof(item));
+            pool_.destroy(static_cast<item*>(foreign));
+            expect(recorder.reports().size() == 1, "misuse was not reported once");
+        }
+    }
+
+    void verify()
+    {
+        forget_dropped_owners();
+        for (item* const object : known_)
+            expect(object->is_intact(), "an object was written to");
+        expect(pool_.in_use() == known_.size(), "in_use is wrong");
+        expect(!owns_others || marked_item::alive() == known_.size(), "other objects are alive");
+        expect(pool_.capacity() >= known_.size() && pool_.capacity() <= pool_.max_capacity(), "capacity is wrong");
+        expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
+        if (!known_.empty())
+            expect(pool_.owns(*known_.begin()), "it does not own its object");
+        if constexpr (policy::counts) {
+            const memory_pool::pool_statistics counted = pool_.statistics();
+            expect(counted.in_use == known_.size() && counted.allocations - counted.deallocations == known_.size(),
+                   "other objects were counted");
+        }
+        if constexpr (is_watched<policy>)
+            expect(watching_observer::blocks().size() == known_.size(), "the observer knows other blocks");
+        if (log_.size() % 8 == 0)
+            expect(pool_.verify(), "not valid");
+    }
+
+    /// Those of owners that were dropped have ended.
+    void forget_dropped_owners()
+    {
+        if constexpr (owns_others) {
+            std::set<item*> alive(objects_.begin(), objects_.end());
+            for (const owner& each : owners_)
+                alive.insert(static_cast<item*>(each.get()));
+            for (auto object = known_.begin(); object != known_.end();) {
+                if (alive.count(*object) != 0) {
+                    ++object;
+                    continue;
+                }
+                is_owned_.erase(*object);
+                object = known_.erase(object);
+            }
+        }
+    }
+
+    void expect(bool condition, const char* otherwise)
+    {
+        if (!condition)
+            disagree(log_, otherwise);
+    }
+
+    using owner = std::unique_ptr<owned_base, memory_pool::polymorphic_deleter>;
+
+    tape& tape_;
+    test::accounting_upstream& upstream_;
+    Pool pool_;
+    std::vector<owner> owners_;
+    std::vector<item*> objects_;   ///< Alive, oldest first, but for those in owners_.
+    std::set<item*> known_;        ///< All that are alive.
+    std::map<item*, item*> owned_; ///< By the owner.
+    std::set<item*> is_owned_;     ///< By another object, or by an owner: only that may end it.
+    item* last_gone_ = nullptr;
+    bool upstream_is_to_fail_ = false;
+    std::vector<std::string> log_;
+    tape_threads threads_; ///< Last, as they use the others.
+};
+
+/// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.
+inline void play_object_pool(const std::uint8_t* bytes, std::size_t size)
+{
+    using namespace memory_pool;
+    if (size == 0)
+        return;
+    const std::uint8_t* const rest = bytes + 1;
+    switch (bytes[0] % 10) {
+    case 0: return object_pool_player<object_pool<owning_item>>::play(rest, size - 1);
+    case 1: return object_pool_player<object_pool<plain_item>>::play(rest, size - 1);
+    case 2: return object_pool_player<object_pool<owning_item, counting_policy>>::play(rest, size - 1);
+    case 3: return object_pool_player<object_pool<owning_item, watched_checking_policy>>::play(rest, size - 1);
+    case 4: return object_pool_player<object_pool<plain_item, checking_policy>>::play(rest, size - 1);
+    case 5: return object_pool_player<object_pool<owning_item, profiling_policy<>>>::play(rest, size - 1);
+    case 6: return object_pool_player<concurrent_object_pool<owning_item>>::play(rest, size - 1);
+    case 7: return object_pool_player<concurrent_object_pool<plain_item, counting_policy>>::play(rest, size - 1);
+    case 8: return object_pool_player<concurrent_object_pool<owning_item, checking_policy>>::play(rest, size - 1);
+    default: return object_pool_player<concurrent_object_pool<owning_item, watched_policy>>::play(rest, size - 1);
+    }
+}
+} // namespace fuzz
