@@ -96,4 +96,13 @@ private:
     inline static std::size_t throws_in_ = 0;
     inline static bool has_thrown_ = false;
 };
+
+/// What a std::unique_ptr of another type may own.
+struct owned_base
+{
+    owned_base() = default;
+    owned_base(const owned_base&) = delete;
+    owned_base& operator=(const owned_base&) = delete;
+    virtual ~owned_base() = default;
+};
 } // namespace fuzz

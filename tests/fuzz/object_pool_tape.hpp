@@ -31,15 +31,6 @@
 #include <vector>
 
 namespace fuzz {
-/// What a std::unique_ptr of another type may own.
-struct owned_base
-{
-    owned_base() = default;
-    owned_base(const owned_base&) = delete;
-    owned_base& operator=(const owned_base&) = delete;
-    virtual ~owned_base() = default;
-};
-
 /// May own another object of its pool, which it destroys at its end.
 struct owning_item : marked_item, owned_base
 {
