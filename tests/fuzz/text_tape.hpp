@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Plays a tape of bytes on what takes texts and what writes them: names of pools, resources, heaps and files, which may
+/// contain anything, reports as JSON, for people and for Prometheus, and the options of np_alloc by name. What is
+/// written is read by a parser of its own. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
+/// on a mismatch.
+#pragma once
+
+#include <memory_pool/arena_resource.hpp>
+#include <memory_pool/concurrent_object_pool.hpp>
+#include <memory_pool/limit_resource.hpp>
+#include <memory_pool/np_alloc.h>
+#include <memory_pool/np_alloc.hpp>
+#include <memory_pool/object_pool.hpp>
+#include <memory_pool/pool_resource.hpp>
+#include <memory_pool/report/report.hpp>
+#include <memory_pool/tracking_resource.hpp>
+
+#include <fuzz/json.hpp>
+#include <fuzz/tape.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fuzz {
+/// What writes reports. Tests override a function, to see that a fault in it is noticed.
+struct report_writer
+{
+    report_writer() = default;
+    report_writer(const report_writer&) = delete;
+    report_writer& operator=(const report_writer&) = delete;
+    virtual ~report_writer() = default;
+
+    virtual std::string write(memory_pool::report_format format, const memory_pool::report_snapshot& taken)
+    {
+        std::ostringstream to;
+        memory_pool::write_report(to, format, taken);
+        return to.str();
+    }
+};
+
+class text_player
+{
+public:
+    static void play(const std::uint8_t* bytes, std::size_t size, report_writer& writer)
+    {
+        text_player player(bytes, size, writer);
+        while (!player.tape_.at_end())
+            player.step();
+        player.end();
+    }
+
+private:
+    /// A pool, resource or heap with a name.
+    struct named
+    {
+        named() = default;
+        named(const named&) = delete;
+        named& operator=(const named&) = delete;
+        virtual ~named() = default;
+
+        std::string kind;
+        std::string name;
+        std::optional<std::size_t> in_use; ///< Blocks, if it counts those.
+    };
+
+    template <class Thing>
+    struct named_thing : named
+    {
+        template <class... Arguments>
+        explicit named_thing(Arguments&&... arguments) : thing(std::forward<Arguments>(arguments)...)
+        {
+        }
+        Thing thing;
+    };
+
+    text_player(const std::uint8_t* bytes, std::size_t size, report_writer& writer)
+        : tape_(bytes, size), writer_(writer), others_(memory_pool::snapshot().entries.size())
+    {
+        for (const np_option option : options)
+            values_.push_back(np_option_get(option));
+    }
+
+    void step()
+    {
+        switch (tape_.byte() % 13) {
+        case 0:
+        case 1: return log("make a pool"), make();
+        case 2: return log("drop pools"), drop(tape_.byte());
+        case 3: return log("report as JSON"), report_as_json();
+        case 4: return log("report made-up figures"), report_made_up();
+        case 5: return log("report as text"), report_as_text();
+        case 6: return log("report for Prometheus"), report_for_prometheus(memory_pool::snapshot());
+        case 7: return log("allocate at a line"), allocate_at(text(), tape_.byte(), tape_.byte());
+        case 8: return log("report of np_alloc"), report_np_alloc();
+        case 9: return log("option by number"), set_by_number();
+        case 10: return log("option by a text"), set_by_text();
+        case 11: return log("copy a text"), copy(text(), tape_.byte());
+        default: return log("track"), track(tape_.byte());
+        }
+    }
+
+    void log(const char* operation) { log_.emplace_back(operation); }
+
+    /// No byte of it is 0.
+    std::string text()
+    {
+        const std::size_t kind = tape_.byte();
+        std::string made(kind % 4 == 0 ? kind : kind % 16, '\0');
+        for (char& each : made)
+            each = static_cast<char>(std::max<std::size_t>(tape_.byte(), 1));
+        return made;
+    }
+
+    /// What a report keeps of a name.
+    static std::string kept(const std::string& name) { return as_utf8(std::string_view(name).substr(0, 127)); }
+
+    // Pools with names.
+
+    void make()
+    {
+        using namespace memory_pool;
+        const std::size_t kind = tape_.byte() % 8;
+        const std::string name = "n" + text(); // Others are not listed.
+        const char* const its = name.c_str();
+        const std::size_t count = tape_.byte();
+        switch (kind) {
+        case 0: add_pool<object_pool<int, counting_policy>>("object_pool", name, count); break;
+        case 1: add_pool<concurrent_object_pool<int>>("concurrent_object_pool", name, count); break;
+        case 2: (void)add<limit_resource>("limit_resource", name, limit_options{}.with_name(its)); break;
+        case 3: (void)add<tracking_resource>("tracking_resource", name, std::pmr::new_delete_resource(), its); break;
+        case 4:
+            (void)add<unsynchronized_arena_resource>("unsynchronized_arena_resource", name,
+                                                     arena_options{}.with_name(its));
+            break;
+        case 5:
+            (void)add<synchronized_arena_resource>("synchronized_arena_resource", name, arena_options{}.with_name(its));
+            break;
+        default: (void)add<np_heap_resource>("np_heap", name, its); break;
+        }
+    }
+
+    template <class Thing, class... Arguments>
+    Thing& add(const char* kind, const std::string& name, Arguments&&... arguments)
+    {
+        auto made = std::make_unique<named_thing<Thing>>(std::forward<Arguments>(arguments)...);
+        made->kind = kind;
+        made->name = name;
+        Thing& thing = made->thing;
+        things_.push_back(std::move(made));
+        return thing;
+    }
+
+    template <class Pool>
+    void add_pool(const char* kind, const std::string& name, std::size_t count)
+    {
+        Pool& pool = add<Pool>(kind, name, memory_pool::pool_options{}.with_name(name.c_str()));
+        for (std::size_t i = 0; i != count; ++i)
+            (void)pool.create(1);
+        things_.back()->in_use = count;
+    }
+
+    void drop(std::size_t how)
+    {
+        if (how % 4 == 0)
+            things_.clear();
+        else if (!things_.empty())
+            things_.erase(things_.begin() + static_cast<std::ptrdiff_t>(how % things_.size()));
+    }
+
+    // Reports.
+
+    void report_as_json()
+    {
+        const memory_pool::report_snapshot taken = memory_pool::snapshot();
+        expect(taken.entries.size() == others_ + things_.size(), "other pools are in a snapshot");
+        const json_value report = read(writer_.write(memory_pool::report_format::json, taken));
+        const json_value* const pools = report.member("pools");
+        expect(pools != nullptr && pools->items.size() == taken.entries.size(), "other pools are in a report");
+        std::multiset<std::pair<std::string, std::string>> expected; // Heaps come last, in another order.
+        std::multiset<std::pair<std::string, std::string>> found;
+        for (const auto& each : things_)
+            expected.emplace(each->kind, kept(each->name));
+        for (std::size_t i = 0; i != pools->items.size(); ++i) {
+            const std::string kind = string_of(pools->items[i], "kind");
+            const std::string its_name = string_of(pools->items[i], "name");
+            expect(its_name == as_utf8(taken.entries[i].name), "a report has another name than the snapshot");
+            if (expected.count({kind, its_name}) != 0)
+                found.emplace(kind, its_name);
+        }
+        expect(found == expected, "a pool is missing in a report, or has another name");
+        expect_figures(taken);
+    }
+
+    void expect_figures(const memory_pool::report_snapshot& taken)
+    {
+        std::size_t next = 0;
+        for (const auto& each : things_) {
+            if (!each->in_use)
+                continue;
+            while (next != taken.entries.size() &&
+                   (taken.entries[next].kind != each->kind || as_utf8(taken.entries[next].name) != kept(each->name)))
+                ++next;
+            expect(next != taken.entries.size(), "pools are listed in another order than they were made");
+            const memory_pool::report_entry& entry = taken.entries[next++];
+            // What is not shared publishes its figures now and then only.
+            expect(entry.age.has_value() || entry.figures.in_use == *each->in_use, "a figure in a snapshot is wrong");
+        }
+    }
+
+    json_value read(const std::string& written)
+    {
+        std::optional<json_value> value = json_reader::read(written);
+        if (!value)
+            std::fprintf(stderr, "%s\n", written.c_str());
+        expect(value.has_value(), "what was written is no JSON");
+        return std::move(*value);
+    }
+
+    std::string string_of(const json_value& of, std::string_view member)
+    {
+        const json_value* const its = of.member(member);
+        expect(its != nullptr && its->is == json_value::type::string, "a member is missing, or no string");
+        return its->text;
+    }
+
+    /// A report of anything that a snapshot can hold.
+    void report_made_up()
+    {
+        memory_pool::report_snapshot taken;
+        taken.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(tape_.number()));
+        taken.process = static_cast<long>(tape_.byte());
+        taken.left_out = tape_.byte() % 3;
+        for (std::size_t count = tape_.byte() % 6; count != 0; --count)
+            taken.entries.push_back(made_up_entry());
+        const json_value report = read(writer_.write(memory_pool::report_format::json, taken));
+        const json_value* const pools = report.member("pools");
+        expect(pools != nullptr && pools->items.size() == taken.entries.size(), "other pools are in a report");
+        for (std::size_t i = 0; i != pools->items.size(); ++i) {
+            const memory_pool::report_entry& entry = taken.entries[i];
+            expect(string_of(pools->items[i], "name") == kept(entry.name), "a report has another name");
+            expect_number(pools->items[i], "in_use", entry.figures.in_use);
+            expect_number(pools->items[i], "bytes_reserved", entry.figures.bytes_reserved);
+            expect_number(pools->items[i], "limit", entry.figures.limit,
+                          entry.figures.limit != memory_pool::report_figures::unlimited);
+            expect_number(pools->items[i], "peak_in_use", entry.figures.peak_in_use, entry.figures.counts != 0);
+        }
+        report_for_prometheus(taken);
+        expect_lines(taken);
+    }
+
+    memory_pool::report_entry made_up_entry()
+    {
+        memory_pool::report_entry entry;
+        entry.kind = tape_.byte() % 2 == 0 ? "object_pool" : "limit_resource";
+        entry.name = text();
+        memory_pool::report_figures& all = entry.figures;
+        for (std::uint64_t* const figure : {&all.block_size, &all.capacity, &all.limit, &all.in_use, &all.slabs,
+                                            &all.bytes_reserved, &all.bytes_in_use, &all.bytes_cached,
+                                            &all.bytes_of_slack, &all.peak_in_use, &all.allocations, &all.failures})
+            *figure = figure_from_tape();
+        all.counts = tape_.byte() % 2;
+        if (tape_.byte() % 2 == 0)
+            entry.age = std::chrono::milliseconds(tape_.number());
+        entry.is_of_lost_thread = tape_.byte() % 4 == 0;
+        return entry;
+    }
+
+    std::uint64_t figure_from_tape()
+    {
+        const std::size_t kind = tape_.byte();
+        if (kind % 8 == 0)
+            return std::numeric_limits<std::uint64_t>::max() - kind / 8;
+        return kind % 8 == 1 ? std::uint64_t{tape_.number()} << (kind / 8) : kind;
+    }
+
+    void expect_number(const json_value& of, std::string_view member, std::uint64_t number, bool is_known = true)
+    {
+        const json_value* const its = of.member(member);
+        expect(its != nullptr, "a member is missing");
+        expect(is_known ? its->is == json_value::type::number && its->text == std::to_string(number)
+                        : its->is == json_value::type::null,
+               "a member has another value");
+    }
+
+    void report_as_text()
+    {
+        const memory_pool::report_snapshot taken = memory_pool::snapshot();
+        expect_lines(taken);
+    }
+
+    /// A line for each pool, whatever its name is.
+    void expect_lines(memory_pool::report_snapshot taken)
+    {
+        const std::string with_pools = writer_.write(memory_pool::report_format::text, taken);
+        const std::size_t pools = taken.entries.size();
+        taken.entries.clear();
+        const std::string without = writer_.write(memory_pool::report_format::text, taken);
+        expect(lines_in(with_pools) == lines_in(without) + pools, "there is not one line for each pool");
+        expect(as_utf8(with_pools) == with_pools, "a report is not in UTF-8");
+    }
+
+    static std::size_t lines_in(const std::string& written)
+    {
+        return static_cast<std::size_t>(std::count(written.begin(), written.end(), '\n'));
+    }
+
+    /// Each line is a comment, or a metric, labels that differ from those of the others, and a number.
+    void report_for_prometheus(const memory_pool::report_snapshot& taken)
+    {
+        const std::string written = writer_.write(memory_pool::report_format::prometheus, taken);
+        expect(as_utf8(written) == written, "a report is not in UTF-8");
+        std::set<std::string> series;
+        std::istringstream lines(written);
+        for (std::string line; std::getline(lines, line);) {
+            if (line.rfind("# HELP ", 0) == 0 || line.rfind("# TYPE ", 0) == 0)
+                continue;
+            const std::size_t end_of_series = end_of_labels(line);
+            expect(end_of_series != 0 && line.size() > end_of_series + 1 && line[end_of_series] == ' ' &&
+                       line.find_first_not_of("0123456789", end_of_series + 1) == std::string::npos,
+                   "a line for Prometheus has another form");
+            expect(series.insert(line.substr(0, end_of_series)).second, "a series occurs twice");
+        }
+    }
+
+    /// Returns: where they end: metric{label="text",label="text"}; 0 if that is not what is there.
+    static std::size_t end_of_labels(const std::string& line)
+    {
+        const auto skip_word = [&line](std::size_t at) {
+            return std::min(line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at), line.size());
+        };
+        std::size_t at = skip_word(0);
+        if (at == 0 || at == line.size() || line[at] == ' ')
+            return at;
+        do {
+            const std::size_t label = at + 1;
+            at = skip_word(label);
+            if (at == label || line.compare(at, 2, "=\"") != 0)
+                return 0;
+            for (at += 2; at < line.size() && line[at] != '"'; ++at)
+                if (line[at] == '\\' && std::strchr("\\\"n", line[++at]) == nullptr)
+                    return 0;
+            ++at;
+        } while (at < line.size() && line[at] == ',');
+        return at < line.size() && line[at] == '}' ? at + 1 : 0;
+    }
+
+    // What np_alloc says of itself.
+
+    void allocate_at(std::string file, std::size_t line, std::size_t bytes)
+    {
+        files_.push_back(std::move(file));
+        const np_block block{np_alloc_at(bytes, files_.back().c_str(), static_cast<int>(line)), bytes};
+        expect(block.address != nullptr, "there is no memory");
+        blocks_of_sites_[{as_utf8(files_.back()), std::to_string(line)}].push_back(block);
+    }
+
+    template <class Write>
+    static std::string written_by(Write&& write)
+    {
+        std::ostringstream to;
+        write(to);
+        return to.str();
+    }
+
+    void report_np_alloc()
+    {
+        (void)read(written_by([](std::ostream& to) { np_statistics_print(np_format_json, to); }));
+        const std::string slabs = written_by([](std::ostream& to) {
+            np_slabs_print(
+                [](const char* text, std::size_t length, void* stream) {
+                    static_cast<std::ostream*>(stream)->write(text, static_cast<std::streamsize>(length));
+                },
+                &to);
+        });
+        expect(slabs.empty() || read(slabs).is == json_value::type::array, "slabs are no array");
+        const json_value report = read(written_by([](std::ostream& to) { (void)np_leak_report(np_format_json, to); }));
+        const json_value* const sites = report.member("sites");
+        expect(sites != nullptr, "a report of leaks has no sites");
+        sizes found;
+        for (const json_value& each : sites->items) {
+            const json_value* const line = each.member("line");
+            const json_value* const blocks = each.member("blocks");
+            expect(line != nullptr && blocks != nullptr, "a site is not complete");
+            found[{string_of(each, "file"), line->text}] += std::strtoull(blocks->text.c_str(), nullptr, 10);
+        }
+        sizes expected;
+        for (const auto& [site, blocks] : blocks_of_sites_)
+            expected[site] += blocks.size();
+        expect(found == expected, "other blocks of a line are in use");
+        const std::string as_text = written_by([](std::ostream& to) { (void)np_leak_report(np_format_text, to); });
+        expect(blocks_of_sites_.empty() == as_text.empty(), "a report for people is missing, or of nothing");
+    }
+
+    void copy(const std::string& original, std::size_t most)
+    {
+        char* const whole = np_strdup(original.c_str());
+        char* const part = np_strndup(original.c_str(), most);
+        expect(whole != nullptr && part != nullptr, "there is no memory");
+        expect(whole == original && part == original.substr(0, most), "a copy differs");
+        np_free(whole);
+        np_free(part);
+    }
+
+    void track(std::size_t sites)
+    {
+        memory_pool::tracking_resource tracked;
+        std::set<std::pair<std::string, std::size_t>> expected;
+        for (sites %= 6; sites != 0; --sites) {
+            files_.push_back(text());
+            const std::size_t line = tape_.byte() % 3;
+            expected.emplace(files_.back(), line);
+            std::pmr::memory_resource* const its =
+                tracked.for_site({files_.back().c_str(), static_cast<unsigned>(line)});
+            its->deallocate(its->allocate(line + 1), line + 1);
+        }
+        std::set<std::pair<std::string, std::size_t>> found;
+        tracked.for_each_site([&](const memory_pool::call_site& site, const memory_pool::resource_statistics& its) {
+            expect(its.in_use == 0 && its.allocations != 0, "a site has counted wrongly");
+            found.emplace(site.file, site.line);
+        });
+        expect(found == expected, "other sites are tracked");
+    }
+
+    // Options.
+
+    /// Those that start no thread, and handle no signal.
+    static constexpr std::array<np_option, 9> options{
+        np_option_decay_ms,          np_option_thread_cache_bytes, np_option_region_bytes,
+        np_option_statistics_at_end, np_option_fatal_foreign,      np_option_leaks,
+        np_option_leaks_exit,        np_option_huge_pages,         np_option_report_slabs};
+    static constexpr std::array<const char*, 9> names{"decay_ms",          "thread_cache_bytes", "region_bytes",
+                                                      "statistics_at_end", "fatal_foreign",      "leaks",
+                                                      "leaks_exit",        "huge_pages",         "report_slabs"};
+
+    void set_by_number()
+    {
+        const std::size_t which = tape_.byte() % options.size();
+        const std::size_t value = figure_from_tape();
+        const std::size_t before = np_option_get(options[which]);
+        expect(np_option_by_name(names[which]) == options[which], "an option has another name");
+        const int result = np_option_set(options[which], value);
+        expect(result == 0 || result == EINVAL || (result == EBUSY && options[which] == np_option_region_bytes),
+               "another error");
+        expect(np_option_get(options[which]) == (result == 0 ? value : before), "an option has another value");
+        expect(np_option_set(np_option_none, value) == EINVAL && np_option_get(np_option_none) == 0,
+               "what is no option can be set");
+    }
+
+    void set_by_text()
+    {
+        const std::size_t how = tape_.byte();
+        if (how % 4 == 0)
+            return set_unknown();
+        const std::size_t which = tape_.byte() % options.size();
+        std::string value = how % 4 == 1 ? text() : std::to_string(figure_from_tape() % 100'000);
+        if (how % 4 == 2)
+            value += "KMGTkb x"[how / 4 % 8];
+        if (how == 255)
+            value = "never";
+        const np_option option = options[which];
+        const std::size_t before = np_option_get(option);
+        const std::optional<std::size_t> number = number_in(value, option);
+        const int expected = number ? np_option_set(option, *number) : EINVAL;
+        const std::size_t set = np_option_get(option);
+        (void)np_option_set(option, before);
+        const int result = np_option_set_by_name(names[which], value.c_str());
+        // Where it is too late, the value may be wrong, too.
+        expect(result == expected || (expected == EBUSY && result == EINVAL), "a text was understood differently");
+        expect(np_option_get(option) == (expected == 0 ? set : before), "an option has another value");
+    }
+
+    void set_unknown()
+    {
+        const std::string unknown = text();
+        const np_option option = np_option_by_name(unknown.c_str());
+        if (option == np_option_none)
+            expect(np_option_set_by_name(unknown.c_str(), "1") == EINVAL, "what is no option can be set");
+        else
+            expect(unknown.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos,
+                   "an option has a strange name");
+        expect(np_option_by_name(nullptr) == np_option_none && np_option_set_by_name(nullptr, nullptr) == EINVAL,
+               "nothing is an option");
+    }
+
+    /// Returns: the number that a text stands for.
+    static std::optional<std::size_t> number_in(const std::string& value, np_option option)
+    {
+        if (option == np_option_decay_ms && value == "never")
+            return NP_DECAY_NEVER;
+        const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+        const std::string unit = value.substr(digits);
+        if (digits == 0 || (!unit.empty() && unit != "K" && unit != "M" && unit != "G"))
+            return std::nullopt;
+        constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+        std::size_t number = 0;
+        for (const char digit : value.substr(0, digits))
+            number = number > (most - 9) / 10 ? most : number * 10 + static_cast<std::size_t>(digit - '0');
+        const unsigned shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : 30;
+        return number > (most >> shift) ? most : number << shift;
+    }
+
+    void end()
+    {
+        for (const auto& each : blocks_of_sites_)
+            for (const np_block& block : each.second)
+                np_free_sized(block.address, block.bytes);
+        for (std::size_t i = 0; i != options.size(); ++i)
+            (void)np_option_set(options[i], values_[i]);
+        things_.clear();
+        expect(memory_pool::snapshot().entries.size() == others_, "what has ended is in a snapshot");
+        expect(np_verify() == 1, "np_verify has found a fault");
+    }
+
+    void expect(bool condition, const char* otherwise)
+    {
+        if (!condition)
+            disagree(log_, otherwise);
+    }
+
+    struct np_block
+    {
+        void* address;
+        std::size_t bytes;
+    };
+    using site = std::pair<std::string, std::string>; ///< The file, as a report shows it, and the line.
+    using sizes = std::map<site, std::size_t>;
+
+    tape tape_;
+    report_writer& writer_;
+    const std::size_t others_; ///< Pools of others.
+    std::list<std::string> files_;
+    std::map<site, std::vector<np_block>> blocks_of_sites_;
+    std::vector<std::unique_ptr<named>> things_;
+    std::vector<std::size_t> values_; ///< Of the options, before.
+    std::vector<std::string> log_;
+};
+
+/// Plays the tape on what writes reports.
+inline void play_text(const std::uint8_t* bytes, std::size_t size)
+{
+    report_writer writer;
+    text_player::play(bytes, size, writer);
+}
+} // namespace fuzz
