@@ -522,12 +522,12 @@ private:
 
     void allocate_at_least(std::size_t bytes, std::size_t count)
     {
-        memory_pool::resource_allocator<std::uint64_t, watched_resource> allocator(watched_);
+        allocator<std::uint64_t> of_chunks(watched_);
         (void)succeeds([&] {
-            const auto [ptr, got] = allocator.allocate_at_least(count);
+            const auto [ptr, got] = of_chunks.allocate_at_least(count);
             std::fill_n(ptr, got, std::uint64_t{1});
             expect(got >= count, "allocated less than asked for");
-            allocator.deallocate(ptr, got);
+            of_chunks.deallocate(ptr, got);
         });
         if (bottom_.blocks() == nullptr)
             return;

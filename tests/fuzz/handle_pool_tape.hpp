@@ -330,7 +330,7 @@ private:
             const Pool& constant = pool_;
             std::size_t count = 0;
             for (const item& object : constant)
-                count += pool_.owns(&object) ? 1 : 0;
+                count += pool_.owns(&object) ? 1U : 0U;
             expect(count == alive_.size(), "other objects are in the range");
             count = 0;
             for (auto at = pool_.begin(); at != pool_.end();) {

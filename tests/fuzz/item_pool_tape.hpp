@@ -153,7 +153,7 @@ private:
     pointer initialised()
     {
         if constexpr (has_allocate) {
-            pointer made = pool_.try_allocate_through_function([](item& made) { made.init(3); });
+            pointer made = pool_.try_allocate_through_function([](item& fresh) { fresh.init(3); });
             if (made == nullptr)
                 made = pool_.allocate_through_init(std::size_t{3});
             expect(made->uses == 3, "an item was not initialised");

@@ -12,7 +12,9 @@
 /// disagree.
 #pragma once
 
+#include <memory_pool/no_allocation_scope.h>
 #include <memory_pool/np_alloc.h>
+#include <memory_pool/np_alloc.hpp>
 
 #include <fuzz/tape.hpp>
 #include <support/error_recorder.hpp>
@@ -105,6 +107,7 @@ private:
     static constexpr std::size_t thread_count = 4; ///< With the one that plays.
     static constexpr std::size_t heap_count = 3;
     static constexpr int line_count = 5;
+    static constexpr std::size_t operations = 31;
     static constexpr std::size_t steps_between_proofs = 16;
     static constexpr std::size_t most_in_use = std::size_t{128} << 20;
     static constexpr const char* file = "tape.c";
@@ -119,9 +122,9 @@ private:
     {
         if (++steps_ % steps_between_proofs == 0)
             prove();
-        const std::size_t operation = tape_.byte() % 20;
+        const std::size_t operation = tape_.byte() % operations;
         const std::size_t thread = tape_.byte() % thread_count;
-        if (operation == 19) {
+        if (operation == operations - 1) {
             begin_or_end(thread);
             return;
         }
@@ -157,7 +160,18 @@ private:
         case 15: return trim();
         case 16: return choose(a);
         case 17: return misuse(b, a);
-        default: return get_no_memory(1 + a % 4, bytes);
+        case 18: return get_no_memory(1 + a % 4, bytes);
+        case 19: return expand(b, bytes);
+        case 20: return reallocate_aligned(b, a % 13, bytes);
+        case 21: return reallocate_array(b, a, bytes % 300);
+        case 22: return allocate_aligned_zeroed(a % 13, 1 + b % 40, bytes % 600);
+        case 23: return allocate_in_heap_aligned(a % heap_count, b % 13, bytes);
+        case 24: return clear(a % heap_count);
+        case 25: return move_to_denser_slabs(b, 1 + a % 64);
+        case 26: return allocate_by_others(1 + a % 8, b % 13, bytes);
+        case 27: return ask_for_nothing(b, a);
+        case 28: return note_a_checkpoint();
+        default: return allocate_in_scope(1 + a % 8, bytes);
         }
     }
 
@@ -236,6 +250,68 @@ private:
         }
     }
 
+    void allocate_aligned_zeroed(std::size_t exponent, std::size_t count, std::size_t size)
+    {
+        const std::size_t alignment = std::size_t{1} << exponent;
+        log("aligned_calloc", alignment, count * size);
+        if (!has_room(count * size))
+            return;
+        void* const block = np_aligned_calloc(alignment, count, size);
+        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+        add_zeroed(block, {nullptr, count * size});
+    }
+
+    void allocate_in_heap_aligned(std::size_t which, std::size_t exponent, std::size_t bytes)
+    {
+        const std::size_t alignment = std::size_t{1} << exponent;
+        log("heap_aligned_alloc", which, alignment);
+        np_heap* const heap = heaps_[which];
+        if (heap == nullptr || !has_room(bytes))
+            return;
+        void* const block = np_heap_aligned_alloc(heap, alignment, bytes);
+        if (block == nullptr && region_may_be_full_)
+            return;
+        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+        add(block, {nullptr, bytes, 0, 0, heap});
+    }
+
+    /// By what there is for C++, and for programs that know posix_memalign.
+    void allocate_by_others(std::size_t count, std::size_t exponent, std::size_t bytes)
+    {
+        const std::size_t alignment = std::size_t{1} << exponent;
+        log("np_resource", alignment, bytes);
+        for (; count != 0 && has_room(bytes); --count) {
+            void* block = nullptr;
+            if (count % 3 == 0)
+                block = memory_pool::np_resource()->allocate(bytes, alignment);
+            else if (count % 3 == 1)
+                block = memory_pool::np_allocator<char>().allocate(bytes);
+            else if (np_posix_memalign(&block, alignment, bytes) != 0) {
+                expect(alignment < sizeof(void*), "an alignment was refused");
+                continue;
+            }
+            add(block, {nullptr, bytes});
+        }
+    }
+
+    /// Each allocation counts, and nothing else.
+    void allocate_in_scope(std::size_t count, std::size_t bytes)
+    {
+        log("no_allocation_scope", count, bytes);
+        std::vector<void*> allocated;
+        allocated.reserve(count);
+        np_no_allocation_scope scope{"tape", np_allocating_counted, 0, 0, nullptr};
+        np_no_allocation_scope* const outer = np_set_no_allocation_scope(&scope);
+        while (allocated.size() != count && has_room(bytes * count))
+            allocated.push_back(np_alloc(bytes));
+        np_free(nullptr);
+        (void)np_set_no_allocation_scope(outer);
+        expect(scope.allocations == allocated.size() && scope.bytes == bytes * allocated.size(),
+               "a scope has counted other allocations");
+        for (void* const block : allocated)
+            add(block, {nullptr, bytes});
+    }
+
     bool has_room(std::size_t bytes) const { return in_use_ + bytes <= most_in_use; }
 
     void add_zeroed(void* block, np_block added)
@@ -300,6 +376,8 @@ private:
             np_heap_free(block.heap, block.address);
         else if (block.number % 8 == 1)
             np_free_sized(block.address, block.bytes);
+        else if (block.number % 8 == 3)
+            memory_pool::np_deallocate(block.address, block.bytes);
         else
             calls_.free(block.address);
         return forget(gone);
@@ -318,11 +396,25 @@ private:
         log("heap_destroy", which);
         if (heaps_[which] == nullptr)
             return;
+        forget_blocks_of(heaps_[which]);
+        calls_.destroy(std::exchange(heaps_[which], nullptr));
+    }
+
+    void clear(std::size_t which)
+    {
+        log("heap_clear", which);
+        if (heaps_[which] == nullptr)
+            return;
+        forget_blocks_of(heaps_[which]);
+        np_heap_clear(heaps_[which]);
+    }
+
+    void forget_blocks_of(const np_heap* heap)
+    {
         for (place each = blocks_.begin(); each != blocks_.end();) {
             expect_intact(each->second);
-            each = each->second.heap == heaps_[which] ? forget(each) : std::next(each);
+            each = each->second.heap == heap ? forget(each) : std::next(each);
         }
-        calls_.destroy(std::exchange(heaps_[which], nullptr));
     }
 
     // Blocks that change.
@@ -349,6 +441,89 @@ private:
         add(moved, block);
     }
 
+    void reallocate_aligned(std::size_t which, std::size_t exponent, std::size_t bytes)
+    {
+        const std::size_t alignment = std::size_t{1} << exponent;
+        log("aligned_realloc", alignment, bytes);
+        change(which, bytes, [&](const np_block& block) {
+            void* const changed = block.heap != nullptr
+                                      ? np_heap_aligned_realloc(block.heap, block.address, alignment, bytes)
+                                      : np_aligned_realloc(block.address, alignment, bytes);
+            expect(reinterpret_cast<std::uintptr_t>(changed) % alignment == 0,
+                   "a block is not aligned as was asked for");
+            return changed;
+        });
+    }
+
+    void reallocate_array(std::size_t which, std::size_t count, std::size_t size)
+    {
+        log("reallocarray", count, size);
+        change(which, count * size, [&](const np_block& block) {
+            return block.heap != nullptr ? np_heap_reallocarray(block.heap, block.address, count, size)
+                                         : np_reallocarray(block.address, count, size);
+        });
+    }
+
+    /// `change_to(block)` returns what it has become: a block of that many bytes.
+    template <class Change>
+    void change(std::size_t which, std::size_t bytes, Change&& change_to)
+    {
+        if (blocks_.empty() || !has_room(bytes))
+            return;
+        const place changed = at(which);
+        np_block block = changed->second;
+        void* const moved = change_to(block);
+        if (moved == nullptr) {
+            expect(errno == ENOMEM && may_lack_memory(block), "there is no memory, though the system has some");
+            return;
+        }
+        (void)forget(changed);
+        block.address = static_cast<unsigned char*>(moved);
+        expect(block.is_intact(std::min(block.bytes, bytes)), "realloc has not kept what the block held");
+        block.bytes = bytes;
+        add(moved, block);
+    }
+
+    void expand(std::size_t which, std::size_t bytes)
+    {
+        log("expand", which, bytes);
+        if (blocks_.empty() || !has_room(bytes))
+            return;
+        const place expanded = at(which);
+        np_block block = expanded->second;
+        if (np_expand(block.address, bytes) == nullptr) {
+            expect(errno == ENOMEM && block.usable < bytes, "there is room that expand has not found");
+            return expect_intact(block);
+        }
+        expect_intact(block);
+        if (bytes <= block.usable) // The request that is on record stays as it was.
+            return;
+        (void)forget(expanded);
+        block.bytes = bytes;
+        add(block.address, block);
+    }
+
+    /// Those that it pays to move; the others stay.
+    void move_to_denser_slabs(std::size_t first, std::size_t count)
+    {
+        log("defrag_move", first, count);
+        for (; count != 0 && !blocks_.empty(); --count, ++first) {
+            const place sparse = at(first);
+            np_block block = sparse->second;
+            const bool pays = np_defrag_hint(block.address) == 1;
+            void* const moved = np_defrag_move(block.address);
+            if (moved == nullptr)
+                continue;
+            expect(pays, "a block was moved that there was no hint about");
+            (void)forget(sparse);
+            const std::size_t usable = block.usable;
+            block.address = static_cast<unsigned char*>(moved);
+            expect(block.is_intact(block.bytes), "defrag_move has not kept what the block held");
+            add(moved, block);
+            expect(np_usable_size(moved) == usable, "a block has another size than it had");
+        }
+    }
+
     /// Returns: whether there may be no block like it.
     bool may_lack_memory(const np_block& block) const
     {
@@ -371,6 +546,44 @@ private:
         const bool were_set = np_option_set(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
                               np_option_set(np_option_thread_cache_bytes, bytes[how / 4 % 4]) == 0;
         expect(were_set, "an option cannot have a value that it can have");
+    }
+
+    /// Questions, and requests that have no answer.
+    void ask_for_nothing(std::size_t which, std::size_t exponent)
+    {
+        log("ask", which, exponent);
+        const std::size_t alignment = std::size_t{1} << exponent % 13;
+        const std::size_t good = np_good_size(which);
+        expect(good >= which && np_good_size(good) == good, "a good size is no good size");
+        expect(np_aligned_good_size(alignment, which) >= which, "a good size is too small");
+        errno = 0;
+        expect(np_aligned_good_size(alignment * 3, which) == 0 && errno == EINVAL,
+               "what is no power of two is an alignment");
+        void* none = nullptr;
+        expect(np_posix_memalign(&none, 48, which) == EINVAL && none == nullptr,
+               "what is no power of two is an alignment");
+        expect(np_calloc(std::numeric_limits<std::size_t>::max() / 2, which + 3) == nullptr && errno == ENOMEM,
+               "it has more than there can be");
+        expect(np_usable_size(nullptr) == 0 && np_heap_of(nullptr) == nullptr && np_owns(nullptr) == 0 &&
+                   np_defrag_hint(this) == 0,
+               "nothing is a block");
+        if (blocks_.empty())
+            return;
+        const np_block& block = at(which)->second;
+        expect(np_heap_of(block.address) == block.heap, "a block is of another heap");
+    }
+
+    void note_a_checkpoint()
+    {
+        log("leak_diff", 0);
+        const auto ignore = [](const char*, std::size_t, void*) {};
+        std::size_t with_line = 0;
+        for (const auto& each : blocks_)
+            with_line += each.second.line != 0 ? 1 : 0;
+        const std::size_t leaks = np_leak_report(np_format_json, ignore, nullptr);
+        expect(leaks == with_line || region_may_be_full_, "other blocks are reported as leaks");
+        expect(np_leak_diff(np_leak_checkpoint(), np_format_json, ignore, nullptr) == 0,
+               "blocks are newer than a checkpoint after them");
     }
 
     /// Nothing of this does anything but to be reported.

@@ -333,15 +333,15 @@ private:
                 return;
             first %= objects_.size();
             for (std::size_t i = first; i + 1 < objects_.size() && count != 0; ++i, --count) {
-                item* const owner = objects_[i];
+                item* const first_of_two = objects_[i];
                 item* const owned = objects_[i + 1];
                 // In the order of the list, so that none owns itself.
-                if (owner->owned != nullptr || is_owned(owned) || owned_.size() == longest_chain)
+                if (first_of_two->owned != nullptr || is_owned(owned) || owned_.size() == longest_chain)
                     continue;
-                owner->owned = owned;
-                owner->pool = &pool_;
-                owner->destroy = [](void* pool, item* object) { static_cast<Pool*>(pool)->destroy(object); };
-                owned_[owner] = owned;
+                first_of_two->owned = owned;
+                first_of_two->pool = &pool_;
+                first_of_two->destroy = [](void* pool, item* object) { static_cast<Pool*>(pool)->destroy(object); };
+                owned_[first_of_two] = owned;
                 is_owned_.insert(owned);
             }
         }

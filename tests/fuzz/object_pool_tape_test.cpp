@@ -26,7 +26,7 @@ TEST(object_pool_tape, agrees_with_the_model_on_random_tapes)
 class forgetful_pool : public mp::object_pool<fuzz::owning_item>
 {
 public:
-    using object_pool::basic_object_pool;
+    using basic_object_pool::basic_object_pool;
 
     void destroy(fuzz::owning_item* object) noexcept
     {

@@ -404,8 +404,8 @@ private:
             found[{string_of(each, "file"), line->text}] += std::strtoull(blocks->text.c_str(), nullptr, 10);
         }
         sizes expected;
-        for (const auto& [site, blocks] : blocks_of_sites_)
-            expected[site] += blocks.size();
+        for (const auto& each : blocks_of_sites_)
+            expected[each.first] += each.second.size();
         expect(found == expected, "other blocks of a line are in use");
         const std::string as_text = written_by([](std::ostream& to) { (void)np_leak_report(np_format_text, to); });
         expect(blocks_of_sites_.empty() == as_text.empty(), "a report for people is missing, or of nothing");
@@ -434,9 +434,9 @@ private:
             its->deallocate(its->allocate(line + 1), line + 1);
         }
         std::set<std::pair<std::string, std::size_t>> found;
-        tracked.for_each_site([&](const memory_pool::call_site& site, const memory_pool::resource_statistics& its) {
+        tracked.for_each_site([&](const memory_pool::call_site& at, const memory_pool::resource_statistics& its) {
             expect(its.in_use == 0 && its.allocations != 0, "a site has counted wrongly");
-            found.emplace(site.file, site.line);
+            found.emplace(at.file, at.line);
         });
         expect(found == expected, "other sites are tracked");
     }
