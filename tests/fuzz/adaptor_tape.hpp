@@ -195,7 +195,9 @@ public:
     bool refuses(std::size_t) override
     {
         ++calls_;
-        const bool does = (calls_until_failure_ != 0 && --calls_until_failure_ == 0) || twin_fails();
+        const bool is_the_call = calls_until_failure_ == 1;
+        calls_until_failure_ -= calls_until_failure_ != 0 ? 1 : 0;
+        const bool does = is_the_call || twin_fails();
         failures_ += does ? 1 : 0;
         return does;
     }

@@ -13,16 +13,41 @@
 #include <new>
 
 namespace fuzz {
+/// When a constructor throws.
+class planned_failure
+{
+public:
+    void set(std::size_t call)
+    {
+        calls_until_failure_ = call;
+        has_come_ = false;
+    }
+
+    bool has_come() const { return has_come_; }
+
+    void count_call()
+    {
+        if (calls_until_failure_ == 0)
+            return;
+        --calls_until_failure_;
+        if (calls_until_failure_ != 0)
+            return;
+        has_come_ = true;
+        throw std::bad_alloc();
+    }
+
+private:
+    std::size_t calls_until_failure_ = 0; ///< 0: it does not come.
+    bool has_come_ = false;
+};
+
 class marked_item
 {
 public:
     explicit marked_item(tape&) : marked_item() {}
     marked_item()
     {
-        if (throws_in_ != 0 && --throws_in_ == 0) {
-            has_thrown_ = true;
-            throw std::bad_alloc();
-        }
+        failure_.count_call();
         marks_.fill(mark());
         ++alive_;
     }
@@ -42,21 +67,16 @@ public:
     }
 
     /// Effects: has the constructor throw at that call from now on, counted from 1; 0: never.
-    static void throw_at(std::size_t call)
-    {
-        throws_in_ = call;
-        has_thrown_ = false;
-    }
+    static void throw_at(std::size_t call) { failure_.set(call); }
     /// Returns: whether it has thrown since then.
-    static bool has_thrown() { return has_thrown_; }
+    static bool has_thrown() { return failure_.has_come(); }
     static std::size_t alive() { return alive_; }
 
 private:
     std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0x5A5A; }
 
     std::array<std::uintptr_t, 5> marks_{};
-    inline static std::size_t throws_in_ = 0;
-    inline static bool has_thrown_ = false;
+    inline static planned_failure failure_;
     inline static std::size_t alive_ = 0;
 };
 
@@ -66,10 +86,7 @@ class plain_item
 public:
     plain_item()
     {
-        if (throws_in_ != 0 && --throws_in_ == 0) {
-            has_thrown_ = true;
-            throw std::bad_alloc();
-        }
+        failure_.count_call();
         marks_.fill(mark());
     }
     plain_item(const plain_item&) = delete;
@@ -81,20 +98,15 @@ public:
         return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
     }
 
-    static void throw_at(std::size_t call)
-    {
-        throws_in_ = call;
-        has_thrown_ = false;
-    }
+    static void throw_at(std::size_t call) { failure_.set(call); }
     /// Returns: whether it has thrown since then.
-    static bool has_thrown() { return has_thrown_; }
+    static bool has_thrown() { return failure_.has_come(); }
 
 private:
     std::uintptr_t mark() const { return reinterpret_cast<std::uintptr_t>(this) ^ 0xA5A5; }
 
     std::array<std::uintptr_t, 3> marks_{};
-    inline static std::size_t throws_in_ = 0;
-    inline static bool has_thrown_ = false;
+    inline static planned_failure failure_;
 };
 
 /// What a std::unique_ptr of another type may own.

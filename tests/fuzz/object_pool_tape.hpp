@@ -425,7 +425,7 @@ private:
         if (how % 8 > 1)
             return; // seldom, or nothing would ever get large
         for (owner& each : owners_)
-            (void)each.release();
+            (void)each.release(); // NOLINT(bugprone-unused-return-value): the pool destroys it
         owners_.clear();
         how % 8 == 0 ? pool_.release() : pool_.clear();
         objects_.clear();

@@ -102,7 +102,7 @@ private:
 
     void step()
     {
-        switch (tape_.byte() % 13) {
+        switch (tape_.byte() % 14) {
         case 0:
         case 1: return log("make a pool"), make();
         case 2: return log("drop pools"), drop(tape_.byte());
@@ -115,7 +115,8 @@ private:
         case 9: return log("option by number"), set_by_number();
         case 10: return log("option by a text"), set_by_text();
         case 11: return log("copy a text"), copy(text(), tape_.byte());
-        default: return log("track"), track(tape_.byte());
+        case 12: return log("track"), track(tape_.byte());
+        default: return log("profile"), profile(tape_.byte());
         }
     }
 
@@ -356,9 +357,13 @@ private:
             at = skip_word(label);
             if (at == label || line.compare(at, 2, "=\"") != 0)
                 return 0;
-            for (at += 2; at < line.size() && line[at] != '"'; ++at)
-                if (line[at] == '\\' && std::strchr("\\\"n", line[++at]) == nullptr)
+            for (at += 2; at < line.size() && line[at] != '"'; ++at) {
+                if (line[at] != '\\')
+                    continue;
+                ++at;
+                if (std::strchr("\\\"n", line[at]) == nullptr)
                     return 0;
+            }
             ++at;
         } while (at < line.size() && line[at] == ',');
         return at < line.size() && line[at] == '}' ? at + 1 : 0;
@@ -419,6 +424,28 @@ private:
         expect(whole == original && part == original.substr(0, most), "a copy differs");
         np_free(whole);
         np_free(part);
+    }
+
+    /// A folded profile has a line for each call stack, which ends with a number.
+    void profile(std::size_t mean)
+    {
+        expect(np_option_set(np_option_profile_bytes, mean * 16) == 0, "blocks cannot be sampled");
+        const auto append = [](const char* text, std::size_t length, void* whole) {
+            static_cast<std::string*>(whole)->append(text, length);
+        };
+        std::string folded;
+        std::string as_text;
+        expect(np_profile_write(np_profile_folded, append, &folded) == 0 &&
+                   np_profile_write(np_profile_text, append, &as_text) == 0,
+               "no profile was written");
+        expect(np_profile_write(np_profile_folded, nullptr, nullptr) == EINVAL, "a profile was written to nothing");
+        std::istringstream lines(folded);
+        for (std::string line; std::getline(lines, line);) {
+            const std::size_t number = line.rfind(' ') + 1;
+            expect(number > 1 && number != line.size() &&
+                       line.find_first_not_of("0123456789", number) == std::string::npos,
+                   "a line of a profile has another form");
+        }
     }
 
     void track(std::size_t sites)
@@ -526,6 +553,7 @@ private:
                 np_free_sized(block.address, block.bytes);
         for (std::size_t i = 0; i != options.size(); ++i)
             (void)np_option_set(options[i], values_[i]);
+        (void)np_option_set(np_option_profile_bytes, 0);
         things_.clear();
         expect(memory_pool::snapshot().entries.size() == others_, "what has ended is in a snapshot");
         expect(np_verify() == 1, "np_verify has found a fault");

@@ -66,8 +66,8 @@ TEST(text_tape_death, notices_reports_with_a_fault)
     constexpr std::uint8_t as_text = 5;
     constexpr std::uint8_t for_prometheus = 6;
     for (const std::uint8_t operation : {as_json, as_text, for_prometheus})
-        play_on([](std::string written) { return written; }, operation);
-    EXPECT_DEATH(play_on([](std::string written) { return written + "}"; }, as_json), "is no JSON");
+        play_on([](std::string written) { return written += ""; }, operation);
+    EXPECT_DEATH(play_on([](std::string written) { return written += "}"; }, as_json), "is no JSON");
     EXPECT_DEATH(play_on(
                      [](std::string written) {
                          const std::size_t escape = written.find("\\u0022");

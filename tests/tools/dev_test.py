@@ -76,7 +76,7 @@ class Dev(unittest.TestCase):
                 path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
         self.addCleanup(lambda: subprocess.run(["chmod", "-R", "u+w", self.tree], check=True))
 
-    def dev(self, *arguments, patience=20):
+    def dev(self, *arguments, patience=20, **environment):
         def become_nobody():
             if os.geteuid() == 0:
                 os.setgroups([])
@@ -97,6 +97,7 @@ class Dev(unittest.TestCase):
                 "TMPDIR": str(temporary),
                 "HOME": str(temporary),
                 "MEMORY_POOL_LOCK_SECONDS": str(patience),
+                **environment,
             },
             preexec_fn=become_nobody,
         )
@@ -227,6 +228,55 @@ class Workflows(Dev):
         self.assertRegex(result.stdout, "^workflows skipped 0 s: actionlint could not be fetched")
         log = (self.tree / "build/log/check-workflows.log").read_text(encoding="utf-8")
         self.assertIn("no route to host", log)
+
+
+class Fuzzing(Dev):
+    """The step fuzz, with a scripted cmake, which makes scripted fuzzers."""
+
+    PASSES = "echo '#7 NEW cov: 123 ft: 4'; echo 'stat::number_of_executed_units: 567'"
+    FAILS = """for argument; do case $argument in
+        -artifact_prefix=*) echo "Test unit written to ${argument#-artifact_prefix=}crash-1" >&2 ;;
+        *crash-1) echo 'it and its model disagree: in_use is wrong' >&2 ;;
+        esac; done; exit 77"""
+
+    def check(self, scripts, **environment):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        commands = ["mkdir -p build/fuzz/tests"]
+        for name, script in scripts.items():
+            program = self.directory / name
+            program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            commands.append(f"cat {program} >build/fuzz/tests/{name}; chmod +x build/fuzz/tests/{name}")
+        self.add_program("cmake", "\n".join(commands))
+        return self.dev("check", "fuzz", **environment)
+
+    def test_each_fuzzer_has_a_line(self):
+        result = self.check({"one_fuzzer": f"echo \"$@\" >{self.calls}; {self.PASSES}", "two_fuzzer": self.PASSES})
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, "^fuzz +ok")
+        for name in ("one_fuzzer", "two_fuzzer"):
+            self.assertRegex(result.stdout, f"\n{name} +567 executions in 60 s, 123 edges covered\n")
+        self.assertIn("-max_total_time=60 ", self.calls.read_text(encoding="utf-8"))
+
+    def test_time_can_be_chosen(self):
+        result = self.check({"one_fuzzer": f"echo \"$@\" >{self.calls}; {self.PASSES}"}, FUZZ_SECONDS="3")
+        self.assertIn("in 3 s", result.stdout)
+        self.assertIn("-max_total_time=3 ", self.calls.read_text(encoding="utf-8"))
+        for wrong in ("x", "0", "-1"):
+            self.assertIn("FUZZ_SECONDS is", self.check({"one_fuzzer": self.PASSES}, FUZZ_SECONDS=wrong).stdout)
+
+    def test_a_failure_names_the_input_and_what_was_wrong(self):
+        result = self.check({"one_fuzzer": self.FAILS, "two_fuzzer": self.PASSES})
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, "(?m)^fuzz +FAILED")
+        self.assertRegex(result.stdout, "the input that fails: .*/build/fuzz/found/one_fuzzer/failures/crash-1\n")
+        self.assertIn("disagree: in_use is wrong", result.stdout)
+        self.assertIn("two_fuzzer", result.stdout)
+
+    def test_no_fuzzer_is_a_failure(self):
+        result = self.check({})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no fuzzer", result.stdout)
 
 
 class Installing(Dev):

@@ -195,8 +195,8 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the array of `room` pointers at `array`; if that is nullptr, forgets what is in the magazine.
-    ///   The old array is the caller's again.
+    /// Effects: moves into the array of `room` pointers at `array`; if that is nullptr, forgets what is in the
+    ///   magazine. The old array is the caller's again.
     /// Preconditions: `room` is at least `size()`; 0 if `array` is nullptr.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept
