@@ -5,7 +5,7 @@
 ///
 ///     containers, owners, frames, blocks  ->  watched_resource  ->  adaptor  ->  ...  ->  resource  ->  upstream
 ///                                                    |                |
-///                                              knows each chunk     has a model, which tells whether it refuses a chunk
+///                                              knows each chunk     has a model: does it refuse a chunk?
 ///
 /// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once

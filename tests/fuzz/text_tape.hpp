@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes on what takes texts and what writes them: names of pools, resources, heaps and files, which may
-/// contain anything, reports as JSON, for people and for Prometheus, and the options of np_alloc by name. What is
+/// Plays a tape of bytes on what takes texts and what writes them: names of pools, resources, heaps and files, which
+/// may contain anything, reports as JSON, for people and for Prometheus, and the options of np_alloc by name. What is
 /// written is read by a parser of its own. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
 /// on a mismatch.
 #pragma once
