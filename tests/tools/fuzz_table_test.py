@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include/memory_pool"
 FUZZ = ROOT / "tests/fuzz"
 TABLE = (FUZZ / "README.md").read_text(encoding="utf-8")
-MOST_BYTES = 1024
+MOST_BYTES = 512
 
 
 def public_headers():
