@@ -32,12 +32,13 @@ endif()
 # has none.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
-        list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?(/[^/]*)?$")
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)(np_[^/]*(/[^/]*)?(/[^/]*)?|fuzz/(adaptor|text)_[^/]*)$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
     if(NOT Boost_FOUND)
         list(JOIN MEMORY_POOL_BOOST_STEMS "|" stems)
-        list(FILTER ${list} EXCLUDE REGEX "(^|/)((${stems})(_test|_benchmark)?\\.[a-z]+|boost_intrusive_pool/.*)$")
+        list(FILTER ${list} EXCLUDE REGEX
+            "(^|/)((${stems})(_test|_benchmark)?\\.[a-z]+|boost_intrusive_pool/.*|fuzz/item_pool_[^/]*)$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
     # They need headers of other tools: see tests/observers.cmake.
