@@ -154,5 +154,8 @@ if(libdir_is_relative)
                 ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER})
         set_tests_properties(package.meson_${name} PROPERTIES
             TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_REQUIRED memory_pool_package)
+        if(case STREQUAL "Installed")
+            set_tests_properties(package.meson_${name} PROPERTIES LABELS long)
+        endif()
     endforeach()
 endif()

@@ -5,7 +5,7 @@ function(memory_pool_add_packaging_test name script)
     add_test(NAME packaging.${name}
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${script}
             ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/packaging/${name} ${ARGN})
-    set_tests_properties(packaging.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+    set_tests_properties(packaging.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600 LABELS long)
 endfunction()
 memory_pool_add_packaging_test(debian debian_test.py)
 memory_pool_add_packaging_test(conan conan_test.py)
