@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Provides a newer CMake than the minimum of the project.   new_cmake.py DIRECTORY
 
-Installs CMake from PyPI into DIRECTORY, unless version 4.3 or later is available: there, as `cmake` in PATH, or at the
+Installs CMake with pip into DIRECTORY, unless version 4.3 or later is available: there, as `cmake` in PATH, or at the
 path in the environment variable MEMORY_POOL_NEW_CMAKE. Exits 77 if it cannot be installed.
 """
 import os
@@ -47,7 +47,7 @@ def install(directory):
     for command in ([sys.executable, "-m", "venv", directory], [*pip, "install", "--quiet", "cmake>=4.3,<5"]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
-            print(f"{done.stdout}skipped: cannot install CMake from PyPI")
+            print(f"{done.stdout}skipped: cannot install CMake with pip")
             sys.exit(SKIPPED)
 
 
