@@ -52,7 +52,8 @@ class MemoryPoolConan(ConanFile):
             raise ConanInvalidConfiguration(f"{self.ref} needs a 64-bit target; {self.settings.arch} is not one")
         if self.options.np_alloc and is_msvc(self):
             raise ConanInvalidConfiguration(
-                f"np_alloc of {self.ref} needs GCC or Clang (on Windows, MinGW-w64); for the rest: -o '{self.name}/*:np_alloc=False'"
+                f"np_alloc of {self.ref} needs GCC or Clang (on Windows, MinGW-w64); for the rest: "
+                f"-o '{self.name}/*:np_alloc=False'"
             )
 
     def layout(self):
