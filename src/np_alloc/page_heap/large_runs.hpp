@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -120,25 +121,19 @@ public:
         if (region_.slices_before(address) >= region_.committed() || !checks_.is_guarded(address))
             return std::nullopt;
         const slice_index slice = region_.slice_of(address);
-        const slice_index before = first_of_large(slice);
-        const slice_index behind = first_of_large(end_of_large(slice));
         if (is_of_slab(region_.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is not known.
             return std::nullopt;
-        const auto* const place = static_cast<const std::byte*>(address);
-        const bool is_before_one =
-            behind != no_slice && begin_of_large(behind) - place <= static_cast<std::ptrdiff_t>(2 * guard_bytes);
-        const bool is_behind_one = before != no_slice;
-        if (!is_before_one && !is_behind_one)
-            return std::nullopt;
-        const bool is_nearer_behind =
-            is_behind_one && is_before_one &&
-            place - (begin_of_large(before) + checks_.bytes_of_large(before)) <= begin_of_large(behind) - place;
-        const slice_index first = is_before_one && !is_nearer_behind ? behind : before;
-        guarded_block found;
-        found.begin = begin_of_large(first);
-        found.bytes = checks_.bytes_of_large(first);
-        found.is_in_use = true;
-        return found;
+        const slice_index before = first_of_large(slice);
+        const slice_index behind = first_of_large(end_of_large(slice));
+        const auto distance = [this, address](slice_index first) {
+            constexpr std::size_t far_away = std::numeric_limits<std::size_t>::max();
+            return first != no_slice ? description_at(first).distance(static_cast<const std::byte*>(address))
+                                     : far_away;
+        };
+        constexpr std::size_t most_before = 2 * guard_bytes;
+        if (distance(behind) <= most_before && distance(behind) < distance(before))
+            return description_at(behind);
+        return before != no_slice ? std::optional(description_at(before)) : std::nullopt;
     }
 
     std::byte* begin_of_large(slice_index first) const noexcept { return checks_.begin_of_large(first); }
@@ -286,6 +281,16 @@ private:
         return length;
     }
 
+    /// Returns: a description of the large block in use that begins there.
+    guarded_block description_at(slice_index first) const noexcept
+    {
+        guarded_block found;
+        found.begin = begin_of_large(first);
+        found.bytes = checks_.bytes_of_large(first);
+        found.is_in_use = true;
+        return found;
+    }
+
     /// Returns: the first slice of the large block whose run contains a slice; no_slice if there is none.
     slice_index first_of_large(slice_index slice) const noexcept
     {
@@ -310,9 +315,8 @@ private:
     {
         if (!is_revoked_when_freed(checks().bytes_of_large(first)) || !can_revoke_more())
             return std::nullopt;
-        guarded_block freed;
-        freed.begin = begin_of_large(first);
-        freed.bytes = checks().bytes_of_large(first);
+        guarded_block freed = description_at(first);
+        freed.is_in_use = false;
         // Not under the lock of a heap: the loader may take its own.
         if (region_.record(first).home == nullptr)
             freed.freed_by = os::call_stack::of_this_thread();
