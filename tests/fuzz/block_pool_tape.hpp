@@ -10,8 +10,8 @@
 #include <memory_pool/profiling_policy.hpp>
 #include <memory_pool/report/write_profile.hpp>
 
+#include <fuzz/pool_player.hpp>
 #include <fuzz/tape.hpp>
-#include <fuzz/tape_threads.hpp>
 #include <fuzz/watching_observer.hpp>
 #include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
@@ -31,31 +31,27 @@
 
 namespace fuzz {
 template <class Pool>
-class block_pool_player
+class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
 {
-public:
-    static void play(const std::uint8_t* bytes, std::size_t size)
-    {
-        tape instructions(bytes, size);
-        test::accounting_upstream upstream;
-        {
-            block_pool_player player(instructions, upstream);
-            while (!instructions.at_end())
-                player.step();
-        }
-        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the pool kept something from upstream");
-        if (!watching_observer::blocks().empty())
-            disagree({}, "the observer was not told of the end of a block");
-        memory_pool::set_profile_bytes(0);
-    }
-
-private:
+    using base = pool_player<block_pool_player<Pool>, Pool>;
+    friend base;
     using policy = typename Pool::policy;
     static constexpr bool is_shared = std::is_base_of_v<memory_pool::basic_concurrent_block_pool<policy>, Pool>;
+    static constexpr std::size_t operations = 20;
+
+    using base::expect;
+    using base::fail;
+    using base::log;
+    using base::log_;
+    using base::pool_;
+    using base::reserve;
+    using base::tape_;
+    using base::trim;
+    using base::upstream_;
+    using base::upstream_is_to_fail_;
 
     block_pool_player(tape& instructions, test::accounting_upstream& upstream)
-        : tape_(instructions), upstream_(upstream), pool_(1 + tape_.byte() * 3, options_from(tape_), &upstream)
+        : base(instructions, upstream, 1 + instructions.byte() * 3, options_from(instructions))
     {
     }
 
@@ -68,15 +64,6 @@ private:
         options.initial_capacity = instructions.number() % (options.max_capacity % 3000 + 1);
         options.prefault = instructions.byte() % 4 == 0;
         return options;
-    }
-
-    void step()
-    {
-        const std::size_t operation = tape_.byte() % 20;
-        const std::size_t thread = is_shared ? tape_.byte() : 0;
-        if (operation == 19)
-            return log("begin or end a thread"), threads_.begin_or_end(thread);
-        threads_.run(thread, [&] { step(operation); });
     }
 
     void step(std::size_t operation)
@@ -104,12 +91,6 @@ private:
         }
     }
 
-    void log(const char* operation)
-    {
-        verify();
-        log_.emplace_back(operation);
-    }
-
     void allocate(std::size_t count)
     {
         for (; count != 0; --count) {
@@ -130,18 +111,10 @@ private:
     }
 
     /// A call has had no block.
-    void refused()
+    void refused(std::size_t count = 1)
     {
         ++failures_;
-        expect(model_.size() == pool_.max_capacity() || upstream_is_to_fail_, "refused for no reason");
-        upstream_.never_fail();
-        upstream_is_to_fail_ = false;
-    }
-
-    void fail(std::size_t call)
-    {
-        upstream_.fail_at(call);
-        upstream_is_to_fail_ = true;
+        base::refused(count);
     }
 
     void try_allocate_bulk(std::size_t count)
@@ -163,14 +136,11 @@ private:
             std::for_each(blocks.begin(), blocks.end(), [this](void* block) { add(block); });
             return;
         }
-        ++failures_;
-        expect(model_.size() + count > pool_.max_capacity() || upstream_is_to_fail_, "refused for no reason");
         // Those allocated before the call failed are back.
         if constexpr (policy::counts)
             expect(pool_.statistics().in_use == model_.size(), "a failed bulk has kept blocks");
         is_peak_known_ = false;
-        upstream_.never_fail();
-        upstream_is_to_fail_ = false;
+        refused(count);
     }
 
     void deallocate_bulk(std::size_t first, std::size_t count)
@@ -288,13 +258,6 @@ private:
                "content changed");
     }
 
-    void trim()
-    {
-        const std::size_t before = pool_.bytes_reserved();
-        const std::size_t trimmed = pool_.trim();
-        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
-    }
-
     void visit(std::size_t every)
     {
         std::set<void*> visited;
@@ -310,12 +273,6 @@ private:
             if (known_.count(block) != 0)
                 left.push_back(block);
         model_ = std::move(left);
-    }
-
-    void reserve(std::size_t count)
-    {
-        const bool reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
-        expect(!reserved || pool_.capacity() >= count, "reserved too little");
     }
 
     void forget(std::size_t how)
@@ -355,24 +312,12 @@ private:
         return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(block) >> 4);
     }
 
-    void expect(bool condition, const char* otherwise)
-    {
-        if (!condition)
-            disagree(log_, otherwise);
-    }
-
-    tape& tape_;
-    test::accounting_upstream& upstream_;
-    Pool pool_;
     std::vector<void*> model_; ///< Blocks in use, oldest first.
     std::set<void*> known_;    ///< The same blocks.
     void* last_freed_ = nullptr;
     std::size_t peak_ = 0;
     bool is_peak_known_ = true;
     std::size_t failures_ = 0;
-    bool upstream_is_to_fail_ = false;
-    std::vector<std::string> log_;
-    tape_threads threads_; ///< Last, as they use the others.
 };
 
 /// Plays the tape on a pool of the kind and the policy that its first byte picks.

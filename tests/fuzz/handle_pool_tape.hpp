@@ -10,8 +10,8 @@
 #include <memory_pool/handle_pool.hpp>
 
 #include <fuzz/marked_item.hpp>
+#include <fuzz/pool_player.hpp>
 #include <fuzz/tape.hpp>
-#include <fuzz/tape_threads.hpp>
 #include <fuzz/watching_observer.hpp>
 #include <support/upstreams.hpp>
 
@@ -27,60 +27,32 @@
 
 namespace fuzz {
 template <class Pool>
-class handle_pool_player
+class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
 {
-public:
-    static void play(const std::uint8_t* bytes, std::size_t size)
-    {
-        tape instructions(bytes, size);
-        test::accounting_upstream upstream;
-        {
-            handle_pool_player player(instructions, upstream);
-            while (!instructions.at_end())
-                player.step();
-            item::throw_at(0);
-        }
-        if (marked_item::alive() != 0)
-            disagree({}, "an object is alive without a pool");
-        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the pool kept something from upstream");
-        if (!watching_observer::blocks().empty())
-            disagree({}, "the observer was not told of the end of a block");
-    }
-
-private:
+    using base = pool_player<handle_pool_player<Pool>, Pool>;
+    friend base;
     using item = typename Pool::value_type;
     using handle = typename Pool::handle;
     using policy = typename Pool::policy;
     static constexpr bool is_shared = std::is_base_of_v<memory_pool::concurrent_handle_pool<item, policy>, Pool>;
     static constexpr std::size_t most_stale = 500;
+    static constexpr std::size_t operations = 22;
+
+    using base::expect;
+    using base::fail;
+    using base::log;
+    using base::log_;
+    using base::pool_;
+    using base::refused;
+    using base::reserve;
+    using base::tape_;
+    using base::trim;
+    using base::upstream_;
+    using base::upstream_is_to_fail_;
 
     handle_pool_player(tape& instructions, test::accounting_upstream& upstream)
-        : tape_(instructions), upstream_(upstream), pool_(options_from(tape_), &upstream)
+        : base(instructions, upstream, options_of_small_pool(instructions, instructions.byte()))
     {
-    }
-
-    static memory_pool::pool_options options_from(tape& instructions)
-    {
-        memory_pool::pool_options options;
-        const std::size_t what = instructions.byte();
-        if (what % 2 == 1)
-            options.growth_step = 1 + instructions.byte() % 40;
-        if (what / 2 % 2 == 1)
-            options.max_cached_blocks = 1 + instructions.number() % 300;
-        if (what / 4 % 2 == 1)
-            options.max_capacity = 1 + instructions.number() % 900;
-        options.initial_capacity = std::min<std::size_t>(instructions.byte() % 50, options.max_capacity);
-        return options;
-    }
-
-    void step()
-    {
-        const std::size_t operation = tape_.byte() % 22;
-        const std::size_t thread = is_shared ? tape_.byte() : 0;
-        if (operation == 21)
-            return log("begin or end a thread"), threads_.begin_or_end(thread);
-        threads_.run(thread, [&] { step(operation); });
     }
 
     void step(std::size_t operation)
@@ -108,12 +80,6 @@ private:
         case 19: return log("forget all"), forget(tape_.byte());
         default: return log("wait"), wait(1 + tape_.byte() % 9);
         }
-    }
-
-    void log(const char* operation)
-    {
-        verify();
-        log_.emplace_back(operation);
     }
 
     // Objects that come.
@@ -188,23 +154,6 @@ private:
         expect(alive_.emplace(created, object).second, "a handle stands for two objects");
         expect(stale_.count(created) == 0, "a stale handle is used again");
         handles_.push_back(created);
-    }
-
-    void fail(std::size_t call)
-    {
-        upstream_.fail_at(call);
-        upstream_is_to_fail_ = true;
-    }
-
-    /// A call has created nothing, for the reason that there was.
-    void refused(std::size_t count = 1)
-    {
-        const bool has_reason =
-            upstream_is_to_fail_ || alive_.size() + count > pool_.max_capacity() || item::has_thrown();
-        expect(has_reason, "refused for no reason");
-        upstream_.never_fail();
-        upstream_is_to_fail_ = false;
-        item::throw_at(0);
     }
 
     // Objects that go.
@@ -362,20 +311,6 @@ private:
 
     // All of them.
 
-    void trim()
-    {
-        const std::size_t before = pool_.bytes_reserved();
-        const std::size_t trimmed = pool_.trim();
-        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
-    }
-
-    void reserve(std::size_t count)
-    {
-        const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
-        expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
-        expect(is_reserved || upstream_is_to_fail_ || count > pool_.max_capacity(), "reserved nothing, for no reason");
-    }
-
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
@@ -407,23 +342,11 @@ private:
             expect(pool_.verify(), "not valid");
     }
 
-    void expect(bool condition, const char* otherwise)
-    {
-        if (!condition)
-            disagree(log_, otherwise);
-    }
-
     static constexpr bool counts_alive = std::is_same_v<item, marked_item>;
 
-    tape& tape_;
-    test::accounting_upstream& upstream_;
-    Pool pool_;
     std::map<handle, item*> alive_;
     std::vector<handle> handles_; ///< Of those, oldest first.
     std::set<handle> stale_;      ///< Some whose objects have ended.
-    bool upstream_is_to_fail_ = false;
-    std::vector<std::string> log_;
-    tape_threads threads_; ///< Last, as they use the others.
 };
 
 /// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.

@@ -12,8 +12,8 @@
 #include <memory_pool/shared_pool.hpp>
 
 #include <fuzz/marked_item.hpp>
+#include <fuzz/pool_player.hpp>
 #include <fuzz/tape.hpp>
-#include <fuzz/tape_threads.hpp>
 #include <support/upstreams.hpp>
 
 #include <algorithm>
@@ -52,55 +52,30 @@ struct shared_item : memory_pool::pooled<shared_item, memory_pool::atomic_refere
 
 /// `IsShared`: whether threads share the pool.
 template <class Pool, bool IsShared = false>
-class item_pool_player
+class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Pool>
 {
-public:
-    static void play(const std::uint8_t* bytes, std::size_t size)
-    {
-        tape instructions(bytes, size);
-        test::accounting_upstream upstream;
-        {
-            item_pool_player player(instructions, upstream);
-            while (!instructions.at_end())
-                player.step();
-            marked_item::throw_at(0);
-        }
-        if (marked_item::alive() != 0)
-            disagree({}, "an item is alive without a pool");
-        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the pool kept something from upstream");
-    }
-
-private:
+    using base = pool_player<item_pool_player<Pool, IsShared>, Pool>;
+    friend base;
     using pointer = typename Pool::pointer;
     using item = typename Pool::value_type;
     using policy = typename Pool::policy;
+    static constexpr std::size_t operations = 20;
+    static constexpr bool is_shared = IsShared;
+
+    using base::expect;
+    using base::fail;
+    using base::log;
+    using base::log_;
+    using base::pool_;
+    using base::refused;
+    using base::tape_;
+    using base::trim;
+    using base::upstream_;
+    using base::upstream_is_to_fail_;
 
     item_pool_player(tape& instructions, test::accounting_upstream& upstream)
-        : tape_(instructions), upstream_(upstream), pool_(options_from(tape_), &upstream)
+        : base(instructions, upstream, options_of_small_pool(instructions, instructions.byte()))
     {
-    }
-
-    static memory_pool::pool_options options_from(tape& instructions)
-    {
-        memory_pool::pool_options options;
-        if (instructions.byte() % 2 == 0)
-            options.growth_step = 1 + instructions.byte() % 40;
-        if (instructions.byte() % 3 == 0)
-            options.max_cached_blocks = 1 + instructions.number() % 300;
-        if (instructions.byte() % 2 == 0)
-            options.max_capacity = 1 + instructions.number() % 900;
-        options.initial_capacity = std::min<std::size_t>(instructions.byte() % 50, options.max_capacity);
-        return options;
-    }
-
-    void step()
-    {
-        const std::size_t operation = tape_.byte() % 20;
-        const std::size_t thread = IsShared ? tape_.byte() : 0;
-        if (operation == 19)
-            return log("begin or end a thread"), threads_.begin_or_end(thread);
-        threads_.run(thread, [&] { step(operation); });
     }
 
     void step(std::size_t operation)
@@ -126,12 +101,6 @@ private:
         case 17: return log("recycle in another way"), recycle(tape_.byte());
         default: return log("move the pool"), move();
         }
-    }
-
-    void log(const char* operation)
-    {
-        verify();
-        log_.emplace_back(operation);
     }
 
     pointer made()
@@ -166,7 +135,7 @@ private:
     /// As no other thread releases anything meanwhile.
     pointer made_in_no_time()
     {
-        if constexpr (!IsShared) {
+        if constexpr (!is_shared) {
             return made();
         } else if constexpr (has_allocate) {
             pointer made = pool_.try_allocate_until(std::chrono::steady_clock::now());
@@ -188,23 +157,6 @@ private:
             expect(made->is_intact(), "an item is not as it was made");
             items_.push_back(std::move(made));
         }
-    }
-
-    void fail(std::size_t call)
-    {
-        upstream_.fail_at(call);
-        upstream_is_to_fail_ = true;
-    }
-
-    /// A call has made nothing, for the reason that there was.
-    void refused()
-    {
-        const bool has_reason =
-            upstream_is_to_fail_ || pool_.in_use() == pool_.max_capacity() || marked_item::has_thrown();
-        expect(has_reason, "refused for no reason");
-        upstream_.never_fail();
-        upstream_is_to_fail_ = false;
-        marked_item::throw_at(0);
     }
 
     void drop_shares(std::size_t how)
@@ -261,17 +213,10 @@ private:
 
     void release_last(std::size_t count) { items_.resize(items_.size() - std::min(count, items_.size())); }
 
-    void trim()
-    {
-        const std::size_t before = pool_.bytes_reserved();
-        const std::size_t trimmed = pool_.trim();
-        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
-    }
-
+    /// It makes items where the pool keeps them.
     void reserve(std::size_t count)
     {
-        const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
-        expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
+        base::reserve(count);
         marked_item::throw_at(0);
     }
 
@@ -317,12 +262,6 @@ private:
             expect(pool_.verify(), "not valid");
     }
 
-    void expect(bool condition, const char* otherwise)
-    {
-        if (!condition)
-            disagree(log_, otherwise);
-    }
-
     template <class P>
     static auto can_allocate(int) -> decltype(std::declval<P&>().allocate(), std::true_type());
     template <class P>
@@ -331,16 +270,10 @@ private:
     static constexpr bool has_weak_pointers = std::is_same_v<pointer, std::shared_ptr<item>>;
     using weak_pointers = std::vector<std::pair<std::weak_ptr<item>, const item*>>;
 
-    tape& tape_;
-    test::accounting_upstream& upstream_;
-    Pool pool_;
     std::vector<pointer> items_;
     std::vector<pointer> shares_;    ///< More pointers to items, also to such of which there is no other.
     weak_pointers weak_;             ///< With the address of the item.
     std::vector<pointer> survivors_; ///< Of what the pool has forgotten.
-    bool upstream_is_to_fail_ = false;
-    std::vector<std::string> log_;
-    tape_threads threads_; ///< Last, as they use the others.
 };
 
 /// Plays the tape on a pool of the kind and the policy that its first byte picks.

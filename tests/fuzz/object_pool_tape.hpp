@@ -11,8 +11,8 @@
 #include <memory_pool/profiling_policy.hpp>
 
 #include <fuzz/marked_item.hpp>
+#include <fuzz/pool_player.hpp>
 #include <fuzz/tape.hpp>
-#include <fuzz/tape_threads.hpp>
 #include <fuzz/watching_observer.hpp>
 #include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
@@ -47,64 +47,42 @@ struct owning_item : marked_item, owned_base
 };
 
 template <class Pool>
-class object_pool_player
+class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
 {
-public:
-    static void play(const std::uint8_t* bytes, std::size_t size)
-    {
-        tape instructions(bytes, size);
-        test::accounting_upstream upstream;
-        {
-            object_pool_player player(instructions, upstream);
-            while (!instructions.at_end())
-                player.step();
-            item::throw_at(0);
-        }
-        if (marked_item::alive() != 0)
-            disagree({}, "an object is alive without a pool");
-        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the pool kept something from upstream");
-        if (!watching_observer::blocks().empty())
-            disagree({}, "the observer was not told of the end of a block");
-        memory_pool::set_profile_bytes(0);
-    }
-
-private:
+    using base = pool_player<object_pool_player<Pool>, Pool>;
+    friend base;
     using item = typename Pool::value_type;
     using policy = typename Pool::policy;
     static constexpr bool is_shared = std::is_base_of_v<memory_pool::concurrent_object_pool<item, policy>, Pool>;
     static constexpr bool owns_others = std::is_same_v<item, owning_item>;
     static constexpr std::size_t longest_chain = 3000; ///< Outside of clear, each destroys the next one by recursion.
+    static constexpr std::size_t operations = 24;
+
+    using base::expect;
+    using base::fail;
+    using base::log;
+    using base::log_;
+    using base::pool_;
+    using base::refused;
+    using base::reserve;
+    using base::tape_;
+    using base::trim;
+    using base::upstream_;
+    using base::upstream_is_to_fail_;
 
     object_pool_player(tape& instructions, test::accounting_upstream& upstream)
-        : tape_(instructions), upstream_(upstream), pool_(options_from(tape_), &upstream)
+        : base(instructions, upstream, options_from(instructions))
     {
     }
 
     static memory_pool::pool_options options_from(tape& instructions)
     {
-        memory_pool::pool_options options;
-        const std::size_t what = instructions.byte();
-        if (what % 2 == 1)
-            options.growth_step = 1 + instructions.byte() % 40;
-        if (what / 2 % 2 == 1)
-            options.max_cached_blocks = 1 + instructions.number() % 300;
-        if (what / 4 % 2 == 1)
-            options.max_capacity = 1 + instructions.number() % 900;
-        if (what / 8 % 2 == 1)
+        const std::size_t which = instructions.byte();
+        memory_pool::pool_options options = options_of_small_pool(instructions, which);
+        if (which / 8 % 2 == 1)
             options.alignment = std::size_t{1} << instructions.byte() % 8;
-        options.initial_capacity = std::min<std::size_t>(instructions.byte() % 50, options.max_capacity);
-        memory_pool::set_profile_bytes(what * 8);
+        memory_pool::set_profile_bytes(which * 8);
         return options;
-    }
-
-    void step()
-    {
-        const std::size_t operation = tape_.byte() % 24;
-        const std::size_t thread = is_shared ? tape_.byte() : 0;
-        if (operation == 23)
-            return log("begin or end a thread"), threads_.begin_or_end(thread);
-        threads_.run(thread, [&] { step(operation); });
     }
 
     void step(std::size_t operation)
@@ -134,12 +112,6 @@ private:
         case 21: return log("wait"), wait(1 + tape_.byte() % 9);
         default: return log("misuse"), misuse(tape_.number(), tape_.byte());
         }
-    }
-
-    void log(const char* operation)
-    {
-        verify();
-        log_.emplace_back(operation);
     }
 
     // Objects that come.
@@ -227,23 +199,6 @@ private:
         expect(reinterpret_cast<std::uintptr_t>(object) % alignof(item) == 0, "misaligned");
         expect(object->is_intact(), "an object is not as it was made");
         objects_.push_back(object);
-    }
-
-    void fail(std::size_t call)
-    {
-        upstream_.fail_at(call);
-        upstream_is_to_fail_ = true;
-    }
-
-    /// A call has created nothing, for the reason that there was.
-    void refused(std::size_t count = 1)
-    {
-        const bool has_reason =
-            upstream_is_to_fail_ || known_.size() + count > pool_.max_capacity() || item::has_thrown();
-        expect(has_reason, "refused for no reason");
-        upstream_.never_fail();
-        upstream_is_to_fail_ = false;
-        item::throw_at(0);
     }
 
     // Objects that go.
@@ -406,20 +361,6 @@ private:
 
     // All of them.
 
-    void trim()
-    {
-        const std::size_t before = pool_.bytes_reserved();
-        const std::size_t trimmed = pool_.trim();
-        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
-    }
-
-    void reserve(std::size_t count)
-    {
-        const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
-        expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
-        expect(is_reserved || upstream_is_to_fail_ || count > pool_.max_capacity(), "reserved nothing, for no reason");
-    }
-
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
@@ -493,26 +434,14 @@ private:
         }
     }
 
-    void expect(bool condition, const char* otherwise)
-    {
-        if (!condition)
-            disagree(log_, otherwise);
-    }
-
     using owner = std::unique_ptr<owned_base, memory_pool::polymorphic_deleter>;
 
-    tape& tape_;
-    test::accounting_upstream& upstream_;
-    Pool pool_;
     std::vector<owner> owners_;
     std::vector<item*> objects_;   ///< Alive, oldest first, but for those in owners_.
     std::set<item*> known_;        ///< All that are alive.
     std::map<item*, item*> owned_; ///< By the owner.
     std::set<item*> is_owned_;     ///< By another object, or by an owner: only that may end it.
     item* last_gone_ = nullptr;
-    bool upstream_is_to_fail_ = false;
-    std::vector<std::string> log_;
-    tape_threads threads_; ///< Last, as they use the others.
 };
 
 /// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.
