@@ -5,6 +5,8 @@ include(CheckCXXSourceCompiles)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(Boost 1.66 QUIET)
+include(CheckIncludeFileCXX)
+check_include_file_cxx(nlohmann/json.hpp MEMORY_POOL_HAVE_NLOHMANN_JSON)
 
 # Sources with one of these stems need Boost: the headers, their tests, benchmarks and examples.
 set(MEMORY_POOL_BOOST_STEMS
@@ -29,10 +31,14 @@ endif()
 
 # Removes from the named list the files that need Boost, if it was not found, those that need np_alloc, if it is
 # disabled (their names, or those of their directories, begin with np_), and those that need coroutines, if the compiler
-# has none.
+# has none. A fuzzer reads reports with nlohmann-json.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)(np_[^/]*(/[^/]*)?(/[^/]*)?|fuzz/(adaptor|text)_[^/]*)$")
+        set(${list} "${${list}}" PARENT_SCOPE)
+    endif()
+    if(NOT MEMORY_POOL_HAVE_NLOHMANN_JSON)
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)fuzz/text_[^/]*$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
     if(NOT Boost_FOUND)

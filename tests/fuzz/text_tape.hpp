@@ -3,7 +3,7 @@
 /// \file
 /// Plays a tape of bytes on what takes texts and what writes them: names of pools, resources, heaps and files, which
 /// may contain anything, reports as JSON, for people and for Prometheus, and the options of np_alloc by name. What is
-/// written is read by a parser of its own. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
+/// written is read by another parser. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
 /// on a mismatch.
 #pragma once
 
@@ -17,8 +17,10 @@
 #include <memory_pool/report/report.hpp>
 #include <memory_pool/tracking_resource.hpp>
 
-#include <fuzz/json.hpp>
 #include <fuzz/tape.hpp>
+#include <fuzz/utf8.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -195,16 +197,16 @@ private:
     {
         const memory_pool::report_snapshot taken = memory_pool::snapshot();
         expect(taken.entries.size() == others_ + things_.size(), "other pools are in a snapshot");
-        const json_value report = read(writer_.write(memory_pool::report_format::json, taken));
-        const json_value* const pools = report.member("pools");
-        expect(pools != nullptr && pools->items.size() == taken.entries.size(), "other pools are in a report");
+        const json report = read(writer_.write(memory_pool::report_format::json, taken));
+        const json& pools = member(report, "pools");
+        expect(pools.is_array() && pools.size() == taken.entries.size(), "other pools are in a report");
         std::multiset<std::pair<std::string, std::string>> expected; // Heaps come last, in another order.
         std::multiset<std::pair<std::string, std::string>> found;
         for (const auto& each : things_)
             expected.emplace(each->kind, kept(each->name));
-        for (std::size_t i = 0; i != pools->items.size(); ++i) {
-            const std::string kind = string_of(pools->items[i], "kind");
-            const std::string its_name = string_of(pools->items[i], "name");
+        for (std::size_t i = 0; i != pools.size(); ++i) {
+            const std::string kind = string_of(pools[i], "kind");
+            const std::string its_name = string_of(pools[i], "name");
             expect(its_name == as_utf8(taken.entries[i].name), "a report has another name than the snapshot");
             if (expected.count({kind, its_name}) != 0)
                 found.emplace(kind, its_name);
@@ -229,20 +231,41 @@ private:
         }
     }
 
-    json_value read(const std::string& written)
+    using json = nlohmann::json;
+
+    /// Returns: what was written. It has to be JSON, and no member may occur twice.
+    json read(const std::string& written)
     {
-        std::optional<json_value> value = json_reader::read(written);
-        if (!value)
+        std::vector<std::set<std::string>> members; // Of members, by depth.
+        bool are_unique = true;
+        const auto look = [&](int depth, json::parse_event_t event, const json& parsed) {
+            members.resize(static_cast<std::size_t>(depth) + 2);
+            if (event == json::parse_event_t::object_start)
+                members.back().clear();
+            else if (event == json::parse_event_t::key)
+                are_unique =
+                    members[static_cast<std::size_t>(depth)].insert(parsed.get<std::string>()).second && are_unique;
+            return true;
+        };
+        json value = json::parse(written, look, false);
+        const bool is_valid = !value.is_discarded() && are_unique;
+        if (!is_valid)
             std::fprintf(stderr, "%s\n", written.c_str());
-        expect(value.has_value(), "what was written is no JSON");
-        return std::move(*value);
+        expect(is_valid, "what was written is no JSON");
+        return value;
     }
 
-    std::string string_of(const json_value& of, std::string_view member)
+    const json& member(const json& of, const char* name)
     {
-        const json_value* const its = of.member(member);
-        expect(its != nullptr && its->is == json_value::type::string, "a member is missing, or no string");
-        return its->text;
+        expect(of.contains(name), "a member is missing");
+        return of[name];
+    }
+
+    std::string string_of(const json& of, const char* name)
+    {
+        const json& its = member(of, name);
+        expect(its.is_string(), "a member is no string");
+        return its.get<std::string>();
     }
 
     /// A report of anything that a snapshot can hold.
@@ -254,17 +277,17 @@ private:
         taken.left_out = tape_.byte() % 3;
         for (std::size_t count = tape_.byte() % 6; count != 0; --count)
             taken.entries.push_back(made_up_entry());
-        const json_value report = read(writer_.write(memory_pool::report_format::json, taken));
-        const json_value* const pools = report.member("pools");
-        expect(pools != nullptr && pools->items.size() == taken.entries.size(), "other pools are in a report");
-        for (std::size_t i = 0; i != pools->items.size(); ++i) {
+        const json report = read(writer_.write(memory_pool::report_format::json, taken));
+        const json& pools = member(report, "pools");
+        expect(pools.is_array() && pools.size() == taken.entries.size(), "other pools are in a report");
+        for (std::size_t i = 0; i != pools.size(); ++i) {
             const memory_pool::report_entry& entry = taken.entries[i];
-            expect(string_of(pools->items[i], "name") == kept(entry.name), "a report has another name");
-            expect_number(pools->items[i], "in_use", entry.figures.in_use);
-            expect_number(pools->items[i], "bytes_reserved", entry.figures.bytes_reserved);
-            expect_number(pools->items[i], "limit", entry.figures.limit,
+            expect(string_of(pools[i], "name") == kept(entry.name), "a report has another name");
+            expect_number(pools[i], "in_use", entry.figures.in_use);
+            expect_number(pools[i], "bytes_reserved", entry.figures.bytes_reserved);
+            expect_number(pools[i], "limit", entry.figures.limit,
                           entry.figures.limit != memory_pool::report_figures::unlimited);
-            expect_number(pools->items[i], "peak_in_use", entry.figures.peak_in_use, entry.figures.counts != 0);
+            expect_number(pools[i], "peak_in_use", entry.figures.peak_in_use, entry.figures.counts != 0);
         }
         report_for_prometheus(taken);
         expect_lines(taken);
@@ -295,12 +318,10 @@ private:
         return kind % 8 == 1 ? std::uint64_t{tape_.number()} << (kind / 8) : kind;
     }
 
-    void expect_number(const json_value& of, std::string_view member, std::uint64_t number, bool is_known = true)
+    void expect_number(const json& of, const char* name, std::uint64_t number, bool is_known = true)
     {
-        const json_value* const its = of.member(member);
-        expect(its != nullptr, "a member is missing");
-        expect(is_known ? its->is == json_value::type::number && its->text == std::to_string(number)
-                        : its->is == json_value::type::null,
+        const json& its = member(of, name);
+        expect(is_known ? its.is_number_unsigned() && its.get<std::uint64_t>() == number : its.is_null(),
                "a member has another value");
     }
 
@@ -398,17 +419,11 @@ private:
                 },
                 &to);
         });
-        expect(slabs.empty() || read(slabs).is == json_value::type::array, "slabs are no array");
-        const json_value report = read(written_by([](std::ostream& to) { (void)np_leak_report(np_format_json, to); }));
-        const json_value* const sites = report.member("sites");
-        expect(sites != nullptr, "a report of leaks has no sites");
+        expect(slabs.empty() || read(slabs).is_array(), "slabs are no array");
+        const json report = read(written_by([](std::ostream& to) { (void)np_leak_report(np_format_json, to); }));
         sizes found;
-        for (const json_value& each : sites->items) {
-            const json_value* const line = each.member("line");
-            const json_value* const blocks = each.member("blocks");
-            expect(line != nullptr && blocks != nullptr, "a site is not complete");
-            found[{string_of(each, "file"), line->text}] += std::strtoull(blocks->text.c_str(), nullptr, 10);
-        }
+        for (const json& each : member(report, "sites"))
+            found[{string_of(each, "file"), member(each, "line").dump()}] += member(each, "blocks").get<std::size_t>();
         sizes expected;
         for (const auto& each : blocks_of_sites_)
             expected[each.first] += each.second.size();
