@@ -198,6 +198,21 @@ std::optional<std::size_t> options::value_in(np_option option, const char* text)
     const std::optional<std::size_t> number = os::number_in(text);
     return number && *number >= its.least && *number <= its.most ? number : std::nullopt;
 }
+
+namespace {
+/// Returns: false if the system has no thread for it.
+bool put_into_effect(np_option option, std::size_t value) noexcept
+{
+    switch (option) {
+    case np_option_background_thread: return registry().work_in_background(value != 0);
+    case np_option_pressure: return registry().watch_pressure(value != 0);
+    case np_option_decay_ms: registry().set_decay_ms(value); return true;
+    case np_option_sample_bytes: registry().set_sample_bytes(value); return true;
+    case np_option_profile_bytes: set_profile_bytes(value); return true;
+    default: return true; // It is read where it matters.
+    }
+}
+} // namespace
 } // namespace memory_pool::np
 
 namespace np = memory_pool::np;
@@ -211,18 +226,13 @@ int np_option_set(np_option option, size_t value) noexcept
         return EINVAL;
     if (np::options::is_for_the_start(option) && np::registry().has_started())
         return EBUSY;
+    const size_t before = np::the_options.get(option);
     if (!np::the_options.set(option, value))
         return EINVAL;
-    if (option == np_option_background_thread && !np::registry().work_in_background(value != 0))
+    if (!np::put_into_effect(option, value)) {
+        np::the_options.set(option, before);
         return EAGAIN;
-    if (option == np_option_pressure && !np::registry().watch_pressure(value != 0))
-        return EAGAIN;
-    if (option == np_option_decay_ms)
-        np::registry().set_decay_ms(value);
-    if (option == np_option_sample_bytes)
-        np::registry().set_sample_bytes(value);
-    if (option == np_option_profile_bytes)
-        np::set_profile_bytes(value);
+    }
     return 0;
 }
 

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which lines of the library the tests run, as counted by a build with Clang's coverage.
+
+    coverage.py [--update] SOURCE_DIRECTORY BUILD_DIRECTORY
+
+Reads the counts that the tests have left in BUILD_DIRECTORY/profiles, and writes BUILD_DIRECTORY/coverage.txt: the
+share of each file in include/ and src/, and the lines that no test runs. Fails if fewer than 95 % of all lines are run,
+or if a line is not that tests/uncovered.txt does not list: there, each has the reason why no test runs it. --update
+adds such lines to the end of the file; they then lack a reason, and the check still fails.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+LEAST_PERCENT = 95
+LLVM = pathlib.Path("/usr/lib/llvm-19/bin")
+MEASURED = ("include/", "src/")
+LIST = "tests/uncovered.txt"
+NO_REASON = "No reason yet:"
+
+
+def objects_in(build):
+    """Returns: the programs and libraries that have been compiled for coverage."""
+    found = []
+    for path in sorted(build.rglob("*")):
+        if not path.is_file() or path.is_symlink() or path.suffix in (".o", ".a", ".profraw", ".gch", ".pch"):
+            continue
+        with open(path, "rb") as file:
+            if file.read(4) != b"\x7fELF":
+                continue
+        sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+        if "__llvm_covmap" in sections:
+            found.append(path)
+    return found
+
+
+def merged(build):
+    profiles = sorted((build / "profiles").glob("*.profraw"))
+    if not profiles:
+        sys.exit(f"{build / 'profiles'}: no counts; run the tests of the preset `coverage` first")
+    listed, result = build / "profiles.txt", build / "coverage.profdata"
+    listed.write_text("".join(f"{profile}\n" for profile in profiles))
+    subprocess.run([LLVM / "llvm-profdata", "merge", "--failure-mode=all", "-f", listed, "-o", result],
+                   check=True)
+    return result
+
+
+def counted(source, build):
+    """Returns: for each measured file, by its path in the source directory: the count of each line that has one."""
+    profile = merged(build)
+    folders = [source / folder for folder in MEASURED]
+
+    def export(program):
+        command = [LLVM / "llvm-cov", "export", "-format=lcov", f"-instr-profile={profile}", program, *folders]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True).stdout
+
+    # One by one: of several programs with the same function, llvm-cov takes the first, even if that has not run it.
+    files = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        for said in workers.map(export, objects_in(build)):
+            add_counts(files, said, source)
+    return files
+
+
+def add_counts(files, lcov, source):
+    counts = {}
+    for line in lcov.splitlines():
+        key, _, value = line.partition(":")
+        if key == "SF":
+            name = os.path.relpath(value, source)
+            # A program that has none of the files is described with all of its own.
+            counts = files.setdefault(name, {}) if name.startswith(MEASURED) else {}
+        elif key == "DA":
+            number, count = value.split(",")[:2]
+            counts[int(number)] = max(counts.get(int(number), 0), int(count))
+
+
+def without_code(text):
+    """Returns: whether a line only ends something, or says something to the compiler."""
+    return re.fullmatch(r"[\s{}();,]*(else|try|break;|default:)?[\s{}();]*", text) is not None
+
+
+def ranges_of(source, files):
+    """Returns: the runs of lines that are not covered: each a file, the first line's number and text, and how many."""
+    found = []
+    for name, counts in sorted(files.items()):
+        text = (source / name).read_text().splitlines()
+        numbers = sorted(counts)
+        run = []
+        for number in numbers + [None]:
+            if number is not None and counts[number] == 0:
+                run.append(number)
+                continue
+            with_code = [each for each in run if not without_code(text[each - 1])]
+            if with_code:
+                found.append((name, with_code[0], text[with_code[0] - 1].strip(), len(run)))
+            run = []
+    return found
+
+
+def reasons_in(path):
+    """Returns: the reason of each listed line, by its file and text."""
+    reasons, reason = {}, None
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("    "):
+            name, _, text = line.strip().partition(": ")
+            reasons[name, text] = reason
+        else:
+            reason = line
+    return reasons
+
+
+def report(source, build, files):
+    total = collections.Counter()
+    rows = []
+    for name, counts in sorted(files.items()):
+        run = sum(count != 0 for count in counts.values())
+        total.update(run=run, lines=len(counts))
+        rows.append(f"{100 * run / len(counts):6.1f} %  {run:5} of {len(counts):5}  {name}")
+    percent = 100 * total["run"] / total["lines"]
+    rows.append(f"{percent:6.2f} %  {total['run']:5} of {total['lines']:5}  all")
+    ranges = ranges_of(source, files)
+    rows += ["", "Not run, from this line on:"]
+    rows += [f"{name}:{number}: {count} lines: {text}" for name, number, text, count in ranges]
+    (build / "coverage.txt").write_text("\n".join(rows) + "\n")
+    return percent, ranges
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path)
+    given = parser.parse_args()
+    source, build = given.source.resolve(), given.build.resolve()
+
+    percent, ranges = report(source, build, counted(source, build))
+    reasons = reasons_in(source / LIST)
+    without = [each for each in ranges if reasons.get((each[0], each[2]), NO_REASON) == NO_REASON]
+    print(f"{percent:.2f} % of the lines of include/ and src/ are run (at least {LEAST_PERCENT} % must be); "
+          f"see {build / 'coverage.txt'}")
+    if given.update:
+        unlisted = [each for each in without if (each[0], each[2]) not in reasons]
+        if unlisted:
+            with open(source / LIST, "a") as file:
+                file.write(f"\n{NO_REASON}\n")
+                file.writelines(f"    {name}: {text}\n" for name, _, text, _ in unlisted)
+    for name, number, text, count in without:
+        print(f"{name}:{number}: {count} lines are not run, and {LIST} has no reason: {text}")
+    return 1 if without or percent < LEAST_PERCENT else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
