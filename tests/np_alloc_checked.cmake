@@ -15,6 +15,5 @@ add_executable(unit_np_alloc_checked ${sources})
 memory_pool_compile_unit_tests(unit_np_alloc_checked)
 target_link_libraries(unit_np_alloc_checked PRIVATE memory_pool_system_calls memory_pool::np_alloc_checked)
 target_compile_definitions(unit_np_alloc_checked PRIVATE MEMORY_POOL_NP_CHECKED=1)
-gtest_discover_tests(unit_np_alloc_checked
-    TEST_PREFIX np_alloc_checked. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+memory_pool_add_unit_tests(unit_np_alloc_checked np_alloc_checked)
 add_dependencies(memory_pool_tidy_tests unit_np_alloc_checked)

@@ -94,7 +94,7 @@ public:
     /// Throws: what new throws.
     /// Complexity: O(1), and occasionally a call of new.
     /// Thread safety: any thread.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes)
+    [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes)
     {
         return pools::allocate(bytes, Alignment);
     }
@@ -119,7 +119,7 @@ public:
     ///   the policy says.
     /// Complexity: O(1).
     /// Thread safety: any thread, not only the one that has allocated it.
-    MEMORY_POOL_ALWAYS_INLINE static void operator delete(void* frame, std::size_t bytes) noexcept
+    MEMORY_POOL_INLINE_IN_COROUTINE static void operator delete(void* frame, std::size_t bytes) noexcept
     {
         pools::deallocate(frame, bytes, Alignment);
     }
@@ -186,16 +186,17 @@ public:
     /// Complexity: that of the resource.
     /// Thread safety: that of the resource.
     template <class Source, class... Arguments>
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes, std::allocator_arg_t,
-                                                                      const Source& source, Arguments&&...)
+    [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes, std::allocator_arg_t,
+                                                                            const Source& source, Arguments&&...)
     {
         return allocate(bytes, detail::core::resource_of(source));
     }
 
     /// The same, of a coroutine that is a member function or a lambda: its object comes first.
     template <class Object, class Source, class... Arguments>
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t,
-                                                                      const Source& source, Arguments&&...)
+    [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes, Object&,
+                                                                            std::allocator_arg_t, const Source& source,
+                                                                            Arguments&&...)
     {
         return allocate(bytes, detail::core::resource_of(source));
     }
@@ -254,14 +255,14 @@ public:
     /// Returns: the frame, or nullptr if `Frame` throws.
     /// Complexity: that of `Frame`.
     /// Thread safety: that of `Frame`.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes) noexcept
+    [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes) noexcept
     {
         return try_allocate([&] { return Frame::operator new(bytes); });
     }
     /// The same, for all other arguments that `Frame` takes.
     template <class... Arguments, class = decltype(Frame::operator new(std::size_t{}, std::declval<Arguments>()...))>
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes,
-                                                                      Arguments&&... arguments) noexcept
+    [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes,
+                                                                            Arguments&&... arguments) noexcept
     {
         return try_allocate([&] { return Frame::operator new(bytes, std::forward<Arguments>(arguments)...); });
     }

@@ -143,6 +143,15 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
+/// Of functions that coroutines call to allocate and free their frames. Clang inlines before it divides a coroutine:
+/// unless it optimises, the variables of operator delete are then in the frame that it frees; and AddressSanitizer takes
+/// those of operator new to have ended.
+#if defined(__clang__) && (!defined(__OPTIMIZE__) || MEMORY_POOL_ASAN)
+#define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_NOINLINE
+#else
+#define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_ALWAYS_INLINE
+#endif
+
 // Attributes of clang's thread safety analysis (-Wthread-safety): see docs/design.md, Lock annotations.
 /// One of these attributes; nothing for other compilers.
 #if defined(__clang__)
