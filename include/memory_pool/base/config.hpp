@@ -144,8 +144,8 @@
 #endif
 
 /// Of functions that coroutines call to allocate and free their frames. Clang inlines before it divides a coroutine:
-/// unless it optimises, the variables of operator delete are then in the frame that it frees; and AddressSanitizer takes
-/// those of operator new to have ended.
+/// unless it optimises, the variables of operator delete are then in the frame that it frees; and AddressSanitizer
+/// reports those of operator new as out of scope.
 #if defined(__clang__) && (!defined(__OPTIMIZE__) || MEMORY_POOL_ASAN)
 #define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_NOINLINE
 #else
