@@ -280,6 +280,18 @@ TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_
     np_free(block);
 }
 
+TEST_F(checked_large, is_not_expected_to_stay_filled_where_it_was_not)
+{
+    const test::option_for_now not_filled{np_option_poison, 0};
+    unsigned char* const block = freed_block(300'000);
+    EXPECT_FALSE(is_revoked(block));
+    EXPECT_EQ(np_verify(), 1);
+    *block ^= 1U;
+    EXPECT_EQ(np_verify(), 1);
+    np_free(some_block(300'000));
+    EXPECT_TRUE(recorder.reports().empty());
+}
+
 TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 {
     (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
@@ -290,6 +302,17 @@ TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+TEST_F(checked_large, counts_as_resident_also_after_it_was_freed_if_its_memory_is_kept)
+{
+    (void)np_trim();
+    const std::size_t before = np_resident_bytes();
+    for (const std::size_t bytes : {sizes_of_all_kinds[0], sizes_of_all_kinds[1]}) {
+        (void)freed_block(bytes);
+        EXPECT_GE(np_resident_bytes(), before + bytes) << bytes;
+        (void)np_trim();
+    }
+}
+
 TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 {
     unsigned char* const block = freed_block(30 * mebibyte);
