@@ -85,7 +85,8 @@ class Coverage(unittest.TestCase):
         (self.source / "include/library.hpp").write_text("#define NAME one\n" + commented)
         self.assertEqual(self.run_program(2), 3)
         (self.source / "include/library.hpp").write_text("#define NAME two\n" + commented)
-        (self.source / "tests/program.cpp").write_text('#include "../include/library.hpp"\nint main() { give_up(1); }\n')
+        program = '#include "../include/library.hpp"\nint main() { give_up(1); }\n'
+        (self.source / "tests/program.cpp").write_text(program)
         self.assertLess(self.run_program(1), 0)
         status, said = self.check()
         self.assertEqual(status, 1)
