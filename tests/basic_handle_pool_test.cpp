@@ -229,6 +229,16 @@ TYPED_TEST(handle_pools, are_bounded_on_request)
     EXPECT_EQ(pool.get(pool.create(4))->value(), 4);
 }
 
+TYPED_TEST(handle_pools, refuse_to_reserve_more_than_there_are_handles)
+{
+    typename TestFixture::template pool_of<counted> pool(&this->upstream_);
+    EXPECT_THROW(pool.reserve(std::size_t{1} << 28), mp::pool_exhausted);
+    EXPECT_EQ(pool.growth_count(), 0U);
+    EXPECT_EQ(pool.bytes_reserved(), 0U);
+    EXPECT_EQ(pool.get(pool.create(1))->value(), 1);
+    EXPECT_EQ(pool.growth_count(), 1U);
+}
+
 TYPED_TEST(handle_pools, create_what_is_reserved_without_a_call_upstream)
 {
     mp::pool_options options;

@@ -46,6 +46,42 @@ class concurrent_block_pool_lifetime : public test::in_each_way
 
 INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_lifetime, test::every_way(), test::name_of_way);
 
+TEST_P(concurrent_block_pool_lifetime, empties_the_caches_of_any_number_of_threads)
+{
+    constexpr std::size_t count = 150;
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    std::atomic<std::size_t> ready{0};
+    std::atomic<bool> is_over{false};
+    std::thread others([&] {
+        test::in_threads(count, [&](std::size_t) {
+            pool.deallocate(pool.allocate());
+            for (++ready; !is_over;)
+                std::this_thread::sleep_for(1ms);
+        });
+    });
+    while (ready != count)
+        std::this_thread::yield();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_TRUE(pool.verify());
+    is_over = true;
+    others.join();
+}
+
+TEST(concurrent_block_pool, works_also_if_there_are_more_pools_than_the_process_has_numbers_for)
+{
+    std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools(mp::detail::core::most_pools + 2);
+    for (auto& each : pools)
+        each = std::make_unique<mp::concurrent_block_pool>(32);
+    mp::concurrent_block_pool& last = *pools.back();
+    void* const block = last.allocate();
+    in_a_thread([&last] { last.deallocate(last.allocate()); });
+    EXPECT_EQ(last.in_use(), 1u);
+    last.deallocate(block);
+    EXPECT_TRUE(last.verify());
+}
+
 TEST_P(concurrent_block_pool_lifetime, loses_nothing_when_threads_end_ten_thousand_of_them)
 {
     mp::concurrent_block_pool pool(32, bounded_to(100), &upstream_);

@@ -49,6 +49,7 @@ TEST_P(concurrent_block_pool_waiting, waits_for_a_block_and_gives_up_in_time)
     EXPECT_EQ(pool.try_allocate_for(20ms), nullptr);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
     EXPECT_EQ(pool.try_allocate_until(std::chrono::system_clock::now() - 1s), nullptr);
+    EXPECT_EQ(pool.try_allocate_until(std::chrono::system_clock::now() + 5ms), nullptr);
     EXPECT_EQ(pool.try_allocate_for(-1s), nullptr);
     EXPECT_EQ(pool.waiting(), 0u) << "those who gave up left nothing behind";
 

@@ -71,6 +71,14 @@ TEST_F(limit_resource_test, says_what_was_too_much)
     EXPECT_TRUE(contains(text, "301 bytes more than the 700 in use are above its limit of 1000 bytes")) << text;
 }
 
+TEST_F(limit_resource_test, is_unnamed_without_a_name)
+{
+    mp::limit_resource limited(mp::limit_options{}.with_limit(10).with_name(nullptr), &upstream_);
+    EXPECT_STREQ(limited.name(), "unnamed");
+    const std::string text = test::what_of<mp::limit_exceeded>([&] { (void)limited.allocate(11); });
+    EXPECT_TRUE(contains(text, "'unnamed'")) << text;
+}
+
 TEST_F(limit_resource_test, does_not_ask_upstream_for_what_is_too_much)
 {
     mp::limit_resource limited(1000, &upstream_);

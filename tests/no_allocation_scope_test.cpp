@@ -246,6 +246,19 @@ TEST(no_allocation_scope, calls_the_error_handler_each_time_if_allocations_are_f
     EXPECT_GE(pool.capacity(), 1U) << "it was not prevented";
 }
 
+TEST(no_allocation_scope, reports_the_last_allocations_of_a_long_operation_together)
+{
+    memory_pool::concurrent_handle_pool<char> pool;
+    const test::error_recorder recorder;
+    const no_allocation_scope guard("test", allocating::fatal);
+    pool.reserve(1'000'000);
+    EXPECT_GT(guard.allocations(), recorder.reports().size());
+    std::size_t reported = 0;
+    for (const auto& each : recorder.reports())
+        reported += each.block_size;
+    EXPECT_EQ(reported, guard.bytes());
+}
+
 TEST(no_allocation_scope, lets_an_error_handler_allocate)
 {
     memory_pool::object_pool<voice> pool;

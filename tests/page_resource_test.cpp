@@ -95,6 +95,12 @@ TEST(page_resource, honours_every_alignment_whatever_the_pages)
     }
 }
 
+TEST(page_resource, is_unnamed_without_a_name)
+{
+    const mp::page_resource pages(mp::page_options{}.with_name(nullptr));
+    EXPECT_STREQ(pages.name(), "unnamed");
+}
+
 TEST(page_resource, serves_containers_and_pools)
 {
     for (const huge_page_use use : every_use) {

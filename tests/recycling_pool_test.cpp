@@ -85,6 +85,19 @@ TYPED_TEST(recycling_pool_test, constructs_no_more_than_it_was_told_or_has)
     EXPECT_EQ(live_count::alive, 6);
 }
 
+TYPED_TEST(recycling_pool_test, reports_a_reference_that_is_dropped_once_too_often)
+{
+    typename TestFixture::pool_type pool(test::bounded_to(1), &this->upstream_);
+    const auto* const idle = pool.allocate().get();
+    const error_recorder recorder;
+    intrusive_ptr_release(idle);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, idle);
+    EXPECT_EQ(pool.available(), 1u);
+    EXPECT_EQ(pool.allocate().get(), idle);
+    EXPECT_TRUE(pool.verify());
+}
+
 TYPED_TEST(recycling_pool_test, takes_memory_for_many_small_steps_at_once)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);

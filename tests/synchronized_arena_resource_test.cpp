@@ -59,6 +59,19 @@ TEST(synchronized_arena_resource, has_each_thread_fill_an_arena_of_its_own)
     EXPECT_EQ(arenas.allocate(48), mine.address + 48) << "as if the other had not been there";
 }
 
+TEST(synchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_is_one_too_many)
+{
+    const test::error_recorder recorder;
+    mp::synchronized_arena_resource arenas;
+    void* const small = arenas.allocate(8, 8);
+    void* const last = arenas.allocate(1000, 8);
+    arenas.deallocate(small, 8, 8);
+    arenas.deallocate(small, 8, 8); // Is not seen yet: so much is in use.
+    arenas.deallocate(last, 1000, 8);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
+    EXPECT_TRUE(arenas.verify());
+}
+
 TEST(synchronized_arena_resource, uses_again_the_arena_of_a_thread_that_has_ended)
 {
     mp::synchronized_arena_resource arenas(bounded_to(2));

@@ -79,6 +79,18 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_to_an_arena_that
     EXPECT_EQ(arenas.free_arenas(), 2u);
 }
 
+TEST(unsynchronized_arena_resource, reports_a_large_block_with_another_alignment)
+{
+    const test::error_recorder recorder;
+    mp::unsynchronized_arena_resource arenas(test::with_arenas_of(1024));
+    void* const large = arenas.allocate(100'000, 64);
+    arenas.deallocate(large, 100'000, 128);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::foreign_pointer});
+    arenas.deallocate(large, 100'000, 64);
+    EXPECT_EQ(recorder.reports().size(), 1U);
+    EXPECT_EQ(arenas.bytes_in_use(), 0U);
+}
+
 TEST(unsynchronized_arena_resource_death, ends_the_program_at_a_misuse_that_it_sees)
 {
     mp::unsynchronized_arena_resource arenas(named_arenas("frames"));

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/pool_resource.hpp>
 
+#include <support/error_recorder.hpp>
 #include <support/pool_resource_conformance.hpp>
 #include <support/resource_conformance.hpp>
 
@@ -26,5 +27,16 @@ TEST(unsynchronized_pool_resource, hands_out_first_what_came_back_last)
     void* const block = pools.allocate(50);
     pools.deallocate(block, 50);
     EXPECT_EQ(pools.allocate(56), block) << "another size of the same class";
+}
+
+TEST(unsynchronized_pool_resource, reports_a_large_block_with_another_alignment)
+{
+    const test::error_recorder recorder;
+    test::plain_pools pools;
+    void* const large = pools.allocate(100'000, 64);
+    pools.deallocate(large, 100'000, 128);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::foreign_pointer});
+    pools.deallocate(large, 100'000, 64);
+    EXPECT_EQ(recorder.reports().size(), 1U);
 }
 } // namespace

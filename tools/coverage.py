@@ -61,29 +61,71 @@ def counted(source, build):
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True).stdout
 
     # One by one: of several programs with the same function, llvm-cov takes the first, even if that has not run it.
-    files = {}
+    files = collections.defaultdict(counted_lines)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for said in workers.map(export, objects_in(build)):
             add_counts(files, said, source)
-    return files
+    return {name: lines.counts() for name, lines in files.items()}
+
+
+class counted_lines:
+    """The lines of a file, as all programs have counted them. Functions are known by their first lines."""
+
+    def __init__(self):
+        self.most = {}  # The largest count of each line.
+        self.functions = {}  # The largest count of each function.
+        self.in_run_functions = set()  # The lines of functions in programs that have run them.
+
+    def add(self, functions, counts):
+        """Adds what one program has counted."""
+        for first, count in functions.items():
+            self.functions[first] = max(self.functions.get(first, 0), count)
+        for number, count in counts.items():
+            self.most[number] = max(self.most.get(number, 0), count)
+            if functions.get(function_at(number, functions), 0) != 0:
+                self.in_run_functions.add(number)
+
+    def counts(self):
+        """Returns: the count of each line that has code.
+
+        A program that leaves a function out describes all of its lines, comments and what is not compiled included.
+        Programs that have run the function tell which of them have code.
+        """
+        return {number: count for number, count in self.most.items()
+                if number in self.in_run_functions or self.functions.get(function_at(number, self.functions), 0) == 0}
+
+
+def function_at(number, functions):
+    """Returns: the first line of the function that contains a line, if one does."""
+    return max((first for first in functions if first <= number), default=None)
 
 
 def add_counts(files, lcov, source):
-    counts = {}
+    """Adds the counts of one program."""
+    name, functions, counts, first_line = None, {}, {}, {}
     for line in lcov.splitlines():
         key, _, value = line.partition(":")
         if key == "SF":
-            name = os.path.relpath(value, source)
             # A program that has none of the files is described with all of its own.
-            counts = files.setdefault(name, {}) if name.startswith(MEASURED) else {}
+            name = os.path.relpath(value, source)
+            functions, counts, first_line = {}, {}, {}
+        elif key == "FN":
+            first, function = value.split(",", 1)
+            first_line[function] = int(first)
+        elif key == "FNDA":
+            count, function = value.split(",", 1)
+            first = first_line[function]
+            functions[first] = max(functions.get(first, 0), int(count))
         elif key == "DA":
             number, count = value.split(",")[:2]
             counts[int(number)] = max(counts.get(int(number), 0), int(count))
+        elif key == "end_of_record" and name.startswith(MEASURED):
+            files[name].add(functions, counts)
 
 
 def without_code(text):
-    """Returns: whether a line only ends something, or says something to the compiler."""
-    return re.fullmatch(r"[\s{}();,]*(else|try|break;|default:)?[\s{}();]*", text) is not None
+    """Returns: whether a line only ends something, or says something to the compiler or the reader."""
+    return re.fullmatch(r"[\s{}();,]*(else|try|break;|default:)?[\s{}();]*|\s*(//|#).*", text) is not None
 
 
 def ranges_of(source, files):

@@ -10,6 +10,7 @@
 
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -45,6 +46,22 @@ TEST(out_of_memory, is_a_bad_alloc_that_says_who_had_none)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);
     EXPECT_STREQ(mp::out_of_memory(mp::detail::base::message("none for %s", "me")).what(), "none for me");
+}
+
+TEST(error_name, is_another_one_for_each_kind)
+{
+    std::set<std::string> names;
+    int kind = 0;
+    for (; mp::error_name(mp::error_kind(kind)) != std::string("unknown error"); ++kind)
+        EXPECT_TRUE(names.insert(mp::error_name(mp::error_kind(kind))).second) << kind;
+    EXPECT_EQ(kind, static_cast<int>(mp::error_kind::buffer_underflow) + 1) << "the last one";
+}
+
+TEST(remedy_for, tells_what_to_do_about_each_misuse)
+{
+    for (const mp::error_kind kind :
+         {mp::error_kind::double_free, mp::error_kind::buffer_underflow, mp::error_kind::mismatched_deallocation})
+        EXPECT_GT(std::string(mp::detail::base::remedy_for(kind)).size(), 10U);
 }
 
 TEST(message, speaks_of_one_block_and_of_several)

@@ -317,6 +317,13 @@ TEST_F(moving, leaves_everything_as_it_is_if_the_system_refuses_it)
 }
 
 #if defined(__linux__)
+TEST_F(moving, is_refused_for_pages_that_overlap)
+{
+    ASSERT_EQ(os::move_memory(memory, memory + page, 2 * page), os::moving::refused);
+    EXPECT_EQ(memory[0], std::byte{7});
+    memory[2 * page] = std::byte{8};
+}
+
 TEST_F(moving, leaves_alone_what_another_thread_has_mapped_where_it_should_have_gone)
 {
     const test::system_calls calls;

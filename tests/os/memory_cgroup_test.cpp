@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ protected:
     /// Returns: the directory of the group, according to these files; empty if there is none.
     std::string found(const std::string& cgroup, const std::string& mountinfo)
     {
+        for (const char* const name : {"cgroup", "mountinfo"})
+            (void)std::remove(group_.file(name).c_str());
         group_.write("cgroup", cgroup);
         group_.write("mountinfo", mountinfo);
         os::memory_cgroup::path directory{};
@@ -71,10 +74,28 @@ TEST_F(memory_cgroup, is_nowhere_without_version_2)
     EXPECT_EQ(found("5:memory:/x\n", of_cgroup2), "");
     EXPECT_EQ(found("0::/\n", "36 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"), "");
     EXPECT_EQ(found("0::/" + std::string(5'000, 'x') + "\n", of_cgroup2), "") << "it is too long";
+    EXPECT_EQ(found("0::/a\n", "31 23 0:28 / /" + std::string(1'500, 'x') + " rw - cgroup2 cgroup rw\n"), "");
+    EXPECT_EQ(found("0::/a\n", "31 - cgroup2 cgroup"), "") << "a line that ends early";
     EXPECT_EQ(found("", ""), "");
     EXPECT_FALSE(read_.open("/nonexistent"));
     EXPECT_FALSE(read_.read());
     EXPECT_EQ(read_.descriptor(), -1);
+}
+
+TEST_F(memory_cgroup, is_not_looked_for_above_what_is_no_directory)
+{
+    group_.write("memory.events", "high 1\n");
+    EXPECT_FALSE(read_.open(group_.file("memory.events").c_str()));
+    EXPECT_FALSE(read_.read());
+}
+
+TEST_F(memory_cgroup, is_that_of_the_process_without_a_directory)
+{
+    os::memory_cgroup::path directory{};
+    const bool is_found = os::memory_cgroup::find("/proc/self/cgroup", "/proc/self/mountinfo", directory);
+    os::memory_cgroup other;
+    EXPECT_EQ(read_.open(nullptr), is_found && other.open(directory.data()));
+    EXPECT_EQ(read_.read().has_value(), other.read().has_value());
 }
 
 TEST_F(memory_cgroup, counts_all_events_but_those_of_memory_low)

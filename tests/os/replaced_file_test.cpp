@@ -14,6 +14,7 @@
 #include <string>
 
 #if defined(__unix__)
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace os = memory_pool::detail::os;
@@ -89,6 +90,17 @@ TEST_F(replaced_file, leaves_the_old_one_if_it_cannot_be_written)
         EXPECT_EQ(errno, EIO);
     }
     EXPECT_EQ(content_of(path_), "old");
+    EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
+}
+
+TEST_F(replaced_file, leaves_a_directory_in_its_place)
+{
+    ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
+    os::replaced_file file(path_.c_str());
+    file.write("new", 3);
+    errno = 0;
+    EXPECT_FALSE(file.finish());
+    EXPECT_EQ(errno, EISDIR);
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
 }
 

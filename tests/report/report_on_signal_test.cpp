@@ -19,6 +19,7 @@
 #include <thread>
 
 #if defined(__unix__) && !defined(__APPLE__)
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace mp = memory_pool;
@@ -103,9 +104,20 @@ TEST_F(report_on_signal, refuses_a_signal_that_cannot_be_handled)
 
 TEST_F(report_on_signal, goes_on_where_the_file_cannot_be_written)
 {
+    const std::string errors = testing::TempDir() + "errors." + std::to_string(getpid());
+    const int standard_error = dup(STDERR_FILENO);
+    const int file = open(errors.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ASSERT_EQ(dup2(file, STDERR_FILENO), STDERR_FILENO);
     ASSERT_TRUE(mp::report_on_signal(SIGUSR1, testing::TempDir() + "no such directory/report"));
     ASSERT_EQ(std::raise(SIGUSR1), 0);
-    mp::stop_report_on_signal(SIGUSR1); // Waits for the thread.
+    EXPECT_TRUE(test::comes_true([&] {
+        return content_of(errors).find("no such directory/report (error " + std::to_string(ENOENT) + ")") !=
+               std::string::npos;
+    }));
+    ASSERT_EQ(dup2(standard_error, STDERR_FILENO), STDERR_FILENO);
+    (void)close(file);
+    (void)close(standard_error);
+    (void)std::remove(errors.c_str());
     ASSERT_TRUE(mp::report_on_signal(SIGUSR1, pattern_));
     ASSERT_EQ(std::raise(SIGUSR1), 0);
     EXPECT_TRUE(test::comes_true([&] { return !content_of(path_).empty(); }));

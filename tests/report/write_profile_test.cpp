@@ -5,6 +5,7 @@
 #include <memory_pool/object_pool.hpp>
 
 #include <support/pprof_reader.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -99,6 +100,24 @@ TEST_F(write_profile, chooses_the_format_of_a_file_by_its_name)
     }
     EXPECT_FALSE(mp::dump_profile("/no/such/folder/profile"));
     EXPECT_EQ(errno, ENOENT);
+}
+
+TEST_F(write_profile, writes_nothing_without_memory_for_a_copy_of_it)
+{
+    const std::string path = testing::TempDir() + "write_profile_test.none";
+    std::ostringstream to;
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::map, 1);
+        errno = 0;
+        EXPECT_FALSE(mp::dump_profile(path.c_str()));
+        EXPECT_EQ(errno, ENOMEM);
+        mp::write_profile(to, mp::profile_format::text);
+    }
+    EXPECT_TRUE(to.bad());
+    EXPECT_EQ(to.str(), "");
+    EXPECT_FALSE(std::ifstream(path).is_open());
+    EXPECT_NE(written(mp::profile_format::text), "");
 }
 #endif
 } // namespace

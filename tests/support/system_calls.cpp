@@ -149,7 +149,8 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
                : __real_pthread_create(thread, attributes, action, argument);
 }
 
-/// Refuses only membarrier. No call by number has more than six arguments; missing ones are forwarded all the same.
+/// Refuses only membarrier and getrandom. No call by number has more than six arguments; missing ones are forwarded all
+/// the same.
 long __wrap_syscall(long number, ...)
 {
     std::array<long, 6> values{};
@@ -160,6 +161,8 @@ long __wrap_syscall(long number, ...)
     va_end(arguments);
     if (number == SYS_membarrier && system_calls::refuses(system_call::barrier))
         return refuse_with(EPERM, -1L);
+    if (number == SYS_getrandom && system_calls::refuses(system_call::random))
+        return refuse_with(EAGAIN, -1L);
     return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 

@@ -33,6 +33,7 @@ enum class system_call : std::size_t
     register_fork,     ///< pthread_atfork
     make_thread,       ///< pthread_create, by the library; not by std::thread
     barrier,           ///< membarrier
+    random,            ///< getrandom, by its number
     write,             ///< write
     duplicate,         ///< fcntl that opens a file once more
     open_file,         ///< fopen

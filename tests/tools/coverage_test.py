@@ -79,6 +79,20 @@ class Coverage(unittest.TestCase):
         status, said = self.check()
         self.assertEqual((status, said.splitlines()[0][:8]), (0, "100.00 %"))
 
+    def test_what_a_program_says_of_functions_that_it_leaves_out_tells_nothing_about_comments(self):
+        commented = LIBRARY.replace("inline int of_both", "inline namespace NAME {\ninline int of_both").replace(
+            "    return 20;\n}", "    // 20.\n#if defined(__APPLE__)\n    return 30;\n#endif\n    return 20;\n}\n}")
+        (self.source / "include/library.hpp").write_text("#define NAME one\n" + commented)
+        self.assertEqual(self.run_program(2), 3)
+        (self.source / "include/library.hpp").write_text("#define NAME two\n" + commented)
+        program = '#include "../include/library.hpp"\nint main() { give_up(1); }\n'
+        (self.source / "tests/program.cpp").write_text(program)
+        self.assertLess(self.run_program(1), 0)
+        status, said = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("include/library.hpp:8: 1 lines are not run", said)
+        self.assertEqual(len(said.splitlines()), 2, said)
+
     def test_a_line_with_a_reason_passes_if_enough_others_run(self):
         self.run_program(1)
         (self.source / coverage.LIST).write_text("# Why.\n\nOnly 1 is tested:\n    include/library.hpp: return 20;\n"

@@ -102,8 +102,8 @@ bool is_known(const char* variable, std::size_t length) noexcept
 std::optional<std::size_t> zero_value_in(const char* names) noexcept
 {
     std::size_t value = 0;
-    for (const char* end = names; end != nullptr; names = end + 1) {
-        end = std::strchr(names, ',');
+    for (;;) {
+        const char* const end = std::strchr(names, ',');
         const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - names) : std::strlen(names);
         const auto is_this = [=](const char* name) {
             return std::strlen(name) == length && std::strncmp(name, names, length) == 0;
@@ -116,8 +116,8 @@ std::optional<std::size_t> zero_value_in(const char* names) noexcept
             return std::nullopt;
         if (end == nullptr)
             return value;
+        names = end + 1;
     }
-    return value;
 }
 } // namespace
 

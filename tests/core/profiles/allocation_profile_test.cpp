@@ -5,6 +5,8 @@
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/profiles/system_pages.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -162,6 +164,68 @@ TEST_F(allocation_profile, distinguishes_pools_by_name)
     for (const core::profile_sample& each : taken)
         found.push_back(std::string(each.pool) + " " + std::to_string(each.values.bytes_in_use));
     EXPECT_EQ(found, (std::vector<std::string>{"orders 20", "order 10"}));
+}
+
+#if !defined(_WIN32)
+TEST(system_pages, are_none_if_the_system_gives_no_memory)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::protect, 1);
+    EXPECT_EQ(core::system_pages::take(1), nullptr);
+    EXPECT_EQ(calls.mapped(), 0U);
+    calls.refuse(test::system_call::map, 1);
+    EXPECT_EQ(core::system_pages::take(1), nullptr);
+    void* const pages = core::system_pages::take(1);
+    EXPECT_GT(calls.mapped(), 0U);
+    core::system_pages::give(pages, 1);
+    EXPECT_EQ(calls.mapped(), 0U);
+}
+#endif
+
+/// Pages of which only some are left.
+struct scarce_pages
+{
+    static inline std::size_t left = 0;
+
+    static void* take(std::size_t bytes) noexcept
+    {
+        if (left == 0)
+            return nullptr;
+        --left;
+        return core::system_pages::take(bytes);
+    }
+    static void give(void* pages, std::size_t bytes) noexcept { core::system_pages::give(pages, bytes); }
+};
+
+TEST_F(allocation_profile, has_no_samples_without_memory_and_all_once_there_is_some)
+{
+    using scarce_profile = core::allocation_profile<base::mutex, scarce_pages>;
+    const auto scarce = std::make_unique<scarce_profile>();
+    const auto is_taken = [&scarce] {
+        core::taken_profile<scarce_pages> taken;
+        return scarce->take(taken) && taken.end() - taken.begin() == 1;
+    };
+    std::size_t needed = 0;
+    for (;; ++needed) {
+        scarce_pages::left = needed;
+        if (scarce->add(at(64), 100, 1, calls(parse), nullptr))
+            break;
+        EXPECT_EQ(scarce->samples_in_use(), 0U);
+        ASSERT_LT(needed, 10U);
+    }
+    EXPECT_GT(needed, 0U);
+    scarce_pages::left = 0;
+    EXPECT_FALSE(is_taken());
+    scarce_pages::left = 1;
+    EXPECT_TRUE(is_taken());
+}
+
+TEST_F(allocation_profile, does_not_move_a_block_that_is_no_sample)
+{
+    add(64, 100, parse);
+    profile.move(at(128), at(192));
+    EXPECT_FALSE(profile.forget(at(192)));
+    EXPECT_TRUE(profile.forget(at(64)));
 }
 
 TEST_F(allocation_profile, takes_samples_in_use_of_one_home)

@@ -5,6 +5,7 @@
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/policies.hpp>
 
+#include <support/error_recorder.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -69,6 +70,17 @@ TEST(process_pools, count_large_blocks)
     pools<3>::deallocate(large, pools<3>::largest_block + 1, 16);
     EXPECT_EQ(pools<3>::bytes_in_use(), 0u);
     EXPECT_EQ(pools<3>::bytes_reserved(), reserved);
+}
+
+TEST(process_pools, report_a_large_block_with_another_alignment)
+{
+    const test::error_recorder recorder;
+    void* const large = pools<6>::allocate(100'000, 64);
+    pools<6>::deallocate(large, 100'000, 128);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::foreign_pointer});
+    EXPECT_EQ(pools<6>::bytes_in_use(), 100'000U);
+    pools<6>::deallocate(large, 100'000, 64);
+    EXPECT_EQ(pools<6>::bytes_in_use(), 0U);
 }
 
 TEST(process_pools, ignore_nullptr)

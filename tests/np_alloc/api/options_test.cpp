@@ -107,13 +107,13 @@ TEST(options, report_each_variable_of_no_option_with_the_nearest_name)
         return "np_alloc: " + variable + " is ignored: there is no such option; the nearest is " + nearest + "\n";
     };
     const options_of misspelt({"NP_DECAY_MSX=5", "NP_DECAY=5", "NP_STATISTICS=1", "NP_LEAK=1", "NP_CACHE_BYTES=1M",
-                               "NP_HUGEPAGES=0", "NP_=1"});
+                               "NP_HUGEPAGES=0", "NP_PROFIL=a", "NP_=1"});
     EXPECT_EQ(misspelt.options.get(np_option_decay_ms), 1000U);
-    EXPECT_EQ(misspelt.complaints, complaint("NP_DECAY_MSX", "NP_DECAY_MS") + complaint("NP_DECAY", "NP_DECAY_MS") +
-                                       complaint("NP_STATISTICS", "NP_STATISTICS_AT_END") +
-                                       complaint("NP_LEAK", "NP_LEAKS") +
-                                       complaint("NP_CACHE_BYTES", "NP_THREAD_CACHE_BYTES") +
-                                       complaint("NP_HUGEPAGES", "NP_HUGE_PAGES") + complaint("NP_", "NP_LEAKS"));
+    EXPECT_EQ(misspelt.complaints,
+              complaint("NP_DECAY_MSX", "NP_DECAY_MS") + complaint("NP_DECAY", "NP_DECAY_MS") +
+                  complaint("NP_STATISTICS", "NP_STATISTICS_AT_END") + complaint("NP_LEAK", "NP_LEAKS") +
+                  complaint("NP_CACHE_BYTES", "NP_THREAD_CACHE_BYTES") + complaint("NP_HUGEPAGES", "NP_HUGE_PAGES") +
+                  complaint("NP_PROFIL", "NP_PROFILE") + complaint("NP_", "NP_LEAKS"));
     const std::string longest = "NP_" + std::string(1000, 'X');
     EXPECT_EQ(
         options_of({(longest + "=1").c_str()}).complaints.find(complaint(longest.substr(0, 100), "NP_").substr(0, 120)),

@@ -7,6 +7,7 @@
 
 #include <support/option_for_now.hpp>
 #include <support/pprof_reader.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if MEMORY_POOL_OS_HAS_CALL_STACKS
@@ -250,6 +252,31 @@ TEST(profile, follows_the_size_of_a_small_block_that_stays)
     np_free(block);
 }
 
+TEST(profile, follows_a_block_that_moves_to_a_denser_slab)
+{
+    const test::option_for_now profile(np_option_profile_bytes, 1);
+    const std::size_t before = np::the_profile.samples_in_use();
+    std::vector<void*> blocks(20'000);
+    for (void*& each : blocks)
+        each = np_alloc(100);
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        if (i % 20 != 0)
+            np_free(std::exchange(blocks[i], nullptr));
+    const std::size_t in_use = np::the_profile.samples_in_use();
+    EXPECT_GE(in_use - before, blocks.size() / 20);
+    std::size_t moves = 0;
+    for (void*& each : blocks)
+        if (void* const moved = np_defrag_move(each)) {
+            each = moved;
+            ++moves;
+        }
+    EXPECT_GT(moves, 0U);
+    EXPECT_EQ(np::the_profile.samples_in_use(), in_use);
+    for (void* each : blocks)
+        np_free(each);
+    EXPECT_EQ(np::the_profile.samples_in_use(), before);
+}
+
 TEST(profile, takes_a_large_block_that_is_resized_for_a_new_one)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
@@ -391,6 +418,24 @@ TEST(profile, is_written_to_a_file_whose_name_chooses_the_format)
     np_free(block);
 }
 
+TEST(profile, is_what_the_leak_report_knows_of_blocks_without_an_allocation_site)
+{
+    if (np::registry().has_traced())
+        GTEST_SKIP() << "another test has called np_alloc_at";
+    const test::option_for_now profile(np_option_profile_bytes, 1);
+    void* const block = np_alloc(12'345);
+    const auto report_as = [](np_format format) {
+        std::string text;
+        EXPECT_GT(np_leak_report(format, &append, &text), 0U);
+        return text;
+    };
+    EXPECT_NE(report_as(np_format_text).find("12345 bytes"), std::string::npos);
+    const std::string report = report_as(np_format_json);
+    EXPECT_NE(report.find("\"bytes_between_samples\": 1,\n  \"stacks\": [\n    {\"frames\": [\""), std::string::npos);
+    EXPECT_NE(report.find("\"], \"blocks\": 1, \"bytes\": 12345}"), std::string::npos) << report;
+    np_free(block);
+}
+
 TEST(profile, says_what_is_wrong)
 {
     EXPECT_EQ(np_profile_dump(nullptr), EINVAL);
@@ -398,6 +443,23 @@ TEST(profile, says_what_is_wrong)
     EXPECT_EQ(np_profile_dump(std::string(5000, 'a').c_str()), ENAMETOOLONG);
     EXPECT_EQ(np_profile_write(np_profile_text, nullptr, nullptr), EINVAL);
     EXPECT_EQ(np_profile_write(static_cast<np_profile_format>(3), &append, nullptr), EINVAL);
+}
+
+TEST(profile, is_not_written_without_memory_for_a_copy_of_it)
+{
+    const test::option_for_now profile(np_option_profile_bytes, 1);
+    void* const block = np_alloc(100);
+    const std::string path = testing::TempDir() + "np_profile_" + std::to_string(::getpid());
+    std::string text;
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::map, 1);
+        EXPECT_EQ(np_profile_write(np_profile_text, &append, &text), ENOMEM);
+        EXPECT_EQ(np_profile_dump(path.c_str()), ENOMEM);
+    }
+    EXPECT_EQ(text, "");
+    EXPECT_FALSE(std::ifstream(path).is_open());
+    np_free(block);
 }
 
 TEST(profile, may_be_written_by_a_function_that_allocates)

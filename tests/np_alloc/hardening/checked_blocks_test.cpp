@@ -184,6 +184,29 @@ TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_
     }
 }
 
+TEST_F(checked_blocks, are_freed_by_the_heap_that_they_are_of)
+{
+    np_heap* const heap = np_heap_create();
+    np_heap* const other = np_heap_create();
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (void* const block : {np_alloc(bytes), np_heap_alloc(other, bytes)}) {
+            np_heap_free(heap, block);
+            expect_report(error_kind::foreign_pointer, block, bytes);
+            EXPECT_EQ(recorder.reports().back().block_size, bytes);
+            np_free(block);
+            expect_no_report();
+        }
+    }
+    np_heap_destroy(heap);
+    np_heap_destroy(other);
+}
+
+TEST_F(checked_blocks, have_no_size_if_they_are_nullptr)
+{
+    EXPECT_EQ(np_usable_size(nullptr), 0U);
+    expect_no_report();
+}
+
 TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
 {
     constexpr std::size_t small = 10;
@@ -401,6 +424,15 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
     expect_no_report();
     np_free(shrunk);
     expect_report(error_kind::double_free, shrunk, 0);
+}
+
+TEST_F(checked_blocks, of_0_bytes_stay_where_they_are)
+{
+    void* const block = np_alloc(0);
+    EXPECT_EQ(np_defrag_hint(block), 0);
+    EXPECT_EQ(np_defrag_move(block), nullptr);
+    np_free(block);
+    expect_no_report();
 }
 
 TEST_F(checked_blocks, are_reported_with_their_allocation_sites)

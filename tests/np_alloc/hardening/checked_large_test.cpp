@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 // Elsewhere, memory cannot be moved.
@@ -280,6 +281,23 @@ TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_
     np_free(block);
 }
 
+[[noreturn]] void write_to_a_freed_block_that_is_not_filled()
+{
+    bool is_right = np_option_set(np_option_poison, 0) == 0;
+    unsigned char* const block = freed_block(300'000);
+    is_right = is_right && !is_revoked(block) && np_verify() == 1;
+    *block ^= 1U;
+    is_right = is_right && np_verify() == 1;
+    np_free(some_block(300'000));
+    std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
+TEST(checked_large_death_test, is_not_expected_to_stay_filled_where_it_was_not)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(write_to_a_freed_block_that_is_not_filled(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 {
     (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
@@ -290,6 +308,17 @@ TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+TEST_F(checked_large, counts_as_resident_also_after_it_was_freed_if_its_memory_is_kept)
+{
+    (void)np_trim();
+    const std::size_t before = np_resident_bytes();
+    for (const std::size_t bytes : {sizes_of_all_kinds[0], sizes_of_all_kinds[1]}) {
+        (void)freed_block(bytes);
+        EXPECT_GE(np_resident_bytes(), before + bytes) << bytes;
+        (void)np_trim();
+    }
+}
+
 TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 {
     unsigned char* const block = freed_block(30 * mebibyte);

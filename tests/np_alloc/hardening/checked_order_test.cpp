@@ -9,9 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace {
@@ -50,6 +52,37 @@ TEST(checked_order, lets_them_wait_in_bounded_memory)
     EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "what waits is not in use";
     constexpr std::size_t most_in_magazine = std::size_t{64} << 10;
     EXPECT_LE(after.bytes_cached - before.bytes_cached, 64 * block_bytes + most_in_magazine);
+}
+
+/// Returns: how many blocks of all slabs have each state: see np_slabs_print.
+std::array<int, 4> blocks_by_state()
+{
+    std::string text;
+    np_slabs_print(
+        [](const char* part, std::size_t length, void* to) { static_cast<std::string*>(to)->append(part, length); },
+        &text);
+    const std::string key = "\"states\": \"";
+    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::array<int, 4> count{};
+    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at))
+        for (at += key.size(); text[at] != '"'; ++at)
+            if (const std::size_t bits = digits.find(text[at]); bits != std::string::npos)
+                for (const unsigned block : {0U, 2U, 4U})
+                    ++count[bits >> block & 3U];
+    return count;
+}
+
+TEST(checked_order, has_blocks_that_wait_among_the_cached_ones)
+{
+    constexpr std::size_t is_cached = 2;
+    constexpr std::size_t is_in_use = 3;
+    const test::option_for_now some_wait(np_option_quarantine_bytes, 64 * block_bytes);
+    void* const block = np_alloc(bytes);
+    const std::array<int, 4> before = blocks_by_state();
+    np_free(block);
+    const std::array<int, 4> after = blocks_by_state();
+    EXPECT_EQ(after[is_in_use], before[is_in_use] - 1);
+    EXPECT_EQ(after[is_cached], before[is_cached] + 1);
 }
 
 TEST(checked_order, is_unpredictable)

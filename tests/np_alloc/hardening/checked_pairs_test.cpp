@@ -181,6 +181,14 @@ TEST_F(checked_pairs, have_no_realloc_of_new)
         }
 }
 
+TEST_F(checked_pairs, have_realloc_leave_a_block_alone_that_the_error_handler_has_freed)
+{
+    void* const block = np::allocate(100, allocated_by::new_array);
+    recorder.handle_by([block] { np::free_block(block, freed_by::delete_array); });
+    EXPECT_EQ(np_realloc(block, 200), nullptr);
+    expect_mismatch(block, 100, "allocated by new[], and given back by realloc");
+}
+
 TEST_F(checked_pairs, stay_together_when_a_block_is_expanded)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {

@@ -12,6 +12,8 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace np = memory_pool::np;
 
@@ -51,6 +53,19 @@ TEST(direct_blocks, are_found_by_their_beginning_alone)
     EXPECT_EQ(all.bytes(block), 8192U);
     EXPECT_EQ(all.bytes(block + 1), 0U);
     EXPECT_EQ(all.bytes(block + 4096), 0U);
+    all.give(block);
+}
+
+TEST(direct_blocks, have_ranges_for_whoever_asks_what_is_resident)
+{
+    np::direct_blocks all;
+    void* const block = all.take(5000, 1);
+    std::vector<std::pair<void*, std::size_t>> ranges;
+    all.for_each_range([&ranges](void* memory, std::size_t bytes) { ranges.emplace_back(memory, bytes); });
+    ASSERT_EQ(ranges.size(), 2U) << "the block, and the guarded slots";
+    EXPECT_EQ(ranges[0], std::pair(block, std::size_t{8192}));
+    EXPECT_EQ(all.fit(block, 10, 1), block) << "it is in no slot";
+    EXPECT_EQ(all.bytes(block), 8192U);
     all.give(block);
 }
 

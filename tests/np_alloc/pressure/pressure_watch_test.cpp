@@ -48,6 +48,16 @@ np_statistics statistics()
     return now;
 }
 
+std::string printed_statistics()
+{
+    std::string text;
+    np_statistics_print(
+        np_format_text,
+        [](const char* part, std::size_t length, void* to) { static_cast<std::string*>(to)->append(part, length); },
+        &text);
+    return text;
+}
+
 class np_pressure_watch : public testing::Test
 {
 protected:
@@ -75,9 +85,11 @@ protected:
 TEST_F(np_pressure_watch, sees_when_memory_is_short)
 {
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_none));
+    EXPECT_NE(printed_statistics().find(" none\n"), std::string::npos);
     const std::size_t signals_before = statistics().pressure_signals;
     make_memory_short();
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_some));
+    EXPECT_NE(printed_statistics().find(" some\n"), std::string::npos);
     EXPECT_EQ(statistics().pressure_signals, signals_before + 1);
 }
 
@@ -250,6 +262,7 @@ TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
     ASSERT_EQ(close(np::registry().pressure().events_descriptor()), 0); // Reading it fails from now on.
     np::registry().pressure().interrupt();
     EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_unknown; }));
+    EXPECT_NE(printed_statistics().find("cannot be watched\n"), std::string::npos);
     group_.reach_high(0);
     np::registry().pressure().interrupt();
     EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_none; }));

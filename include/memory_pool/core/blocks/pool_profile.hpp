@@ -106,9 +106,6 @@ public:
     /// Effects: has no fork acquire its lock any more.
     static void leave_forks() noexcept { thread_registry::get().remove_inner_lock(for_forks()); }
 
-    /// Returns: samples in use.
-    std::size_t samples_in_use() const noexcept { return profile_.samples_in_use(); }
-
 private:
     static constexpr std::size_t longest_name = 127; ///< As in reports.
 
