@@ -58,12 +58,13 @@ function(memory_pool_drop_unbuildable list)
     endif()
 endfunction()
 
-# memory_pool_set_standard(<target> <source>...): C++20, if one of the sources has coroutines.
+# memory_pool_set_standard(<target> <source>...): C++20, if one of the sources has coroutines; then without clang-tidy,
+# which would want the headers changed to what C++17 does not have.
 function(memory_pool_set_standard target)
     foreach(source IN LISTS ARGN)
         cmake_path(GET source STEM stem)
         if(stem IN_LIST MEMORY_POOL_COROUTINE_STEMS AND CMAKE_CXX_STANDARD LESS 20)
-            set_target_properties(${target} PROPERTIES CXX_STANDARD 20)
+            set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_CLANG_TIDY "")
         endif()
     endforeach()
 endfunction()
