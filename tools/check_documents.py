@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the Markdown files at the root and in docs/: their links and lines, and the line counts in docs/reading.md.
+"""Checks the Markdown files at the root and below docs/: their links and lines, and the line counts in docs/reading.md.
 
 1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
 2. Lines have at most 120 columns, but for tables and code, which cannot be broken.
@@ -141,7 +141,7 @@ def main() -> int:
     reading = root / READING
     if arguments.fix:
         fix_counts(reading)
-    documents = sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+    documents = sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
     violations = [violation for document in documents for check in (check_links, check_columns)
                   for violation in check(root, document)]
     violations += check_counts(root, reading)

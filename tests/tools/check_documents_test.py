@@ -42,6 +42,7 @@ BAD = {
     "a heading only in code": ("README.md", "```\n# b\n```\n[a](#b)\n", "README.md:4:", "no such heading: #b"),
     "a heading of a source": ("README.md", "[a](include/memory_pool/pool.hpp#b)\n", "README.md:1:", "no such heading"),
     "a link in docs": ("docs/more.md", "[a](README.md)\n", "docs/more.md:1:", "no such file: README.md"),
+    "a link below docs": ("docs/tasks/one.md", "[a](reading.md)\n", "docs/tasks/one.md:1:", "no such file: reading.md"),
     "a long line": ("docs/more.md", "\n" + 121 * "x" + "\n", "docs/more.md:2:", "121 columns, more than 120"),
     "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:",
                       "has 2 files with 1160 lines"),
