@@ -7,7 +7,8 @@ The documents are written for a repository browser, so they link to sources, and
 2. a link to a public header leads to its page in the reference, which Doxygen has written to build/site_reference;
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. links of Doxygen to anchors that it has not written (it documents no friends without a comment) lead to the page;
-5. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
+5. links that have a line of the first page for themselves become buttons;
+6. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
 """
 
 import re
@@ -33,6 +34,7 @@ ROOT_DOCUMENTS = {
 LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".cpp": "cpp", ".cppm": "cpp", ".py": "python", ".json": "json",
              ".cmake": "cmake", ".yml": "yaml", ".pml": "c"}
 PUBLIC = ("include/memory_pool", "include/memory_pool/report")
+ONLY_LINKS = re.compile(r"(\[[^\]]*\]\([^()]*\) *)+")
 IMAGES = (".png", ".svg")
 
 
@@ -149,6 +151,8 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files): # noqa: ARG001
     src_uri = page.file.src_uri
+    if src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"] # It has links to everything.
     if src_uri.startswith("source/"):
         return markdown
     document = document_of(src_uri)
@@ -174,5 +178,7 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
         elif fence is None:
             masked = CODE.sub(lambda code: "\0" * len(code[0]), line)
             line = LINK.sub(lambda match, masked=masked: rewrite(match, masked), line)
+            if src_uri == "index.md" and ONLY_LINKS.fullmatch(line):
+                line = LINK.sub(r"\g<0>{ .md-button }", line)
         lines.append(line)
     return "\n".join(lines) + "\n"
