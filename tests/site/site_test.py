@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
@@ -147,15 +148,33 @@ class Search(Site):
         for size in WIDTHS:
             with self.subTest(size):
                 page = self.open(SITE / "index.html", size)
-                page.value_of("document.querySelector('label.md-header__button[for=__search]')?.click();"
-                              "document.querySelector('.md-search__input').focus()")
-                page.call("Input.insertText", text="fork")
-                page.wait_for("document.querySelectorAll('.md-search-result__link').length > 0")
-                found = page.value_of("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href)")
-                self.assertTrue(any("tasks/fork.html" in each for each in found), found)
-                self.assertFalse(any("/source/" in each for each in found), found)
+                self.assertTrue(any("tasks/fork.html" in each for each in self.find(page, "fork")))
                 self.assertEqual(page.problems, [])
                 page.close()
+
+    def test_it_finds_the_reference(self):
+        for words, place in (("np_trim", "reference/"), ("handle_pool contains", "basic__handle__pool.html")):
+            with self.subTest(words):
+                page = self.open(SITE / "tasks" / "fork.html")
+                found = self.find(page, words)
+                self.assertTrue(any(place in each for each in found), found)
+                for each in found:
+                    self.assertTrue(Path(unquote(each.removeprefix("file://").partition("?")[0])).is_file(), each)
+                self.assertFalse(any("/source/" in each for each in found), found)
+                page.close()
+
+    @staticmethod
+    def find(page, words):
+        """Returns the links that the search offers."""
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        page.value_of("const button = document.querySelector('label.md-header__button[for=__search]');"
+                      "if (button.checkVisibility()) button.click();"
+                      "document.querySelector('.md-search__input').focus()")
+        page.call("Input.insertText", text=words)
+        page.press("End") # The search looks when a key is released.
+        page.wait_for("document.querySelectorAll('.md-search-result__link').length > 0")
+        return page.value_of("[...document.querySelectorAll('.md-search-result__link')]"
+                             ".map(a => a.href.replace(/[#].*/, ''))")
 
 
 class Questions(unittest.TestCase):

@@ -8,14 +8,17 @@ The documents are written for a repository browser, so they link to sources, and
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. links of Doxygen to anchors that it has not written (it documents no friends without a comment) lead to the page;
 5. links that have a line of the first page for themselves become buttons;
-6. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
+6. the search finds the classes and functions of the reference, too;
+7. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
 """
 
+import json
 import re
 import sys
 import xml.etree.ElementTree
 from pathlib import Path, PurePosixPath
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, InclusionLevel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +37,10 @@ ROOT_DOCUMENTS = {
 LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".cpp": "cpp", ".cppm": "cpp", ".py": "python", ".json": "json",
              ".cmake": "cmake", ".yml": "yaml", ".pml": "c"}
 PUBLIC = ("include/memory_pool", "include/memory_pool/report")
+SITE_NAME = "memory_pool"
+LINK_HOME = f'<a href="../index.html">{SITE_NAME}</a>'
+LINKS_TO_REFERENCE = ("[All classes](reference/annotated.html) [All members](reference/functions.html)"
+                      " [Functions of C](reference/globals_func.html)\n\n")
 ONLY_LINKS = re.compile(r"(\[[^\]]*\]\([^()]*\) *)+")
 IMAGES = (".png", ".svg")
 
@@ -115,14 +122,33 @@ class Site:
 
 def mend_reference(folder: Path) -> None:
     checker = Checker(folder)
-    for path in sorted(folder.rglob("*.html")):
+    for path in sorted(folder.glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        text = text.replace(f'<div id="projectname">{SITE_NAME}', f'<div id="projectname">{LINK_HOME}')
         targets = {target for _, target in checker.page(path).links
                    if "#" in target and checker.is_broken(path, target) == "no such anchor"}
-        if targets:
-            text = path.read_text(encoding="utf-8")
-            for target in targets:
-                text = text.replace(f'href="{target}"', f'href="{target.partition("#")[0] or path.name}"')
-            path.write_text(text, encoding="utf-8")
+        for target in targets:
+            text = text.replace(f'href="{target}"', f'href="{target.partition("#")[0] or path.name}"')
+        path.write_text(text, encoding="utf-8")
+
+
+def reference_entries() -> list:
+    """What the search is to find of the reference: a class with the names of its members, a function of C."""
+    entries = []
+    for compound in xml.etree.ElementTree.parse(REFERENCE / "reference.tag").iterfind("compound"):
+        name, page = compound.findtext("name", ""), compound.findtext("filename", "")
+        members = list(compound.iterfind("member"))
+        if compound.get("kind") in ("class", "struct"):
+            words = " ".join(dict.fromkeys(each.findtext("name", "") for each in members))
+            entries.append({"location": f"reference/{page}", "title": f"{compound.get('kind')} {name}", "text": words})
+        elif compound.get("kind") == "file" and name.endswith(".h"):
+            page = page if page.endswith(".html") else f"{page}.html"
+            entries.append({"location": f"reference/{page}", "title": f"header {name}", "text": ""})
+            entries += [{"location": f"reference/{each.findtext('anchorfile')}#{each.findtext('anchor')}",
+                         "title": f"function {each.findtext('name')}", "text": f"in {name}"}
+                        for each in members if each.get("kind") == "function"]
+    return [each for each in entries
+            if (REFERENCE / "html" / each["location"].removeprefix("reference/").partition("#")[0]).exists()]
 
 
 def on_files(files, config):
@@ -181,4 +207,16 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
             if src_uri == "index.md" and ONLY_LINKS.fullmatch(line):
                 line = LINK.sub(r"\g<0>{ .md-button }", line)
         lines.append(line)
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    if src_uri == "reference.md":
+        text = text.replace("\n\n", f"\n\n{LINKS_TO_REFERENCE}", 1)
+    return text
+
+
+# After the search has written its index, and before the plugin `offline` copies that.
+@event_priority(-50)
+def on_post_build(config):
+    path = Path(config.site_dir, "search", "search_index.json")
+    index = json.loads(path.read_text(encoding="utf-8"))
+    index["docs"] += reference_entries()
+    path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
