@@ -39,8 +39,8 @@ LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".cpp": "cpp", ".cppm": "cpp", ".py": "
 PUBLIC = ("include/memory_pool", "include/memory_pool/report")
 SITE_NAME = "memory_pool"
 LINK_HOME = f'<a href="../index.html">{SITE_NAME}</a>'
-LINKS_TO_REFERENCE = ("[All classes](reference/annotated.html) [All members](reference/functions.html)"
-                      " [Functions of C](reference/globals_func.html)\n\n")
+LINKS_TO_REFERENCE = ("[All classes](reference/annotated.html), [all members](reference/functions.html),"
+                      " [functions of C](reference/globals_func.html)\n\n")
 ONLY_LINKS = re.compile(r"(\[[^\]]*\]\([^()]*\) *)+")
 IMAGES = (".png", ".svg")
 
