@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the Markdown files at the root and in docs/: their links and lines, and the line counts in docs/reading.md.
+"""Checks the Markdown files at the root and below docs/.
 
 1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
 2. Lines have at most 120 columns, but for tables and code, which cannot be broken.
 3. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder, and
    the row counts the sources in it, without those in the folders below. Files are exact, lines within 5 percent, so
    that small changes need no new table. Each folder with sources of the library has one row.
+4. docs/errors.md has each remedy that the sources print.
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one. With --fix, writes the exact
 counts into the table first.
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 READING = "docs/reading.md"
+ERRORS = "docs/errors.md"
 SOURCE_FOLDERS = ("include/memory_pool", "src/np_alloc", "drop_in")
 SUFFIXES = (".hpp", ".h", ".cpp", ".c")
 TOLERANCE = 0.05
@@ -28,6 +30,9 @@ CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#+\s+(.*?)\s*#*$")
 COUNTS = re.compile(r"^(?P<row>\|.*?\]\((?P<target>[^()\s]+)\).*\|) (?P<files>[0-9,]+) \| (?P<lines>[0-9,]+) \|$")
+PRINTED_REMEDY = re.compile(r'"[^"]*\bremedy: ([^"\\%]{8,})')
+REMEDY_FUNCTION = re.compile(r".*\bremedy_for\(error_kind kind\) noexcept$")
+RETURNED = re.compile(r'\breturn "([^"]+)";')
 HEADER = re.compile(r"^\|.*\| files \| lines \|$")
 
 
@@ -122,6 +127,27 @@ def check_counts(root: Path, reading: Path):
                 yield f"{READING}:1: {name} has {listed.count(folder)} rows instead of one"
 
 
+def remedies(path: Path):
+    """Yields (line number, remedy) of each in a source: what is printed after `remedy: `, and the strings of functions
+    named remedy_for."""
+    inside = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if match := PRINTED_REMEDY.search(line):
+            yield number, match[1]
+        inside = (inside or REMEDY_FUNCTION.match(line) is not None) and line != "}"
+        for remedy in RETURNED.findall(line) if inside else ():
+            yield number, remedy
+
+
+def check_remedies(root: Path, errors: Path):
+    text = errors.read_text(encoding="utf-8")
+    for top in SOURCE_FOLDERS:
+        for path in sorted(path for path in (root / top).rglob("*") if path.suffix in SUFFIXES):
+            for number, remedy in remedies(path):
+                if remedy not in text:
+                    yield f"{path.relative_to(root).as_posix()}:{number}: {ERRORS} has no remedy: {remedy}"
+
+
 def fix_counts(reading: Path) -> None:
     text = reading.read_text(encoding="utf-8").splitlines()
     for number, row in rows(reading):
@@ -141,10 +167,12 @@ def main() -> int:
     reading = root / READING
     if arguments.fix:
         fix_counts(reading)
-    documents = sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+    documents = sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
     violations = [violation for document in documents for check in (check_links, check_columns)
                   for violation in check(root, document)]
     violations += check_counts(root, reading)
+    if (root / ERRORS).exists():
+        violations += check_remedies(root, root / ERRORS)
     for violation in violations:
         print(violation)
     print(f"{len(documents)} documents, {len(violations)} violations")

@@ -28,9 +28,10 @@ GOOD = {
                  "`[d](none.md)` [e](https://x/y)\n"
                  "```md\n[f](none.md)\n" + 130 * "x" + "\n```\n| " + 130 * "x" + " |\n" + 120 * "x" + "\n",
     "docs/reading.md": READING,
-    "include/memory_pool/pool.hpp": "// 1\n// 2\n",
+    "include/memory_pool/pool.hpp": "// remedy: none\nputs(\"no\\n  remedy: do this and\\n\"); return \"x\";\n",
     "include/memory_pool/slabs/a.hpp": "//\n" * 600,
     "include/memory_pool/slabs/b.cpp": "//\n" * 500,
+    "docs/errors.md": "do this and do that\n",
     "include/memory_pool/slabs/notes.txt": "not a source\n",
 }
 
@@ -42,6 +43,7 @@ BAD = {
     "a heading only in code": ("README.md", "```\n# b\n```\n[a](#b)\n", "README.md:4:", "no such heading: #b"),
     "a heading of a source": ("README.md", "[a](include/memory_pool/pool.hpp#b)\n", "README.md:1:", "no such heading"),
     "a link in docs": ("docs/more.md", "[a](README.md)\n", "docs/more.md:1:", "no such file: README.md"),
+    "a link below docs": ("docs/tasks/one.md", "[a](reading.md)\n", "docs/tasks/one.md:1:", "no such file: reading.md"),
     "a long line": ("docs/more.md", "\n" + 121 * "x" + "\n", "docs/more.md:2:", "121 columns, more than 120"),
     "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:",
                       "has 2 files with 1160 lines"),
@@ -50,6 +52,11 @@ BAD = {
     "a folder with two rows": ("docs/reading.md",
                                READING.replace("2 |\n", "2 |\n| [x](../include/memory_pool) | 1 | 2 |\n"),
                                "docs/reading.md:1:", "include/memory_pool has 2 rows"),
+    "a remedy that is not in the table": ("include/memory_pool/pool.hpp", "//\nputs(\"remedy: do all of it\\n\");\n",
+                                          "include/memory_pool/pool.hpp:2:", "has no remedy: do all of it"),
+    "a remedy of a function": ("include/memory_pool/pool.hpp", "const char* remedy_for(error_kind kind) noexcept\n"
+                               "    return \"do that\"; return \"do nothing\";\n", "include/memory_pool/pool.hpp:2:",
+                               "has no remedy: do nothing"),
     "a row of a file": ("docs/reading.md", READING.replace("2 |\n", "2 |\n| [x](../README.md) | 1 | 2 |\n"),
                         "docs/reading.md:6:", "not a folder"),
 }
@@ -72,7 +79,7 @@ class CheckDocuments(unittest.TestCase):
             return check_documents.main(), output.getvalue().splitlines()
 
     def test_good_tree_passes(self):
-        self.assertEqual(self.run_checker(self.make(GOOD)), (0, ["2 documents, 0 violations"]))
+        self.assertEqual(self.run_checker(self.make(GOOD)), (0, ["3 documents, 0 violations"]))
 
     def test_small_changes_pass(self):
         tree = self.make({**GOOD, "include/memory_pool/slabs/a.hpp": "//\n" * 640})

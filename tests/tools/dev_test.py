@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("dev", "tools", "benchmarks", "include", "drop_in", "src", "README.md")
+COPIED = ("dev", "tools", "docs", "benchmarks", "include", "drop_in", "src", "README.md")
 PROGRAMS = (
     "bash",
     "cat",
@@ -136,6 +136,8 @@ class WithoutWriting(Dev):
             "check",
             "check docs",
             "check --long",
+            "docs",
+            "docs --serve",
         ):
             with self.subTest(command):
                 self.assert_one_line(self.dev(*command.split()), f"cannot write to {self.tree}/build; copy the tree")
@@ -184,6 +186,9 @@ class WithoutBuilding(Dev):
             "bench patterns --items=x",
             "test dev nonsense",
             "check scripts nonsense",
+            "docs nonsense",
+            "docs --serve nonsense",
+            "docs --serve 8000 nonsense",
         ):
             with self.subTest(command):
                 result = self.dev(*command.split())
@@ -228,6 +233,60 @@ class Workflows(Dev):
         self.assertRegex(result.stdout, "^workflows skipped 0 s: actionlint could not be fetched")
         log = (self.tree / "build/log/check-workflows.log").read_text(encoding="utf-8")
         self.assertIn("no route to host", log)
+
+
+class Documentation(Dev):
+    """`./dev docs` with scripted tools: pip leaves a mark, Doxygen and MkDocs make one page each."""
+
+    PYTHON = """case "$*" in
+        *"pip install"*) echo pip >>{calls}; while [ "$1" != --target ]; do shift; done; mkdir -p "$2" ;;
+        *mkdocs*) mkdir -p build/site; echo "<a href='{link}'>" >build/site/index.html ;;
+        *http.server*) echo "serves $*" ;;
+        *site_test.py*) echo looked at >>{calls}; exit {status} ;;
+        *) exec {python} "$@" ;;
+        esac"""
+
+    def docs(self, *arguments, link="#", status=0):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        for program in ("paste",):
+            if not (self.bin / program).exists():
+                (self.bin / program).symlink_to(shutil.which(program))
+        if (self.bin / "python3").is_symlink():
+            self.python = (self.bin / "python3").readlink()
+            (self.bin / "python3").unlink()
+        self.add_program("python3", self.PYTHON.format(calls=self.calls, link=link, status=status, python=self.python))
+        self.add_program("doxygen", "cat >/dev/null")
+        self.add_program("chromium", "exit 0")
+        return self.dev("docs", *arguments)
+
+    def test_it_builds_looks_at_the_pages_and_says_where_they_are(self):
+        result = self.docs()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn(f"{self.tree}/build/site/index.html", result.stdout.splitlines()[-1])
+        self.assertEqual(self.calls.read_text(encoding="utf-8").splitlines()[-2:], ["pip", "looked at"])
+
+    def test_tools_are_fetched_once(self):
+        self.docs()
+        self.docs()
+        self.assertEqual(self.calls.read_text(encoding="utf-8").splitlines().count("pip"), 1)
+
+    def test_a_broken_link_fails(self):
+        result = self.docs(link="none.html")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("index.html:1: no such page: none.html", result.stdout)
+        self.assertNotIn("looked at", self.calls.read_text(encoding="utf-8"))
+
+    def test_an_ugly_page_fails(self):
+        result = self.docs(status=1)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("tests of the documentation site failed", result.stderr)
+
+    def test_it_serves_on_loopback_only(self):
+        result = self.docs("--serve", "8123")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("serves -m http.server --bind 127.0.0.1 --directory build/site 8123", result.stdout)
+        self.assertNotIn("looked at", self.calls.read_text(encoding="utf-8"))
 
 
 class Fuzzing(Dev):
