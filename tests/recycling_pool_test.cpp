@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/base/config.hpp>
 #include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #include <support/child.hpp>
