@@ -10,7 +10,8 @@ this machine's architecture; with --all, also the others, which needs cross comp
 library. "--update compatible" rewrites the descriptions, unless a function was removed or a type has changed: that
 needs a new SONAME, and "--update incompatible".
 
-Exits with 1 if an interface has changed, and with 2 if the check could not be run.
+Exits with 1 if an interface has changed, with 2 if the check could not be run, and with 77 if there is no description
+for this machine.
 """
 import argparse
 import os
@@ -21,6 +22,8 @@ import tempfile
 from pathlib import Path
 
 COMPILERS = {"x86_64": "x86_64-linux-gnu-g++-12", "aarch64": "aarch64-linux-gnu-g++-12"}
+
+SKIPPED = 77
 
 # Bits of the exit status of abidiff.
 FAILED, CHANGED = 3, 4
@@ -111,7 +114,10 @@ def main():
     root = Path(os.path.abspath(arguments.root))
     is_the_same = True
     try:
-        for architecture in architectures(arguments):
+        checked = architectures(arguments)
+        if not checked:
+            return SKIPPED
+        for architecture in checked:
             library = arguments.library or built_library(root, architecture)
             is_the_same = compare(root, architecture, library, arguments.update) and is_the_same
     except NotKnown as error:
