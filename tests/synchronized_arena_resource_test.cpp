@@ -66,7 +66,7 @@ TEST(synchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_is
     void* const small = arenas.allocate(8, 8);
     void* const last = arenas.allocate(1000, 8);
     arenas.deallocate(small, 8, 8);
-    arenas.deallocate(small, 8, 8); // Is not seen yet: so much is in use.
+    arenas.deallocate(small, 8, 8); // Not detected yet: the arena has that many bytes in use.
     arenas.deallocate(last, 1000, 8);
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_TRUE(arenas.verify());

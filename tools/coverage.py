@@ -5,9 +5,9 @@
     coverage.py [--update] SOURCE_DIRECTORY BUILD_DIRECTORY
 
 Reads the counts that the tests have left in BUILD_DIRECTORY/profiles, and writes BUILD_DIRECTORY/coverage.txt: the
-share of each file in include/ and src/, and the lines that no test runs. Fails if fewer than 95 % of all lines are run,
-or if a line is not that tests/uncovered.txt does not list: there, each has the reason why no test runs it. --update
-adds such lines to the end of the file; they then lack a reason, and the check still fails.
+share of each file in include/ and src/, and the ranges of lines that no test runs. Fails if fewer than 95 % of all
+lines are run, or if tests/uncovered.txt does not list the first line of such a range, with the reason. --update adds
+missing ones at its end; they then lack a reason, and the check still fails.
 """
 import argparse
 import collections

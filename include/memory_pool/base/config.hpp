@@ -143,9 +143,9 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
-/// Of functions that coroutines call to allocate and free their frames. Clang inlines before it divides a coroutine:
-/// unless it optimises, the variables of operator delete are then in the frame that it frees; and AddressSanitizer
-/// reports those of operator new as out of scope.
+/// For operator new and delete of coroutine frames. Clang inlines them before it splits the coroutine: without
+/// optimisation, local variables of operator delete would be in the frame that it frees; with AddressSanitizer, those
+/// of operator new would be reported as out of scope.
 #if defined(__clang__) && (!defined(__OPTIMIZE__) || MEMORY_POOL_ASAN)
 #define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_NOINLINE
 #else

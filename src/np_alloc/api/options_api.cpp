@@ -201,7 +201,7 @@ std::optional<std::size_t> options::value_in(np_option option, const char* text)
 
 namespace {
 /// Returns: false if the system has no thread for it.
-bool put_into_effect(np_option option, std::size_t value) noexcept
+bool apply(np_option option, std::size_t value) noexcept
 {
     switch (option) {
     case np_option_background_thread: return registry().work_in_background(value != 0);
@@ -229,7 +229,7 @@ int np_option_set(np_option option, size_t value) noexcept
     const size_t before = np::the_options.get(option);
     if (!np::the_options.set(option, value))
         return EINVAL;
-    if (!np::put_into_effect(option, value)) {
+    if (!np::apply(option, value)) {
         np::the_options.set(option, before);
         return EAGAIN;
     }

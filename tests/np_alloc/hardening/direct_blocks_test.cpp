@@ -56,7 +56,7 @@ TEST(direct_blocks, are_found_by_their_beginning_alone)
     all.give(block);
 }
 
-TEST(direct_blocks, have_ranges_for_whoever_asks_what_is_resident)
+TEST(direct_blocks, are_in_the_ranges_that_may_be_resident)
 {
     np::direct_blocks all;
     void* const block = all.take(5000, 1);
