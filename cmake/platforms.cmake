@@ -11,6 +11,10 @@ if(MEMORY_POOL_ENABLE_NP_ALLOC AND NOT np_alloc_is_portable_here)
     message(FATAL_ERROR "memory_pool: np_alloc needs GCC or Clang, on a POSIX system or with MinGW-w64; "
         "to build the rest: -D MEMORY_POOL_ENABLE_NP_ALLOC=OFF")
 endif()
+if(BUILD_SHARED_LIBS AND MEMORY_POOL_ENABLE_TESTING AND MEMORY_POOL_ENABLE_NP_ALLOC)
+    message(FATAL_ERROR "memory_pool: the tests need np_alloc as a static library; without them: "
+        "-D MEMORY_POOL_ENABLE_TESTING=OFF, or without BUILD_SHARED_LIBS")
+endif()
 if(MEMORY_POOL_ENABLE_NP_MALLOC AND NOT malloc_is_replaceable_here)
     message(FATAL_ERROR "memory_pool: libnp_malloc needs Linux, and a build without sanitizers, which replace malloc "
         "themselves; to build the rest: -D MEMORY_POOL_ENABLE_NP_MALLOC=OFF")

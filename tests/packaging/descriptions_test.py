@@ -108,6 +108,33 @@ class Debian(unittest.TestCase):
             self.assertIn(f"LD_PRELOAD=libnp_malloc.so.{interface_version}", text(name))
 
 
+class Documents(unittest.TestCase):
+    """Versions in commands and names of files."""
+
+    def test_they_are_those_of_cmake(self):
+        minor = VERSION.rpartition(".")[0]
+        interface = minor if minor.startswith("0.") else minor.partition(".")[0]
+        for name, wanted in (
+            ("CHANGELOG.md", f"\n## [{VERSION}]"),
+            ("README.md", f"lib*{VERSION}*.deb"),
+            ("README.md", f'"memory_pool/[~{minor}]"'),
+            ("docs/versioning.md", f"find_package(memory_pool {minor})"),
+            ("docs/versioning.md", f"`libnp_alloc.so.{interface}`"),
+            ("docs/versioning.md", f"`libnp_malloc.so.{interface}`"),
+            ("docs/versioning.md", f"`NP_ALLOC_{interface}`"),
+            ("docs/guide.md", f"`libnp-malloc{interface}`"),
+        ):
+            with self.subTest(wanted):
+                self.assertIn(wanted, text(name))
+
+    def test_no_other_version_is_named(self):
+        name = r"(?:libnp_\w+\.so\.|libnp-malloc|NP_ALLOC_|find_package\(memory_pool |memory_pool/\[~)(\d[\d.]*\d)"
+        for document in (SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md"))):
+            for version in re.findall(name, document.read_text(encoding="utf-8")):
+                with self.subTest(f"{document.name}: {version}"):
+                    self.assertTrue(f"{VERSION}.".startswith(f"{version}."))
+
+
 class Options(unittest.TestCase):
     def test_every_option_that_is_set_exists(self):
         options = set(re.findall(r"^(MEMORY_POOL_\w+):BOOL=", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))

@@ -289,6 +289,33 @@ class Documentation(Dev):
         self.assertNotIn("looked at", self.calls.read_text(encoding="utf-8"))
 
 
+class Testing(Dev):
+    """./dev test, with a scripted cmake and ctest."""
+
+    CTEST = """for log; do :; done; cat >"$log" <<TEXT
+60% tests passed, 2 tests failed out of 5
+
+The following tests did not run:
+\t  1 - needs.a_program (Skipped)
+\t  6 - not.here (Disabled)
+
+The following tests FAILED:
+\t  2 - fails (Failed)
+\t  3 - says.it_was_skipped (Failed)
+TEXT
+exit 8"""
+
+    def test_skipped_tests_are_not_counted_as_passed(self):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        self.add_program("cmake", "true")
+        self.add_program("ctest", self.CTEST)
+        result = self.dev("test", "dev")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stdout, r"dev +2 passed, 2 failed, 1 skipped  \(")
+        self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
+
+
 class Fuzzing(Dev):
     """The step fuzz, with a scripted cmake, which makes scripted fuzzers."""
 
