@@ -99,6 +99,19 @@ class Tour(unittest.TestCase):
                 self.assertRegex(calls, r"^([\d,]+|n/a)$")
                 self.assertRegex(wasted, r"^(\d+\.\d [KM]iB|n/a)$")
 
+    def test_ends_with_what_pools_save(self):
+        output = self.assert_works(self.write("a.txt", TEXT * 20), rounds="2").decode("ascii")
+        legend, conclusion = output.rsplit("\n\n", 1)
+        self.assertIn("Where to go next", legend.splitlines()[-1])
+        self.assertLess(max(map(len, conclusion.splitlines())), 120)
+        text = " ".join(conclusion.split())
+        self.assertRegex(text, r"\A(For this text, [^.]*|This text is too small [^.]*)\.( (They|Pools|The) [^.]*\.)?\Z")
+
+    def test_tells_what_a_tiny_text_cannot_tell(self):
+        output = self.assert_works(self.write("a.txt", "one ; word"))
+        self.assertRegex(" ".join(output.decode("ascii").rsplit("\n\n", 1)[1].split()),
+                         "too (small|short|little)|most times")
+
     def malloc_calls(self, output):
         """The malloc calls in the table, as {(job, side): number}."""
         calls = {key: row[3] for key, row in rows(output).items()}
