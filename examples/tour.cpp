@@ -575,16 +575,15 @@ std::string conclusion_of(const std::vector<job_figures>& all)
 
 std::vector<term> legend(const measurements& results)
 {
-    return {
-        {"time", "to build, read and tear down; to cut the text into words and to hash them, as all sides do, "
-                 "takes one thread " +
-                     in_milliseconds(summary(results.text_alone).nanoseconds) +
-                     " of it; entities need only part of the text"},
-        {"speed", "new/delete is 1: 2.00x does the job in half the time"},
-        {"peak memory", "that the process took for the job, at most"},
-        {"malloc calls", "that new and delete, or the pools, made for the job"},
-        {"wasted", "bytes that were held for the nodes once all was built, beyond what the nodes asked for"},
-        {"gain", "in the last lines: 5 % or more, and at least 1 ms or 1 MiB; of each job, the best pool counts"}};
+    return {{"time", "to build, read and tear down; to cut the text into words and to hash them, as all sides do, "
+                     "takes one thread " +
+                         in_milliseconds(summary(results.text_alone).nanoseconds) +
+                         " of it; entities need only part of the text"},
+            {"speed", "new/delete is 1: 2.00x does the job in half the time"},
+            {"peak memory", "that the process took for the job, at most"},
+            {"malloc calls", "that new and delete, or the pools, made for the job"},
+            {"wasted", "bytes that were held for the nodes once all was built, beyond what the nodes asked for"},
+            {"gain", "in the last lines: 5 % or more, and at least 1 ms or 1 MiB; of each job, the best pool counts"}};
 }
 
 std::string agreement(const measurements& results)

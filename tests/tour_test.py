@@ -107,7 +107,8 @@ class Tour(unittest.TestCase):
         self.assertIn("Where to go next", legend.splitlines()[-1])
         self.assertLess(max(map(len, conclusion.splitlines())), 120)
         text = " ".join(conclusion.split())
-        self.assertRegex(text, r"\A(For this text, [^.]*|This text is too small [^.]*)\.( (They|Pools|The) [^.]*\.)?\Z")
+        number = r"(\d+\.\d|[^.])*"
+        self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TP]{number}\.)?\Z")
 
     def test_tells_what_a_tiny_text_cannot_tell(self):
         output = self.assert_works(self.write("a.txt", "one ; word"))
@@ -265,7 +266,8 @@ class Tour(unittest.TestCase):
             for side in job["sides"]:
                 time, _, memory, calls, wasted = found[job["name"], side["side"]]
                 self.assertAlmostEqual(side["nanoseconds"] / 1e6, float(time.split()[0]), delta=0.1)
-                self.assertRegex(memory, rf"^{side['peak_memory'] / 2**10:.1f} KiB|{side['peak_memory'] / 2**20:.1f} MiB$")
+                peak = side["peak_memory"]
+                self.assertIn(memory, (f"{peak / 2**10:.1f} KiB", f"{peak / 2**20:.1f} MiB"))
                 self.assertEqual(calls, "n/a" if side["heap_calls"] is None else f"{side['heap_calls']:,}")
                 self.assertEqual(wasted == "n/a", side["wasted"] is None)
                 self.assertEqual(side["is_pool"], side["side"] not in ("new/delete", "std::pmr pool"))
@@ -295,7 +297,7 @@ class Tour(unittest.TestCase):
                               (self.folder, "text': Is a directory")):
             result = run("--json", file, path)
             self.assertEqual((result.returncode, result.stdout), (1, b""))
-            self.assertRegex(result.stderr.decode(), rf"\Atour: cannot write '[^\n]*{problem}[^\n]*; name a file[^\n]*\n\Z")
+            self.assertRegex(result.stderr.decode(), rf"\Atour: cannot write '.*{problem}.*; name a file.*\n\Z")
 
     def test_figures_on_a_full_disk_are_a_failure(self):
         if not os.path.exists("/dev/full"):
@@ -313,7 +315,7 @@ class Tour(unittest.TestCase):
     # What it refuses.
 
     def test_missing_path(self):
-        self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file[^\n]*; name a file or folder that exists")
+        self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file.*; name a file or folder")
 
     def test_empty_name(self):
         self.assert_refuses("", because="''")

@@ -23,7 +23,7 @@ SCHEMA, VERSION = "memory_pool.tour", 1
 TEMPLATE = Path(__file__).resolve().with_name("tour_page.html")
 TITLE = "memory_pool tour: the same work with new and delete, and with each pool"
 NUMBER = ' class="number"'
-COLUMNS = (("side", ""), ("time", ""), ("speed", NUMBER), ("peak memory", ""), ("malloc calls", NUMBER), ("wasted", NUMBER))
+COLUMNS = {"side": "", "time": "", "speed": NUMBER, "peak memory": "", "malloc calls": NUMBER, "wasted": NUMBER}
 
 
 class Unusable(Exception):
@@ -78,7 +78,7 @@ def row(side: dict, reference: dict, slowest: int, largest: int) -> str:
 def section(job: dict) -> str:
     sides = job["sides"]
     slowest, largest = (max(side[key] for side in sides) for key in ("nanoseconds", "peak_memory"))
-    heads = "".join(f'<th role="columnheader" scope="col"{kind}>{label}</th>' for label, kind in COLUMNS)
+    heads = "".join(f'<th role="columnheader" scope="col"{kind}>{label}</th>' for label, kind in COLUMNS.items())
     rows = "\n".join(row(side, sides[0], slowest, largest) for side in sides)
     name = html.escape(job["name"])
     return (f"<section>\n<h2>{name}</h2>\n<p class=\"quiet\">{html.escape(job['explanation'])}</p>\n"

@@ -31,10 +31,10 @@ constexpr double least_share = 0.05;
 constexpr std::uint64_t least_nanoseconds = 1'000'000;
 constexpr std::uint64_t least_bytes = 1024 * 1024;
 
-/// Returns: one to three sentences, which compare new and delete with the best pool of each job: the fastest one, and of
+/// Returns: one or two sentences, which compare new and delete with the best pool of each job: the fastest one, and of
 ///   those that are as fast, the one with the least memory. Empty if there is nothing to compare.
 std::string conclusion(const std::vector<compared_job>& jobs);
 
-/// Returns: `text` with line breaks in place of spaces, such that lines have up to `width` characters where words allow.
+/// Returns: `text` with line breaks in place of spaces: lines have up to `width` characters, if words do.
 std::string wrapped(const std::string& text, std::size_t width);
 } // namespace tour

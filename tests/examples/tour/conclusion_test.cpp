@@ -158,7 +158,7 @@ TEST(conclusion, is_empty_without_pools)
 }
 
 /// Each combination of four outcomes for three jobs, in time and in memory.
-TEST(conclusion, names_each_job_at_most_once_a_sentence_and_has_up_to_three_sentences)
+TEST(conclusion, names_each_job_at_most_once_a_sentence_and_has_up_to_two_sentences)
 {
     const std::vector<double> values{60, 100, 130, 1};
     const std::vector<std::string> names{"index", "tree", "replay"};
