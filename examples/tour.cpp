@@ -611,11 +611,9 @@ void print_end(const figures& shown)
                 shown.agreement.c_str(), wrapped(shown.conclusion, line_width).c_str());
 }
 
-int write_figures(const options& chosen, figures& shown)
+int write_figures(const std::string& path, const figures& shown)
 {
-    shown.command = chosen.command;
-    shown.machine = describe_machine();
-    const std::string problem = write_file(*chosen.json, as_json(shown));
+    const std::string problem = write_file(path, as_json(shown));
     return problem.empty() ? success : fail(failure, problem);
 }
 
@@ -647,7 +645,11 @@ int compare(const options& chosen, const reading& read, const std::vector<side>&
     shown.agreement = agreement(results);
     shown.conclusion = conclusion_of(shown.jobs);
     print_end(shown);
-    return chosen.json ? write_figures(chosen, shown) : success;
+    if (!chosen.json)
+        return success;
+    shown.command = chosen.command;
+    shown.machine = describe_machine();
+    return write_figures(*chosen.json, shown);
 }
 
 int run(const options& chosen)

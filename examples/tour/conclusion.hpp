@@ -29,7 +29,7 @@ struct compared_job
 /// are chance. Where the share is less than the amount, an equal figure tells nothing, and is named as such.
 constexpr double least_share = 0.05;
 constexpr std::uint64_t least_nanoseconds = 1'000'000;
-constexpr std::uint64_t least_bytes = 1024 * 1024;
+constexpr std::uint64_t least_bytes = std::uint64_t{1024} * 1024;
 
 /// Returns: one or two sentences, which compare new and delete with the best pool of each job: the fastest one, and of
 ///   those that are as fast, the one with the least memory. Empty if there is nothing to compare.
