@@ -3,6 +3,8 @@
 # Copyright (c) 2026 The memory_pool authors
 """./dev in a read-only tree, where it cannot install packages, and where it has nothing to build. It runs in a copy of
 the tree, with only the programs listed here in its PATH, and a scripted apt-get."""
+import html
+import json
 import os
 import shutil
 import stat
@@ -127,6 +129,7 @@ class WithoutWriting(Dev):
     def test_what_builds_says_so_in_one_line(self):
         for command in (
             "tour",
+            "tour --html",
             "tour --map",
             "test",
             "test dev",
@@ -233,6 +236,54 @@ class Workflows(Dev):
         self.assertRegex(result.stdout, "^workflows skipped 0 s: actionlint could not be fetched")
         log = (self.tree / "build/log/check-workflows.log").read_text(encoding="utf-8")
         self.assertIn("no route to host", log)
+
+
+class TourPage(Dev):
+    """`./dev tour --html`, with a scripted cmake, which makes a scripted tour."""
+
+    FIGURES = {"schema": "memory_pool.tour", "version": 1, "command": ["tour"], "text": "a text", "text_notes": [],
+               "rounds": 1, "threads": 2, "machine": [], "sides": [], "jobs": [], "legend": [], "agreement": "",
+               "conclusion": "For this text, pools gain nothing."}
+
+    def tour(self, *arguments, fails=0):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        figures = self.directory / "figures"
+        figures.write_text(json.dumps(self.FIGURES), encoding="utf-8")
+        tour = self.directory / "tour"
+        tour.write_text(f"""#!/bin/sh
+            [ {fails} = 0 ] || {{ echo "tour: no such text: $3" >&2; exit {fails}; }}
+            [ "$3" != --help ] || {{ echo usage; exit; }}
+            echo "the tour of $3"; cat {figures} >"$2"
+            """, encoding="utf-8")
+        folder = "build/release/examples"
+        self.add_program("cmake", f"mkdir -p {folder}; cat {tour} >{folder}/tour; chmod +x {folder}/tour")
+        self.bin.joinpath("ninja").unlink(missing_ok=True)
+        return self.dev("tour", "--html", *arguments)
+
+    def test_it_shows_the_tour_and_then_where_its_page_is(self):
+        result = self.tour('a <&" b')
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        page = self.tree / "build/tour.html"
+        self.assertTrue(result.stdout.startswith('the tour of a <&" b\n'), result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], f"The same as a page: {page}")
+        self.assertIn(html.escape('./dev tour --html a\\ \\<\\&\\"\\ b'), page.read_text(encoding="utf-8"))
+
+    def test_a_tour_that_fails_leaves_no_page_of_an_earlier_one(self):
+        self.tour("a")
+        result = self.tour("nowhere", fails=2)
+        self.assertEqual((result.returncode, result.stderr), (2, "tour: no such text: nowhere\n"))
+        self.assertEqual(list(self.tree.glob("build/tour.*")), [])
+
+    def test_a_page_that_cannot_be_written_is_named_before_the_tour(self):
+        (self.tree / "build/tour.html").mkdir(parents=True)
+        result = self.tour("a")
+        self.assertEqual((result.returncode, result.stdout), (4, ""))
+        self.assert_one_line(result, f"cannot write {self.tree}/build/tour.html", "remove it")
+
+    def test_help_makes_no_page(self):
+        result = self.tour("--help")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "usage\n", ""))
 
 
 class Documentation(Dev):
