@@ -30,6 +30,8 @@ NOT_EMULATED = {
         "np_background_thread.gives_pages_between_blocks_in_use_back*", "np_memory.goes_back_to_the_system*",
         "np_memory.of_pages_between_blocks*", "checked_untouched_runs.*",
         "checked_large.stays_accessible_if_enough*"],
+    "mincore() fails for memory that may not be accessed": [
+        "checked_large.is_somewhere_else_if_the_system_does_not*", "checked_large.counts_as_resident_also_after*"],
     "it places mappings elsewhere than Linux does": [
         "np_slabs_print.*", "checked_blocks.are_none_far_*", "checked_large.leaves_the_rest_revoked_*"],
     "NP_REGION_BYTES is set": ["np_option_set.chooses_how_many_addresses*"],
