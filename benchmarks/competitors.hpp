@@ -53,15 +53,18 @@ template <class Pool, std::size_t Size>
 class library_pool
 {
 public:
-    explicit library_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
+    explicit library_pool(std::size_t capacity, const char* name = "unnamed")
+        : pool_(Size, options(capacity, name))
+    {}
     MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate(); }
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate(block); }
 
 private:
-    static memory_pool::pool_options options(std::size_t capacity)
+    static memory_pool::pool_options options(std::size_t capacity, const char* name)
     {
         memory_pool::pool_options options;
         options.initial_capacity = capacity;
+        options.name = name;
         return options;
     }
 

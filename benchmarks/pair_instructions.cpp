@@ -6,7 +6,9 @@
 ///     pair_instructions                  lists the sides
 ///     pair_instructions SIDE PAIRS       runs PAIRS pairs
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/profiling_policy.hpp>
 
 #include "competitors.hpp"
 
@@ -59,6 +61,25 @@ private:
     memory_pool::object_pool<record> pool_;
 };
 
+/// One that is listed in reports.
+class named_block_pool : public competitors::block_pool<block_size>
+{
+public:
+    explicit named_block_pool(std::size_t capacity) : competitors::block_pool<block_size>(capacity, "pairs") {}
+};
+
+/// Blocks that are not sampled: nearly all are not, with the default of one sample for 512 KiB.
+template <template <class> class Pool>
+class unsampled : public competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>
+{
+public:
+    explicit unsampled(std::size_t capacity)
+        : competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>(capacity)
+    {
+        memory_pool::set_profile_bytes(std::size_t{1} << 40);
+    }
+};
+
 struct side
 {
     const char* name;
@@ -69,7 +90,11 @@ constexpr side sides[] = {
     {"loop", pairs<nothing>},
     {"new_delete", pairs<competitors::new_delete<block_size>>},
     {"block_pool", pairs<competitors::block_pool<block_size>>},
+    {"named_block_pool", pairs<named_block_pool>},
     {"counting_policy", pairs<competitors::counting_block_pool<block_size>>},
+    {"profiling_policy", pairs<unsampled<memory_pool::basic_block_pool>>},
+    {"concurrent_block_pool", pairs<competitors::library_pool<memory_pool::concurrent_block_pool, block_size>>},
+    {"concurrent_profiling", pairs<unsampled<memory_pool::basic_concurrent_block_pool>>},
     {"object_pool", pairs<objects>},
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     {"boost_pool", pairs<competitors::boost_pool<block_size>>},
