@@ -53,18 +53,15 @@ template <class Pool, std::size_t Size>
 class library_pool
 {
 public:
-    explicit library_pool(std::size_t capacity, const char* name = "unnamed")
-        : pool_(Size, options(capacity, name))
-    {}
+    explicit library_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
     MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate(); }
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate(block); }
 
 private:
-    static memory_pool::pool_options options(std::size_t capacity, const char* name)
+    static memory_pool::pool_options options(std::size_t capacity)
     {
         memory_pool::pool_options options;
         options.initial_capacity = capacity;
-        options.name = name;
         return options;
     }
 

@@ -62,10 +62,17 @@ private:
 };
 
 /// One that is listed in reports.
-class named_block_pool : public competitors::block_pool<block_size>
+class named_block_pool
 {
 public:
-    explicit named_block_pool(std::size_t capacity) : competitors::block_pool<block_size>(capacity, "pairs") {}
+    explicit named_block_pool(std::size_t capacity)
+        : pool_(block_size, memory_pool::pool_options{}.with_initial_capacity(capacity).with_name("pairs"))
+    {}
+    void* allocate() { return pool_.allocate(); }
+    void deallocate(void* block) { pool_.deallocate(block); }
+
+private:
+    memory_pool::block_pool pool_;
 };
 
 /// Blocks that are not sampled: nearly all are not, with the default of one sample for 512 KiB.
