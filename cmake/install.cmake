@@ -93,6 +93,7 @@ cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
 # For each configuration, as CMAKE_DEBUG_POSTFIX and the like belong to the names of its libraries.
 function(memory_pool_generate_pc_file variant name template)
     set(file ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/${name}.pc.in)
+    set(pc_library $<TARGET_FILE_BASE_NAME:${name}>) # In templates of libraries only.
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${file} @ONLY)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/$<CONFIG>/${name}.pc INPUT ${file})
 endfunction()

@@ -75,6 +75,15 @@ class Bazel(unittest.TestCase):
             self.assertEqual(rule["local_defines"], [f"MEMORY_POOL_NP_CHECKED={definition}"])
 
 
+class Meson(unittest.TestCase):
+    def test_it_fills_in_all_that_the_pc_files_leave_open(self):
+        filled_in = set(re.findall(r"(?m)^ +'(\w+)':", text("cmake/meson.build")))
+        for template in ("memory_pool", "memory_pool_drop_in", "memory_pool_np_alloc"):
+            content = text(f"cmake/{template}.pc.in")
+            self.assertLessEqual(set(re.findall(r"@(\w+)@", content)), filled_in)
+            self.assertNotIn("$<", content, "only CMake evaluates generator expressions")
+
+
 class Vcpkg(unittest.TestCase):
     def setUp(self):
         self.port = json.loads(text("packaging/vcpkg/ports/memory-pool/vcpkg.json"))

@@ -35,6 +35,8 @@ NOT_EMULATED = {
     "it places mappings elsewhere than Linux does": [
         "np_slabs_print.*", "checked_blocks.are_none_far_*", "checked_large.leaves_the_rest_revoked_*"],
     "NP_REGION_BYTES is set": ["np_option_set.chooses_how_many_addresses*"],
+    "for RISC-V, it calls signal handlers without the mask of their actions": [
+        "handlers_of_faults.are_called_as_they_would_be*"],
     "faults are signals of the emulator": [
         "address_space.ends_a_program_that_touches_it_while_it_is_guarded", "np_overrun.*"],
 }
