@@ -68,7 +68,8 @@ class named_block_pool
 public:
     explicit named_block_pool(std::size_t capacity)
         : pool_(block_size, memory_pool::pool_options{}.with_initial_capacity(capacity).with_name("pairs"))
-    {}
+    {
+    }
     void* allocate() { return pool_.allocate(); }
     void deallocate(void* block) { pool_.deallocate(block); }
 

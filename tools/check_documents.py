@@ -39,7 +39,8 @@ REMEDY_FUNCTION = re.compile(r".*\bremedy_for\(error_kind kind\) noexcept$")
 RETURNED = re.compile(r'\breturn "([^"]+)";')
 FIGURE = re.compile(r"\b\d[\d,.]* ?(?:[nu]s|(?:micro|milli)seconds|times (?:as|the)|instructions)\b"
                     r"|\b[Nn]anoseconds\b|\b[Rr]atios?\b")
-COMMAND = re.compile(r"(?:^|`)\s*(?:\w+=\S+ )*(?:\./dev |benchmarks/|build/|tools/|ctest |valgrind |compare\.py |race\.py )")
+COMMAND = re.compile(r"(?:^|`)\s*(?:\w+=\S+ )*"
+                     r"(?:\./dev |benchmarks/|build/|tools/|ctest |valgrind |compare\.py |race\.py )")
 HEADER = re.compile(r"^\|.*\| files \| lines \|$")
 
 
@@ -106,7 +107,8 @@ def sections(path: Path):
 def check_figures(root: Path, document: Path):
     name = document.relative_to(root).as_posix()
     for section in sections(document) if name in PAGES_WITH_FIGURES else ():
-        figures = [(number, match[0]) for number, line, outside in section if outside and (match := FIGURE.search(line))]
+        found = [(number, FIGURE.search(line)) for number, line, outside in section if outside]
+        figures = [(number, match[0]) for number, match in found if match]
         if figures and not any(COMMAND.search(line) for _, line, _ in section):
             yield f"{name}:{figures[0][0]}: a figure in a section without a command: {figures[0][1]}"
 
