@@ -152,8 +152,7 @@ class Palette(Site):
         for name in ("Dark", "Light"):
             with self.subTest(name):
                 page = self.open(SITE / "index.html", scheme="light" if name == "Dark" else "dark")
-                chosen = f"document.querySelector('input[data-md-color-media=\"(prefers-color-scheme: {name.lower()})\"]')"
-                page.value_of(f"{chosen}.click()")
+                page.value_of(f"document.querySelector('input[data-md-color-media$=\"{name.lower()})\"]').click()")
                 page.wait_for(f"document.body.dataset.mdColorMedia.includes('{name.lower()}')")
                 page.call("Page.navigate", url=(SITE / "reference" / "annotated.html").as_uri())
                 page.wait_for("location.pathname.includes('/reference/') && document.readyState === 'complete'")

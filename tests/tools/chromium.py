@@ -94,8 +94,7 @@ class Browser:
 
 class Page:
     def __init__(self, browser, session, path):
-        self.browser, self.session = browser, session
-        self.address = path.resolve().as_uri() if isinstance(path, Path) else path
+        self.browser, self.session, self.path = browser, session, path
         self.requested, self.problems = [], []
 
     def call(self, method, **parameters):
@@ -106,7 +105,7 @@ class Page:
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url=self.address)
+        self.call("Page.navigate", url=self.path.resolve().as_uri() if isinstance(self.path, Path) else self.path)
         self.wait_for("location.protocol !== 'about:' && document.readyState === 'complete'")
 
     def note(self, event, parameters):
