@@ -162,7 +162,7 @@ def write_csv(least, path):
 def write_plots(least, directory):
     import matplotlib
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
     os.makedirs(directory, exist_ok=True)
     for malloc, pattern in groups(least):
         figure, axes = pyplot.subplots(figsize=(8, 4))
@@ -177,6 +177,10 @@ def write_plots(least, directory):
                     axes.plot(*zip(*points), style, marker=".", color=colour, label=f"{side}, {state}")
         axes.set(xscale="log", yscale="log", xlabel="objects that the pool grows by", ylabel="ns for an object",
                  title=f"{pattern}, {malloc}")
+        axes.xaxis.set_major_formatter(ticker.FuncFormatter("{:,.0f}".format))
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(ticker.FuncFormatter("{:,g}".format))
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         figure.tight_layout()

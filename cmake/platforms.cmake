@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Says on which platforms this is not tested; README.md (Install) lists the others.
+# Says on which platforms this is not tested; README.md (Platforms) lists the others.
 if(MSVC)
     message(STATUS "memory_pool: not tested with MSVC")
 elseif(APPLE)

@@ -5,7 +5,8 @@
 A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other becomes
 fragment_<file>_<line>.cpp: its #include lines first, then the rest as the body of a function. Nothing else is included,
 so each block must be complete on its own.
-A program fenced as ```cpp c++20 becomes program20_<file>_<line>.cpp, which is compiled as C++20.
+A program fenced as ```cpp c++20 becomes program20_<file>_<line>.cpp, which is compiled as C++20; one fenced as
+```cpp np_alloc becomes program_np_alloc_<file>_<line>.cpp, which is linked with np_alloc.
 A block fenced as ```cpp no-compile is left alone. Compiler messages name the Markdown file and its line.
 
 Prints the path of each source. A file that has not changed is not written again, so nothing is rebuilt for it.
@@ -18,6 +19,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})\s*(?P<info>[^`]*?)\s*$")
 MAIN = re.compile(r"\bint\s+main\s*\(")
+SUFFIXES = {"c++20": "20", "np_alloc": "_np_alloc"}
 
 class Malformed(Exception):
     pass
@@ -70,13 +72,13 @@ def extract(path: Path, output: Path):
         extra = words[1:]
         if extra == ["no-compile"]:
             continue
-        if extra not in ([], ["c++20"]):
+        if extra not in ([], ["c++20"], ["np_alloc"]):
             raise Malformed(f"{path}:{line - 1}: unknown words after ```cpp: {' '.join(extra)}")
         kind, make = ("program", program) if MAIN.search("\n".join(body)) else ("fragment", fragment)
         if extra and kind != "program":
-            raise Malformed(f"{path}:{line - 1}: a block in C++20 must be a program with main")
+            raise Malformed(f"{path}:{line - 1}: a block with {extra[0]} must be a program with main")
         stem = re.sub(r"\W", "_", path.stem)
-        target = output / f"{kind}{'20' if extra else ''}_{stem}_{line}.cpp"
+        target = output / f"{kind}{SUFFIXES.get(''.join(extra), '')}_{stem}_{line}.cpp"
         write_if_changed(target, make(path, line, body))
         yield target
 

@@ -23,8 +23,9 @@ struct pool_options
     /// Maximum number of blocks in use; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
-    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of
-    /// reference-counted objects may take memory for several steps from upstream at once, up to 64 KiB.
+    /// Blocks by which the pool grows, within the limit. 0: the pool doubles, or quadruples while it has less than
+    /// 16 KiB, by 1 MiB at most. Pools of reference-counted objects may take memory for several steps from upstream at
+    /// once, up to 64 KiB.
     std::size_t growth_step = 0;
 
     /// Maximum number of free blocks that a thread caches in LIFO order. Those beyond are reused in address order,

@@ -7,11 +7,14 @@ and dark. Screenshots are in build/site_screenshots. `./dev docs` builds the sit
 With arguments, only pages whose name contains one of them are looked at.
 """
 
+import contextlib
 import html
+import http.server
 import re
 import shutil
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from urllib.parse import unquote
@@ -39,16 +42,18 @@ QUESTIONS = {
                                                              r"concurrent_block_pool\(1500\)"),
     "how to limit the memory of one subsystem": (["tasks/limits.html"], "limit_resource memory"),
     "what happens at the limit": (["tasks/limits.html"], "What happens at the limit.*throws pool_exhausted"),
-    "is it safe over fork": (["tasks/fork.html"], "Yes, it is safe"),
+    "is it safe over fork": (["tasks/fork.html"], "Yes, with these exceptions"),
     "how to find a leak": (["tasks/leaks.html"], "NP_LEAKS=1"),
     "why RSS does not fall": (["tasks/rss.html"], "Freed is not returned"),
     "how to use it with std::unordered_map": (["tasks/containers.html"], "std::pmr::unordered_map"),
     "how to replace malloc for one process": (["tasks/replace-malloc.html"], "LD_PRELOAD=PREFIX/lib/libnp_malloc.so"),
-    "what it costs to check": (["tasks/does-it-pay-off.html", "../security.html#what-each-check-costs"],
+    "what it costs to check": (["tasks/does-it-pay-off.html#what-it-costs-to-check",
+                                "../security.html#what-each-check-costs"],
                                "What each check costs.*canaries"),
-    "which platforms": (["overview.html#install"], "Linux, AArch64 and RISC-V.*macOS"),
+    "which platforms": (["overview.html#platforms"], "^[^.]*64-bit target.*RISC-V.*macOS"),
 }
 
+RESULTS = ("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href.replace(/[?#].*/, ''))")
 FRAME = "<!doctype html><meta name=viewport content='width=device-width'><body style='margin:8px'>{}</body>"
 WIDE = "<table><tr>" + "<td style='white-space:nowrap'>a cell that does not break" * 20 + "</table>"
 GOOD = {
@@ -67,8 +72,7 @@ BAD = {
 
 def names():
     pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-    # 404.html is made for a server: it finds its style sheets from the root of it.
-    pages = [each for each in pages if not each.startswith(("source/", "reference/", "404."))] + list(SAMPLES)
+    pages = [each for each in pages if not each.startswith(("source/", "reference/"))] + list(SAMPLES)
     return [each for each in pages if not CHOSEN or any(part in each for part in CHOSEN)]
 
 
@@ -143,6 +147,87 @@ class Pages(Site):
             page.close()
 
 
+class Palette(Site):
+    def test_the_reference_has_the_colours_that_were_chosen(self):
+        for name in ("Dark", "Light"):
+            with self.subTest(name):
+                page = self.open(SITE / "index.html", scheme="light" if name == "Dark" else "dark")
+                page.value_of(f"document.querySelector('input[data-md-color-media$=\"{name.lower()})\"]').click()")
+                page.wait_for(f"document.body.dataset.mdColorMedia.includes('{name.lower()}')")
+                page.call("Page.navigate", url=(SITE / "reference" / "annotated.html").as_uri())
+                page.wait_for("location.pathname.includes('/reference/') && document.readyState === 'complete'")
+                self.assertEqual(page.value_of("getComputedStyle(document.body).backgroundColor"),
+                                 {"Dark": "rgb(30, 33, 41)", "Light": "rgb(255, 255, 255)"}[name])
+                page.value_of("localStorage.clear()")
+                page.close()
+
+
+class Reference(unittest.TestCase):
+    def test_classes_are_one_click_away(self):
+        page = Links((SITE / "reference.html").read_text(encoding="utf-8"))
+        links = [target for _, target in page.links]
+        for name in ("block_pool", "object_pool", "handle_pool", "shared_pool", "arena_resource", "pool_resource"):
+            with self.subTest(name):
+                encoded = name.replace("_", "__")
+                self.assertTrue({f"reference/classmemory__pool_1_1basic__{encoded}.html",
+                                 f"reference/classmemory__pool_1_1{encoded}.html"} & set(links))
+
+    def test_headers_of_aliases_lead_to_the_members(self):
+        for header, name in (("object__pool", "basic__object__pool"), ("pool__resource", "basic__pool__resource"),
+                             ("concurrent__block__pool", "basic__block__pool")):
+            with self.subTest(header):
+                text = (SITE / "reference" / f"{header}_8hpp.html").read_text(encoding="utf-8")
+                self.assertRegex(text, rf'The members of .* are those of <a class="el" href="[^"]*1_1{name}.html">')
+
+
+class NotFound(Site):
+    """404.html, from a server that shows it for any address."""
+
+    @contextlib.contextmanager
+    def served(self, below):
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory, below.strip("/"))
+            root.parent.mkdir(parents=True, exist_ok=True)
+            if below != "/":
+                root.symlink_to(SITE)
+
+            class Handler(http.server.SimpleHTTPRequestHandler):
+                def __init__(self, *arguments):
+                    super().__init__(*arguments, directory=SITE if below == "/" else directory)
+
+                def send_error(self, code, *_):
+                    self.send_response(code)
+                    self.end_headers()
+                    if self.command == "GET":
+                        self.wfile.write((SITE / "404.html").read_bytes())
+
+                def log_message(self, *_):
+                    pass
+
+            with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                try:
+                    yield f"http://127.0.0.1:{server.server_port}{below}"
+                finally:
+                    server.shutdown()
+
+    def test_it_leads_home_and_to_the_search(self):
+        for below, missing in (("/", "fork_safe.html"), ("/docs/memory_pool/", "tasks/old/fork_safe.html")):
+            with self.subTest(below), self.served(below) as site:
+                page = self.open(site + missing)
+                page.wait_for("document.documentElement.dataset.ready === ''")
+                self.assertEqual(page.value_of("document.querySelector('a').href"), site + "index.html")
+                self.assertEqual(page.value_of("document.getElementById('place').textContent"), "fork_safe.html")
+                self.assertEqual(page.value_of(
+                    "Promise.all([...document.querySelectorAll('a')].map(each => fetch(each.href)))"
+                    ".then(all => all.every(each => each.ok))"), True)
+                page.value_of("document.querySelector('button').click()")
+                page.wait_for("document.querySelectorAll('.md-search-result__link').length > 0")
+                self.assertIn(f"{site}tasks/fork.html", page.value_of(RESULTS))
+                self.assertEqual(page.problems, [])
+                page.close()
+
+
 class Search(Site):
     def test_it_finds_pages_without_a_server(self):
         for size in WIDTHS:
@@ -163,6 +248,25 @@ class Search(Site):
                 self.assertFalse(any("/source/" in each for each in found), found)
                 page.close()
 
+    def test_punctuation_is_no_part_of_a_word(self):
+        for words, places in (("std::bad_alloc", ("errors.html", "tasks/limits.html")),
+                              ("bad_alloc", ("errors.html", "tasks/limits.html")),
+                              ("unordered_map", ("tasks/containers.html", "tasks/which-pool.html", "index.html"))):
+            with self.subTest(words):
+                page = self.open(SITE / "index.html")
+                found = self.find(page, words)
+                for place in places:
+                    self.assertTrue(any(each.endswith(place) for each in found), (place, found))
+                page.close()
+
+    def test_tasks_come_before_the_reference(self):
+        for words, place in (("limit memory", "tasks/limits.html"), ("memory limit", "tasks/limits.html"),
+                             ("object_pool", "basic__object__pool.html"), ("find a leak", "tasks/leaks.html")):
+            with self.subTest(words):
+                page = self.open(SITE / "index.html")
+                self.assertIn(place, self.find(page, words)[0])
+                page.close()
+
     @staticmethod
     def find(page, words):
         """Returns the links that the search offers."""
@@ -173,8 +277,7 @@ class Search(Site):
         page.call("Input.insertText", text=words)
         page.press("End") # The search looks when a key is released.
         page.wait_for("document.querySelectorAll('.md-search-result__link').length > 0")
-        return page.value_of("[...document.querySelectorAll('.md-search-result__link')]"
-                             ".map(a => a.href.replace(/[#].*/, ''))")
+        return page.value_of(RESULTS)
 
 
 class Questions(unittest.TestCase):

@@ -57,7 +57,8 @@ class Browser:
         os.close(self.answers)
         shutil.rmtree(self.profile, ignore_errors=True)
 
-    def open(self, path: Path, **how):
+    def open(self, path, **how):
+        """Opens a file (a Path), or an address."""
         target = self.call(None, "Target.createTarget", url="about:blank")["targetId"]
         session = self.call(None, "Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.pages[session] = page = Page(self, session, path)
@@ -92,7 +93,7 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, session, path: Path):
+    def __init__(self, browser, session, path):
         self.browser, self.session, self.path = browser, session, path
         self.requested, self.problems = [], []
 
@@ -104,8 +105,8 @@ class Page:
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url=self.path.resolve().as_uri())
-        self.wait_for("location.protocol === 'file:' && document.readyState === 'complete'")
+        self.call("Page.navigate", url=self.path.resolve().as_uri() if isinstance(self.path, Path) else self.path)
+        self.wait_for("location.protocol !== 'about:' && document.readyState === 'complete'")
 
     def note(self, event, parameters):
         if event == "Network.requestWillBeSent":

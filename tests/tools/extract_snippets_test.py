@@ -69,12 +69,14 @@ class ExtractSnippets(unittest.TestCase):
         self.run_extractor(DOCUMENT)
         self.assertEqual(program.stat().st_mtime_ns, before)
 
-    def test_programs_in_cpp20_are_named_so(self):
-        result = self.run_extractor("```cpp c++20\nint main() {}\n```\n")
-        self.assertEqual([Path(line).name for line in result.stdout.splitlines()], ["program20_page_2.cpp"])
-        result = self.run_extractor("```cpp c++20\nint x;\n```\n")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn(f"{self.document}:1: a block in C++20 must be a program with main", result.stderr)
+    def test_programs_with_a_word_are_named_so(self):
+        for word, name in (("c++20", "program20_page_2.cpp"), ("np_alloc", "program_np_alloc_page_2.cpp")):
+            with self.subTest(word):
+                result = self.run_extractor(f"```cpp {word}\nint main() {{}}\n```\n")
+                self.assertEqual([Path(line).name for line in result.stdout.splitlines()], [name])
+                result = self.run_extractor(f"```cpp {word}\nint x;\n```\n")
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(f"{self.document}:1: a block with {word} must be a program with main", result.stderr)
 
     def test_unclosed_block_is_an_error(self):
         result = self.run_extractor("text\n```cpp\nint x;\n")

@@ -4,30 +4,30 @@
 
 The documents are written for a repository browser, so they link to sources, and some lie outside of docs/. Here,
 1. documents at the root of the tree become pages of the site (ROOT_DOCUMENTS);
-2. a link to a public header leads to its page in the reference, which Doxygen has written to build/site_reference;
+2. a link to a public header leads to its page in the reference (reference.py); if its text is the name of a class, to
+   the page of that;
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
-4. links of Doxygen to anchors that it has not written (it documents no friends without a comment) lead to the page;
+4. the text of a link that is the name of a document becomes the title of the page;
 5. links that have a line of the first page for themselves become buttons;
-6. the search finds the classes and functions of the reference, too;
-7. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
+6. the search finds the classes and functions of the reference, too, and tasks first;
+7. 404.html is a page of its own, as Material's works at the root of a server only;
+8. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
 """
 
 import json
 import re
 import sys
-import xml.etree.ElementTree
 from pathlib import Path, PurePosixPath
 
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, InclusionLevel
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-sys.path.insert(0, str(ROOT / "tools" / "site"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools" / "site")]
+import reference  # noqa: E402
 from check_documents import CODE, FENCE, LINK, text_lines  # noqa: E402
-from check_links import Checker  # noqa: E402
+from version import version  # noqa: E402
 
-REFERENCE = ROOT / "build" / "site_reference"
 ROOT_DOCUMENTS = {
     "README.md": "overview.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -36,12 +36,13 @@ ROOT_DOCUMENTS = {
 }
 LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".c": "c", ".cpp": "cpp", ".cppm": "cpp", ".py": "python", ".json": "json",
              ".cmake": "cmake", ".yml": "yaml", ".pml": "c"}
-PUBLIC = ("include/memory_pool", "include/memory_pool/report")
-SITE_NAME = "memory_pool"
-LINK_HOME = f'<a href="../index.html">{SITE_NAME}</a>'
 LINKS_TO_REFERENCE = ("[All classes](reference/annotated.html), [all members](reference/functions.html),"
                       " [functions of C](reference/globals_func.html)\n\n")
 ONLY_LINKS = re.compile(r"(\[[^\]]*\]\([^()]*\) *)+")
+NAME_OF_CLASS = re.compile(r"\[`(\w+)[^`]*`$")
+NAME_OF_DOCUMENT = re.compile(r"\[[\w/.-]+\.md$")
+NOT_FOUND = Path(__file__).with_name("404.html")
+TEXT_AND_LINK = re.compile(r"(\[[^\[\]]*)?" + LINK.pattern)
 IMAGES = (".png", ".svg")
 
 
@@ -53,15 +54,15 @@ def document_of(src_uri: str) -> str:
     return f"docs/{src_uri}"
 
 
-def page_of(place: PurePosixPath, reference: dict) -> str:
+def page_of(place: PurePosixPath, pages: dict) -> str:
     """The page of the site for a file or folder of the tree."""
     name = place.as_posix()
     if name in ROOT_DOCUMENTS:
         return ROOT_DOCUMENTS[name]
     if name.startswith("docs/") and place.suffix in (".md", *IMAGES):
         return name.removeprefix("docs/")
-    if name in reference:
-        return f"reference/{reference[name]}"
+    if name in pages:
+        return f"reference/{pages[name]}"
     return f"source/{name}/index.md" if (ROOT / name).is_dir() else f"source/{name}.md"
 
 
@@ -85,21 +86,6 @@ def place_of(target: str, document: str):
     return PurePosixPath(place.relative_to(ROOT).as_posix())
 
 
-def read_reference() -> dict:
-    """The pages of Doxygen, by the header that they are about."""
-    found = {}
-    for compound in xml.etree.ElementTree.parse(REFERENCE / "reference.tag").iterfind("compound[@kind='file']"):
-        path = compound.findtext("path", "")
-        header = Path(path, compound.findtext("name", ""))
-        page = compound.findtext("filename", "")
-        page = page if page.endswith(".html") else f"{page}.html"
-        if header.is_relative_to(ROOT) and (REFERENCE / "html" / page).exists():
-            name = header.relative_to(ROOT)
-            if name.parts[0] == "drop_in" or name.parent.as_posix() in PUBLIC:
-                found[name.as_posix()] = page
-    return found
-
-
 def source_page(place: PurePosixPath) -> str:
     name = place.as_posix()
     heading = f"---\ntitle: {place.name}\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n# `{name}`\n\n"
@@ -117,49 +103,34 @@ def files_in(folder: Path) -> list:
 
 
 class Site:
-    reference: dict = {}
+    headers: dict = {}
+    classes: dict = {}
+    titles: dict = {}
 
 
-def mend_reference(folder: Path) -> None:
-    checker = Checker(folder)
-    for path in sorted(folder.glob("*.html")):
-        text = path.read_text(encoding="utf-8")
-        text = text.replace(f'<div id="projectname">{SITE_NAME}', f'<div id="projectname">{LINK_HOME}')
-        targets = {target for _, target in checker.page(path).links
-                   if "#" in target and checker.is_broken(path, target) == "no such anchor"}
-        for target in targets:
-            text = text.replace(f'href="{target}"', f'href="{target.partition("#")[0] or path.name}"')
-        path.write_text(text, encoding="utf-8")
+def pages_of(nav) -> dict:
+    """The titles of pages, in the order of the navigation."""
+    if isinstance(nav, list):
+        return {page: title for each in nav for page, title in pages_of(each).items()}
+    return {page: title for title, below in nav.items()
+            for page, title in (pages_of(below) if isinstance(below, list) else {below: title}).items()}
 
 
-def reference_entries() -> list:
-    """What the search is to find of the reference: a class with the names of its members, a function of C."""
-    entries = []
-    for compound in xml.etree.ElementTree.parse(REFERENCE / "reference.tag").iterfind("compound"):
-        name, page = compound.findtext("name", ""), compound.findtext("filename", "")
-        members = list(compound.iterfind("member"))
-        if compound.get("kind") in ("class", "struct"):
-            words = " ".join(dict.fromkeys(each.findtext("name", "") for each in members))
-            entries.append({"location": f"reference/{page}", "title": f"{compound.get('kind')} {name}", "text": words})
-        elif compound.get("kind") == "file" and name.endswith(".h"):
-            page = page if page.endswith(".html") else f"{page}.html"
-            entries.append({"location": f"reference/{page}", "title": f"header {name}", "text": ""})
-            entries += [{"location": f"reference/{each.findtext('anchorfile')}#{each.findtext('anchor')}",
-                         "title": f"function {each.findtext('name')}", "text": f"in {name}"}
-                        for each in members if each.get("kind") == "function"]
-    return [each for each in entries
-            if (REFERENCE / "html" / each["location"].removeprefix("reference/").partition("#")[0]).exists()]
+def tabs_of(nav: list) -> dict:
+    """The first page of each tab, by the title of the tab."""
+    return {title: f"{next(iter(pages_of([{title: below}]))).removesuffix('.md')}.html"
+            for each in nav for title, below in each.items()}
 
 
 def on_files(files, config):
     def add(src_uri, **what):
         files.append(File.generated(config, src_uri, inclusion=InclusionLevel.NOT_IN_NAV, **what))
 
-    mend_reference(REFERENCE / "html")
-    Site.reference = read_reference()
-    for page in REFERENCE.joinpath("html").rglob("*"):
+    Site.headers, Site.classes, Site.titles = reference.headers(), reference.classes(), pages_of(config.nav)
+    reference.mend(tabs_of(config.nav))
+    for page in reference.PAGES.rglob("*"):
         if page.is_file():
-            add(f"reference/{page.relative_to(REFERENCE / 'html').as_posix()}", abs_src_path=str(page))
+            add(f"reference/{page.relative_to(reference.PAGES).as_posix()}", abs_src_path=str(page))
     documents = [*ROOT_DOCUMENTS, *(f"docs/{each.src_uri}" for each in files.documentation_pages())]
     for document, page in ROOT_DOCUMENTS.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / document)))
@@ -179,19 +150,29 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
     src_uri = page.file.src_uri
     if src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"] # It has links to everything.
+        markdown = markdown.replace("# memory_pool\n", f"# memory_pool {version(ROOT)}\n", 1)
+    if src_uri == "overview.md":
+        markdown = markdown.replace("# memory_pool\n", f"# {Site.titles[src_uri]}\n", 1)
+    if src_uri.startswith("tasks/"):
+        page.meta["search"] = {"boost": 2}
     if src_uri.startswith("source/"):
         return markdown
     document = document_of(src_uri)
 
     def rewrite(match, masked):
-        target = match[1]
-        if masked[match.start():match.end()] != match[0]:
+        text, target = match[1] or "", match[2]
+        if masked[match.start() + len(text):match.end()] != match[0].removeprefix(text):
             return match[0] # It is code.
         place = place_of(target, document)
         if place is None:
             return match[0]
-        anchor = target.partition("#")[1:]
-        return f"]({relative(page_of(place, Site.reference), src_uri)}{''.join(anchor)})"
+        there = page_of(place, Site.headers)
+        name = NAME_OF_CLASS.search(text)
+        if name and place.as_posix() in Site.headers and name[1] in Site.classes:
+            there = f"reference/{Site.classes[name[1]]}"
+        if there in Site.titles and NAME_OF_DOCUMENT.search(text):
+            text = NAME_OF_DOCUMENT.sub(f"[{Site.titles[there]}", text)
+        return f"{text}]({relative(there, src_uri)}{''.join(target.partition('#')[1:])})"
 
     lines, fence = [], None
     for line in markdown.splitlines():
@@ -203,7 +184,7 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
                 fence = None
         elif fence is None:
             masked = CODE.sub(lambda code: "\0" * len(code[0]), line)
-            line = LINK.sub(lambda match, masked=masked: rewrite(match, masked), line)
+            line = TEXT_AND_LINK.sub(lambda match, masked=masked: rewrite(match, masked), line)
             if src_uri == "index.md" and ONLY_LINKS.fullmatch(line):
                 line = LINK.sub(r"\g<0>{ .md-button }", line)
         lines.append(line)
@@ -213,10 +194,14 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
     return text
 
 
+def on_post_template(output_content, template_name, config): # noqa: ARG001
+    return NOT_FOUND.read_text(encoding="utf-8") if template_name == "404.html" else output_content
+
+
 # After the search has written its index, and before the plugin `offline` copies that.
 @event_priority(-50)
 def on_post_build(config):
     path = Path(config.site_dir, "search", "search_index.json")
     index = json.loads(path.read_text(encoding="utf-8"))
-    index["docs"] += reference_entries()
+    index["docs"] += reference.search_entries()
     path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")

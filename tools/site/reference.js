@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The colours that were chosen in the site, where Material stores them, or those of the system.
+(() => {
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const show = () => {
+        let chosen = "";
+        try {
+            chosen = JSON.parse(localStorage.getItem(new URL("..", location).pathname + ".__palette")).color.media;
+        } catch { /* Nothing was chosen, or nothing can be stored. */ }
+        const is_dark = chosen.includes(": dark") || (system.matches && !chosen.includes(": light"));
+        document.documentElement.dataset.scheme = is_dark ? "dark" : "light";
+    };
+    show();
+    system.addEventListener("change", show);
+    addEventListener("storage", show);
+})();
