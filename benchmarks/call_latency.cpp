@@ -75,6 +75,17 @@ public:
         std::sort(ticks_.begin(), ticks_.end());
     }
 
+    /// Returns: the smallest difference between two different times, which is the resolution of the clock if there are
+    ///   many. Preconditions: sorted.
+    std::uint32_t resolution() const
+    {
+        std::uint32_t least = UINT32_MAX;
+        for (std::size_t i = 1; i < count_; ++i)
+            if (ticks_[i] != ticks_[i - 1])
+                least = std::min(least, ticks_[i] - ticks_[i - 1]);
+        return least;
+    }
+
     /// Preconditions: sorted, and not empty.
     std::uint32_t quantile(double share) const
     {
@@ -208,7 +219,11 @@ void print(const workload::tally& done, times& measured)
     text += figures("cold_allocate", measured.cold, of_clock, rate);
     text += figures("warm_allocate", measured.allocate, of_clock, rate);
     text += figures("warm_free", measured.free, of_clock, rate);
-    done.print("call_latency", text.substr(1) + " interruptions=" + std::to_string(interruptions()));
+    std::array<char, 64> resolution{};
+    const std::uint32_t ticks = std::min(measured.clock.resolution(), measured.allocate.resolution());
+    std::snprintf(resolution.data(), resolution.size(), " resolution=%.2f", ticks * rate);
+    done.print("call_latency",
+               text.substr(1) + resolution.data() + " interruptions=" + std::to_string(interruptions()));
 }
 } // namespace
 
