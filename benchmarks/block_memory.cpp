@@ -4,10 +4,10 @@
 //
 //     block_memory SIDE [bytes=N] [mebibytes=N] [wait=MILLISECONDS] [seed=N]
 //
-// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of as many bytes together are allocated,
-// every word of them is written, and they are freed in random order. Then the program waits, without a call. The figures
-// are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when all are freed,
-// and after the wait. The pool still exists then.
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of as many bytes together are
+// allocated, every word of them is written, and they are freed in random order. Then the program waits, without a call.
+// The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when all
+// are freed, and after the wait. The pool still exists then.
 #include "np_alloc/resident.hpp"
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
@@ -67,7 +67,8 @@ void fill(std::uint64_t* block, std::size_t bytes, std::uint64_t content)
 
 bool is_filled(const std::uint64_t* block, std::size_t bytes, std::uint64_t content)
 {
-    return std::all_of(block, block + bytes / sizeof content, [content](std::uint64_t word) { return word == content; });
+    return std::all_of(block, block + bytes / sizeof content,
+                       [content](std::uint64_t word) { return word == content; });
 }
 
 using blocks = std::vector<std::pair<std::uint64_t*, std::uint64_t>>;

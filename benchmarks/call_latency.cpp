@@ -4,13 +4,13 @@
 //
 //     call_latency SIDE [bytes=N] [live=N] [calls=N] [seed=N]
 //
-// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The first `live` blocks are allocated in a new
-// pool (cold); then a block chosen at random is freed and another one allocated, again and again (warm). An allocation
-// includes writing a word to the block, as it depends on the side whether the call itself touches the block.
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The first `live` blocks are allocated in a
+// new pool (cold); then a block chosen at random is freed and another one allocated, again and again (warm). An
+// allocation includes writing a word to the block, as it depends on the side whether the call itself touches the block.
 //
 // Each call is timed by a cycle counter where there is one. Printed are nanoseconds, minus the median time of two
-// readings with nothing in between; `clock` is that time itself, of which nothing is subtracted: what interrupts a program
-// interrupts it there, too.
+// readings with nothing in between; `clock` is that time itself, of which nothing is subtracted: what interrupts a
+// program interrupts it there, too.
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
 

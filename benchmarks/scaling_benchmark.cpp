@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the time for a block changes with its size, with how many are in use, and with threads: for pools and arenas, and
-/// for new and delete of the malloc of the process. The benchmark report runs it.
+/// How the time for a block changes with its size, with how many are in use, and with threads: for pools and arenas,
+/// and for new and delete of the malloc of the process. The benchmark report runs it.
 ///
 ///     by_size      blocks of n bytes: up to 1,000, but no more than 16 MiB, are allocated and freed in that order
 ///     by_count     n blocks of 64 bytes are allocated, and freed in an order that is random, but the same each time
 ///     by_threads   each of n threads allocates 100 blocks of 64 bytes and frees them, all of one pool
 ///
-/// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free one;
-/// with threads it is core time, as in concurrent_block_pool_benchmark.cpp. A round before the first is not measured.
+/// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free
+/// one; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. A round before the first is not
+/// measured.
 #include "context.hpp"
 #include "sized_sides.hpp"
 #include "thread_team.hpp"
@@ -104,9 +105,8 @@ void alone(benchmark::State& state, std::size_t bytes, const order& freed)
     work.run(1);
     for ([[maybe_unused]] auto iteration : state)
         work.run(1);
-    state.counters["per_block"] =
-        benchmark::Counter(static_cast<double>(freed.size()),
-                           benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    state.counters["per_block"] = benchmark::Counter(
+        static_cast<double>(freed.size()), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
     try {
         work.check(1);
     } catch (const std::exception& error) {
@@ -158,8 +158,8 @@ void add(const std::string& shape, const std::string& side, void (*row)(benchmar
 }
 
 [[maybe_unused]] const bool rows_are_added = [] {
-    const std::vector<std::int64_t> sizes{8,    16,   32,    64,    128,    256,          512, 1024,
-                                          2048, 4096, 16384, 65536, 262144, largest_size};
+    const std::vector<std::int64_t> sizes{8,    16,   32,   64,    128,   256,    512,
+                                          1024, 2048, 4096, 16384, 65536, 262144, largest_size};
     const std::vector<std::int64_t> counts{10, 100, 1'000, 10'000, 100'000, 1'000'000};
     const std::vector<std::int64_t> threads{1, 2, 4, 8, 16};
     sized_sides::for_each_unshared([&](const char* name, auto type) {

@@ -18,10 +18,11 @@ a { color: var(--link); }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
-table.facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+table.facts th, table.facts td { text-align: left; }
+table.facts td + td { white-space: normal; overflow-wrap: anywhere; }
 th { background: var(--soft); }
 td.best { font-weight: bold; }
-td.failed, ul.failed, .warning { color: var(--bad); font-weight: bold; }
+td.failed, .failed, .warning { color: var(--bad); font-weight: bold; }
 .note { font-size: .875rem; }
 pre { overflow-x: auto; background: var(--soft); padding: .5rem; font-size: .875rem; }
 code { font-size: .9em; overflow-wrap: anywhere; }

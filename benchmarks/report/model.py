@@ -14,6 +14,7 @@ import math
 import os
 import statistics
 
+import drop_ins
 import mallocs
 
 SCHEMA = "memory_pool benchmark report 1"
@@ -25,9 +26,9 @@ class Table:
 
     def __init__(self, name, title, unit, command, columns, better="less", statistic="median", shows="value",
                  reference=None, heading="", notes=(), is_reduced=False, apart=(), best=None):
-        """`shows` is `value`, with the ratio of the column `reference` to it if there is one, or `ratio`: to the best of
-        the row. Columns `apart` are of another machine, and are not compared. `best` is [unit, divisor] of a column with
-        the best of the row, which geometric means follow; None if the rows have no common unit."""
+        """`shows` is `value`, with the ratio of the column `reference` to it if there is one, or `ratio`: to the best
+        of the row. Columns `apart` are of another machine, and are not compared. `best` is [unit, divisor] of a column
+        with the best of the row, which geometric means follow; None if the rows have no common unit."""
         self.data = {"name": name, "title": title, "unit": unit, "better": better, "command": command,
                      "statistic": statistic, "shows": shows, "reference": reference, "heading": heading, "floor": None,
                      "notes": list(notes), "is_reduced": is_reduced, "apart": list(apart), "best": best,
@@ -55,9 +56,9 @@ class Table:
         for row in self.data["rows"]:
             row["cells"].pop(column, None)
 
-    def note(self, text):
-        if text not in self.data["notes"]:
-            self.data["notes"].append(text)
+    def sort(self):
+        """By x, and else by label, with numbers in it by their value: programs run their rows in random order."""
+        self.data["rows"].sort(key=lambda row: (row["x"] or 0, drop_ins.natural_order(row["label"])))
 
 
 def tidy(reason):

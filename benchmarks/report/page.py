@@ -60,11 +60,18 @@ class Failures:
         return [f"[{number + 1}] {reason}" for number, reason in enumerate(self.reasons)]
 
 
+def best_of(table, compared):
+    """Returns the columns that are the best of a row, as far as it is shown; none if there is nothing to compare."""
+    if len(compared) < 2:
+        return ()
+    best = (max if table["better"] == "more" else min)(compared.values())
+    return [column for column, value in compared.items() if shown(value, table["floor"]) == shown(best, table["floor"])]
+
+
 def cells_of(table, row, failures):
     values = model.values_of(table, row)
     ratios = model.ratios_to_best(table, row) if table["shows"] == "ratio" else {}
-    compared = ratios or {column: value for column, value in values.items() if column not in table["apart"]}
-    best = (max if table["better"] == "more" else min)(compared.values(), default=None)
+    best = best_of(table, ratios or {column: value for column, value in values.items() if column not in table["apart"]})
     for column in table["columns"]:
         cell = model.cell_of(table, row, column)
         if cell is not None and "failure" in cell:
@@ -72,7 +79,7 @@ def cells_of(table, row, failures):
         elif column not in values:
             yield Cell("")
         else:
-            kind = "best" if len(compared) > 1 and compared.get(column) == best else ""
+            kind = "best" if column in best else ""
             text = number(ratios[column]) if ratios else text_of_value(table, column, values[column], values)
             yield Cell(text, kind)
 
@@ -130,8 +137,10 @@ def parts_of_section(section, pictures):
     """`pictures` are {name of a plot: (file, title)}."""
     yield Heading(2, section["title"])
     yield Text(section["text"])
-    if section["left_out"] or section["problems"]:
-        yield List([*section["left_out"], *section["problems"]], "warning")
+    if section["problems"]:
+        yield List(section["problems"], "failed")
+    if section["left_out"]:
+        yield List(section["left_out"], "note")
     waiting = list(section["plots"])
     for table in section["tables"]:
         yield from parts_of_table(table)
@@ -172,11 +181,12 @@ def parts_of_head(report):
         yield Text(f"{len(failures)} failed or wrong:", "warning")
         yield List([f"{table or section}: {what}: {reason}" for section, table, what, reason in failures], "failed")
     yield Text(f"A {report['kind']} run of `./dev report`, which took {report['seconds'] / 60:.1f} minutes. The best "
-               "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. Where a machine is shared, "
+               "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. Where a machine is "
+               "shared, "
                "others add time: least values and ratios are steadier than single times.")
     yield Grid(["what", "value"], [[Cell(name), Cell(value)] for name, value in described(report["environment"])])
     if report["left_out"]:
-        yield List(report["left_out"], "warning")
+        yield List(report["left_out"], "note")
 
 
 def parts_of(report, pictures, raw="report.json"):

@@ -3,7 +3,9 @@
 """Draws the plots of a report as SVG, legible in black and white: lines differ in their style and marker, bars in their
 hatches. They are narrow, with panels below each other, so that their text can be read on a phone. The same data makes
 the same file."""
+import io
 import os
+import re
 
 from report import model, page
 
@@ -109,9 +111,26 @@ def draw_bars(drawing, plot, tables):
     return figure
 
 
+def save(figure, path):
+    """Writes the figure without what a browser does not need."""
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", written.getvalue(), flags=re.DOTALL)
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(f"{line.strip()}\n" for line in text.splitlines() if line.strip())
+
+
 def title_of(plot, tables):
     name = page.last_table_of(plot)
     return tables[name]["title"] if name in tables else plot["name"]
+
+
+def drawn(report, directory):
+    """Returns what `draw` has returned that wrote the plots of the report there."""
+    tables = model.tables_of(report)
+    all_plots = [plot for section in report["sections"] for plot in section["plots"]]
+    return {plot["name"]: (f"{plot['name']}.svg", title_of(plot, tables)) for plot in all_plots
+            if os.path.exists(os.path.join(directory, f"{plot['name']}.svg"))}
 
 
 def draw(report, directory, is_reduced=False):
@@ -126,7 +145,7 @@ def draw(report, directory, is_reduced=False):
         if figure is None:
             continue
         file = f"{plot['name']}.svg"
-        figure.savefig(os.path.join(directory, file), metadata={"Date": None, "Creator": None})
+        save(figure, os.path.join(directory, file))
         drawing.close(figure)
         pictures[plot["name"]] = file, title_of(plot, tables)
     return pictures

@@ -16,9 +16,9 @@ def spoken(seconds):
 class Progress:
     """The steps are told with the seconds that each is expected to take."""
 
-    def __init__(self, expected, steps, stream=sys.stderr, now=time.monotonic):
-        self.expected, self.steps, self.stream, self.now = expected, steps, stream, now
-        self.is_terminal = stream.isatty()
+    def __init__(self, expected, steps, stream=None, now=time.monotonic):
+        self.expected, self.steps, self.stream, self.now = expected, steps, stream or sys.stderr, now
+        self.is_terminal = self.stream.isatty()
         self.begin = now()
         self.done_of_expected, self.done_steps = 0.0, 0
 

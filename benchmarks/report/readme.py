@@ -41,7 +41,8 @@ def short_versions(environment):
 
 def machine(report):
     environment = report["environment"]
-    return (f"{environment['processor']}, {environment['cores']} cores; {short_versions(environment)}; the least of the "
+    return (f"{environment['processor']}, {environment['cores']} cores; {short_versions(environment)}; the least of "
+            f"the "
             f"repetitions, which alternate. The command: `{model.tables_of(report)['blocks']['command']}`.")
 
 
@@ -100,7 +101,7 @@ def with_passage(text, report):
 def differences(text, report):
     """Yields the lines of the README that have to change, as a unified diff, and sentences that it lacks."""
     changed = with_passage(text, report)
-    yield from difflib.unified_diff(text.splitlines(), changed.splitlines(), "README.md", "README.md of this report", n=0,
-                                    lineterm="")
+    yield from difflib.unified_diff(text.splitlines(), changed.splitlines(), "README.md", "README.md of this report",
+                                    n=0, lineterm="")
     if first_sentence(report) not in " ".join(text.split()):
         yield f"README.md does not say: {first_sentence(report)}"

@@ -8,8 +8,8 @@ from report import model
 
 
 def significant(value):
-    """Returns the value with four significant digits, more than are shown."""
-    return float(f"{value:.4g}")
+    """Returns the value with five significant digits, more than are shown."""
+    return float(f"{value:.5g}")
 
 
 def reduced_row(table, row):

@@ -4,7 +4,6 @@
 import collections
 import os
 import subprocess
-import sys
 
 import compare
 import google_benchmark
@@ -17,8 +16,8 @@ from report.progress import Progress
 
 # What is done at once; `seconds` is what it is expected to take, for the progress only.
 Step = collections.namedtuple("Step", "label seconds run")
-# A section and its steps.
-Plan = collections.namedtuple("Plan", "section steps")
+# A section and its steps, and those of its tables whose rows are to be sorted in the end.
+Plan = collections.namedtuple("Plan", "section steps sorted", defaults=((),))
 
 # In the order of the columns. A quick report has one version of mimalloc, and not TBB's malloc.
 QUICK_LEFT_OUT = ("tbb", "mimalloc")
@@ -125,10 +124,10 @@ def run_step(plan, step):
         plan.section["problems"].append(model.tidy(f"{step.label}: {type(error).__name__}: {error}"))
 
 
-def run_all(plans, stream=sys.stderr):
+def run_all(plans):
     """Runs all steps. Returns why it has not come to its end; None if it has."""
     steps = [(plan, step) for plan in plans for step in plan.steps]
-    progress = Progress(sum(step.seconds for _, step in steps), len(steps), stream)
+    progress = Progress(sum(step.seconds for _, step in steps), len(steps))
     try:
         for plan, step in steps:
             progress.start(f"{plan.section['name']}: {step.label}")
@@ -138,4 +137,6 @@ def run_all(plans, stream=sys.stderr):
         return f"interrupted: {progress.done_steps} of {len(steps)} steps were done"
     finally:
         progress.end()
+        for table in (table for plan in plans for table in plan.sorted):
+            table.sort()
     return None

@@ -18,16 +18,19 @@ def unshared_table(setting):
     command = f"./dev bench '{FILTER}' --repetitions {setting.at_most(5, 15)}"
     return model.Table("blocks", "Blocks of 32 bytes", "ns for a block out and back", command,
                        map(rows.shown, SIDES), statistic="least", reference="new/delete", heading="shape",
-                       is_reduced=True, notes=["Least of the repetitions, which alternate at random between the sides in "
+                       is_reduced=True, notes=["Least of the repetitions, which alternate at random between the sides "
+                                               "in "
                                                "one process; in brackets, how many times as fast as new/delete."])
 
 
 def shared_table():
     command = ("./dev bench '^(pair|churn)/.*manual'")
-    return model.Table("shared_blocks", "Blocks of 32 bytes, of a pool that threads share", "ns of the cores for a block",
+    return model.Table("shared_blocks", "Blocks of 32 bytes, of a pool that threads share", "ns of the cores for a "
+                                                                                            "block",
                        command, map(rows.shown, SHARED_SIDES), statistic="least", reference="new/delete",
                        heading="shape, threads", is_reduced=True,
-                       notes=["Least of the repetitions. A figure that stays the same from one thread to many means that "
+                       notes=["Least of the repetitions. A figure that stays the same from one thread to many means "
+                              "that "
                               "threads do not hinder each other. new/delete is glibc's; mimalloc is called directly."])
 
 
@@ -53,10 +56,14 @@ def plan(setting):
     unshared, shared = unshared_table(setting), shared_table()
     for title in SHAPES.values():
         unshared.row(title)
+    for shape in ("pair", "churn"):
+        for threads in THREADS:
+            shared.row(f"{SHAPES[shape]}, {threads}", threads)
     steps = [Step("pools of one thread", setting.at_most(8, 60), lambda: attempt(
                  [unshared], unshared.data["columns"], lambda: run_unshared(setting, unshared))),
              Step("pools that threads share", setting.at_most(6, 30), lambda: attempt(
                  [shared], shared.data["columns"], lambda: run_shared(setting, shared)))]
-    text = ("What it costs to allocate a block of a fixed size and to free it again, in five orders. `block_pool` is for "
+    text = ("What it costs to allocate a block of a fixed size and to free it again, in five orders. `block_pool` is "
+            "for "
             "one thread, `concurrent_block_pool` for any.")
     return Plan(model.section("blocks", "Blocks of one size", text, [unshared, shared]), steps)

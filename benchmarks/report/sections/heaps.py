@@ -44,7 +44,8 @@ def structures_table(setting, heap):
     return model.Table(f"structures_{heap}", f"Data structures, {heap} heap", "ns for a node", command,
                        [*setting.libraries, *map(rows.shown, SIDES)], statistic="least", heading="structure/nodes",
                        is_reduced=True,
-                       notes=["Least of all repetitions. A structure is built and dropped again and again, with its pool. "
+                       notes=["Least of all repetitions. A structure is built and dropped again and again, with its "
+                              "pool. "
                               "New and delete under each malloc, preloaded; pools and arenas over glibc."])
 
 
@@ -57,7 +58,8 @@ def race_table(setting, heap, metric):
     return model.Table(f"race_{metric}_{heap}", f"Programs, {heap} heap: {title}", "times the best malloc of the row",
                        command, list(setting.libraries), shows="ratio", heading="program",
                        is_reduced=True, best=best,
-                       notes=["Median of the rounds, in which the mallocs take turns. A program whose output is not that "
+                       notes=["Median of the rounds, in which the mallocs take turns. A program whose output is not "
+                              "that "
                               "under the other mallocs, or that runs under another malloc, has failed."])
 
 
@@ -128,7 +130,7 @@ def attempt_row(tables, name, columns, run):
 
 
 def plots(setting):
-    columns = [["fresh", "structures_fresh", "hash_table/10000"], ["littered", "structures_littered", "hash_table/10000"]]
+    columns = [[heap, f"structures_{heap}", "hash_table/10000"] for heap in HEAPS]
     bars = [{"name": "heaps_structures", "kind": "bars", "unit": "ns for a node of a hash table of 10,000",
              "series": columns, "is_reduced": True}]
     means = [[heap, f"race_cpu_{heap}", "geometric mean"] for heap in HEAPS]
@@ -147,4 +149,4 @@ def plan(setting):
     section = model.section("heaps", "Fresh and littered heaps", text, [*structures.values(), *tables.values()],
                             plots(setting))
     section["left_out"] += left_out
-    return Plan(section, steps + more_steps)
+    return Plan(section, steps + more_steps, list(structures.values()))

@@ -20,10 +20,14 @@ def table_of(setting, state):
     title, is_reduced = STATES[state]
     return model.Table(f"latency_{state}", title, "ns for a call", alone_command(setting),
                        [*setting.libraries, *map(rows.shown, SIDES), CLOCK], heading="quantile", is_reduced=is_reduced,
-                       notes=["Median of the rounds, each a process of its own; 64 bytes; an allocation includes writing "
-                              "a word to the block. The median time of the clock is subtracted, but not from the column "
+                       apart=[CLOCK],
+                       notes=["Median of the rounds, each a process of its own; 64 bytes; an allocation includes "
+                              "writing "
+                              "a word to the block. The median time of the clock is subtracted, but not from the "
+                              "column "
                               f"`{CLOCK}`: the time of two readings with nothing in between. What is slow there is the "
-                              "system or another program, not an allocator."])
+                              "system or another program, not an allocator. Blocks are freed in random order, in which "
+                              "an arena is rarely empty: it takes new memory, and its page faults."])
 
 
 def alone_command(setting):
@@ -64,6 +68,7 @@ def plan(setting):
     for turn, malloc in setting.in_turns(setting.rounds + 1):
         sides = (rows.NEW_DELETE, *SIDES) if malloc == "glibc" else (rows.NEW_DELETE,)
         steps += [step(turn, malloc, side) for side in sides]
-    text = ("Each call is timed by itself. The slowest calls are those that take memory from the system, or tidy up; on a "
+    text = ("Each call is timed by itself. The slowest calls are those that take memory from the system, or tidy up; "
+            "on a "
             "machine with other programs, also those that were interrupted.")
     return Plan(model.section("latency", "Latency of single calls", text, tables.values(), [plot_of(setting)]), steps)

@@ -28,10 +28,12 @@ def cells_table(setting, name):
     if not setting.is_full:
         command += f" --filter '{QUICK_CELLS[name][0]}'"
     apart = [PUBLISHED] if name == "memory_pool" else []
-    notes = ["In brackets, how many times as fast as the stand-in: the algorithm of the original, written anew. Medians; "
+    notes = ["In brackets, how many times as fast as the stand-in: the algorithm of the original, written anew. "
+             "Medians; "
              "both alternate in one process."]
     if apart:
-        notes.append("Published are the original's own figures on an Apple M1, divided by n where objects are allocated "
+        notes.append("Published are the original's own figures on an Apple M1, divided by n where objects are "
+                     "allocated "
                      "or freed: compare how a column grows, not one column with another. A cell is shape/bytes of an "
                      "object/objects in the pool; creation and destruction are of a pool.")
     return model.Table(f"original_{name}", f"{TITLES[name]}: drop-in and stand-in", "ns", command,
@@ -84,7 +86,8 @@ def arena_table():
                        "times the best of the row", "./dev bench '^(map_rounds|map_rounds_reserved)/'",
                        ["new/delete", "std::pmr pool", "std::pmr monotonic", "ArenaMR (stand-in)", "arena_resource"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: with GCC 11 on Rocky Linux. Here: 100,000 insertions into a std::pmr::map, which "
+                       notes=["Published: with GCC 11 on Rocky Linux. Here: 100,000 insertions into a std::pmr::map, "
+                              "which "
                               "is cleared, ten times; in benchmark 2, all memory was reserved before. Least of the "
                               "repetitions."], statistic="least")
 
@@ -127,7 +130,8 @@ def run_pools(setting, table, cells):
         table.row(f"{shape}, here, block_pool")
     report = setting.google("block_pool_benchmark", "glibc", "^(pair|bulk|churn)/(new_delete|block_pool)",
                             setting.at_most(3, 9), 0.005)
-    rows.record(report, lambda shape, side, n: (table, f"{POOL_SHAPES[shape]}, here, block_pool", rows.shown(side), None))
+    rows.record(report, lambda shape, side, n: (table, f"{POOL_SHAPES[shape]}, here, block_pool", rows.shown(side),
+                                                None))
 
 
 def add_cell(table, label, cells, cell):
@@ -142,8 +146,10 @@ def np_alloc_table(setting):
     return model.Table("original_np_alloc", "np_alloc: its six tables, and ours", "times the best of the row",
                        "./dev bench race --filter '^six_tables$'", ["np_alloc (original)", *setting.libraries],
                        shows="ratio", heading="sizes, threads", is_reduced=True,
-                       notes=["Published: on two Xeon X5570 with Windows 10, against its malloc, which is in the column "
-                              "glibc. Here: time by the clock of each table in one process, one after the other; median "
+                       notes=["Published: on two Xeon X5570 with Windows 10, against its malloc, which is in the "
+                              "column "
+                              "glibc. Here: time by the clock of each table in one process, one after the other; "
+                              "median "
                               "of the rounds. np_alloc is the malloc of this library."])
 
 
@@ -191,7 +197,7 @@ def summarize(table, tables):
 def plan(setting):
     cells = {name: cells_table(setting, name) for name in drop_ins.DROP_INS}
     summary, arenas, pools, np_alloc = summary_table(), arena_table(), pool_table(), np_alloc_table(setting)
-    large, large_steps, large_plots = patterns.parts(setting)
+    large, large_steps = patterns.parts(setting)
     steps = cells_steps(setting, cells)
     steps += large_steps
     for label, table, run, seconds in (
@@ -205,7 +211,8 @@ def plan(setting):
             "original, written anew, so that both run on one machine.")
     tables = [summary, cells["memory_pool"], *large, cells["boost_intrusive_pool"], arenas, cells["ArenaMR"], pools,
               cells["custAlloc"], np_alloc]
-    return Plan(model.section("originals", "The five originals", text, tables, large_plots), steps)
+    return Plan(model.section("originals", "The five originals", text, tables), steps,
+                list(cells.values()))
 
 
 def attempt_of(table, run):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the original boost-intrusive-pool publishes: large objects in two patterns, by the step that a pool grows by, and
-by malloc. returning_patterns.py measures it."""
+"""What the original boost-intrusive-pool publishes: large objects in two patterns, by the step that a pool grows by,
+and by malloc. returning_patterns.py measures it."""
 import os
 
 import race
@@ -14,6 +14,8 @@ SIDES = {"plain_malloc": "plain malloc", "virtual_recycle": "stand-in", "intrusi
          "recycling_pool": "recycling_pool"}
 STATE = "new"
 QUICK_STEPS, STEPS = (10, 100, 1000, 10000), (10, 50, 100, 500, 1000, 5000, 10000)
+SAVED = (("stand-in", "virtual_recycle", "new"), ("recycling_pool, new", "recycling_pool", "new"),
+         ("recycling_pool, reused", "recycling_pool", "reused"))
 PATTERNS = ("continuous", "mixed")
 COMMAND = "./dev bench patterns"
 
@@ -26,7 +28,8 @@ def steps_table(malloc):
     return model.Table(f"original_patterns_{malloc}", f"boost-intrusive-pool: its plots, under {malloc}",
                        "ns for an object of 1 KiB", COMMAND + f" --mallocs {malloc}", SIDES.values(), statistic="least",
                        heading="pattern, step", reference="plain malloc",
-                       notes=["100,000 objects, with a pool that is new and grows by that many at a time. In brackets, how "
+                       notes=["100,000 objects, with a pool that is new and grows by that many at a time. In "
+                              "brackets, how "
                               "many times as fast as plain malloc, which has no step. The stand-in is how the original "
                               "does it."])
 
@@ -73,21 +76,20 @@ def add_saved(table, least, malloc, pattern):
     row = table.row(label)
     row["cells"].clear()
     table.add(label, "published", published.INTRUSIVE_POOL_SAVES[malloc, pattern])
-    for column, side, state in (("stand-in", "virtual_recycle", "new"), ("recycling_pool, new", "recycling_pool", "new"),
-                                ("recycling_pool, reused", "recycling_pool", "reused")):
+    for column, side, state in SAVED:
         best = returning_patterns.best(least, malloc, pattern, side, state)
         plain = returning_patterns.best(least, malloc, pattern, "plain_malloc", state)
         table.add(label, column, 100 * (1 - best / plain))
 
 
 def parts(setting):
-    """Returns (tables, steps, plots)."""
+    """Returns (tables, steps)."""
     names = mallocs_of(setting)
     tables = {name: steps_table(name) for name in names}
     saved, all_least = saved_table(), {}
     steps = [step_of(setting, tables, saved, all_least, malloc, turn)
              for turn in range(setting.at_most(1, 4)) for malloc in names]
-    return [saved, *tables.values()], steps, []
+    return [saved, *tables.values()], steps
 
 
 def step_of(setting, tables, saved, all_least, malloc, turn):

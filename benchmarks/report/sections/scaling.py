@@ -21,7 +21,8 @@ def table_of(setting, shape):
     command = f"build/release/benchmarks/{PROGRAM} --benchmark_filter='^{shape}/'"
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
     if shape == "by_size":
-        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. From some hundred KiB on, a malloc "
+        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. From some hundred KiB on, a "
+                     "malloc "
                      "may take each block from the system, and page faults are most of the time.")
     return model.Table(f"scaling_{shape}", title, unit, command, [*setting.libraries, *map(rows.shown, sides)],
                        statistic="least", heading=x_title, is_reduced=True, notes=notes)
@@ -44,4 +45,4 @@ def plan(setting):
     text = ("The same loop for blocks of more and more bytes, for more and more of them, and in more and more threads. "
             "A line that stays flat scales.")
     return Plan(model.section("scaling", "Scaling", text, tables.values(),
-                              [plot_of(setting, shape) for shape in SHAPES]), steps)
+                              [plot_of(setting, shape) for shape in SHAPES]), steps, list(tables.values()))
