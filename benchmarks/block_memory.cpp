@@ -6,8 +6,8 @@
 //
 // SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of as many bytes together are
 // allocated, every word of them is written, and they are freed in random order. Then the program waits, without a call.
-// The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when all
-// are freed, and after the wait. The pool still exists then.
+// The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when
+// all are freed, and after the wait. The pool still exists then.
 #include "np_alloc/resident.hpp"
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"

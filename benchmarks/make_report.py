@@ -69,7 +69,7 @@ def parse_arguments(argv):
     parser.add_argument("--update-readme", action="store_true", help="write the figures of --reduced into README.md")
     parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()), metavar="NAME,NAME...",
                         help=f"of {', '.join(mallocs.all_names())}; default: those that are there")
-    parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 5)")
+    parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 3)")
     parser.add_argument("--timeout", type=argument_types.seconds, default=300,
                         help="seconds after which a program has failed (default: %(default)s)")
     parser.add_argument("--build", default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),

@@ -31,8 +31,8 @@ class new_delete
 {
 public:
     explicit new_delete(std::size_t bytes) : bytes_(bytes) {}
-    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return ::operator new(bytes_); }
-    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { ::operator delete(block, bytes_); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() const { return ::operator new(bytes_); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) const { ::operator delete(block, bytes_); }
 
 private:
     std::size_t bytes_;

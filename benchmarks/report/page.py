@@ -182,8 +182,7 @@ def parts_of_head(report):
         yield List([f"{table or section}: {what}: {reason}" for section, table, what, reason in failures], "failed")
     yield Text(f"A {report['kind']} run of `./dev report`, which took {report['seconds'] / 60:.1f} minutes. The best "
                "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. Where a machine is "
-               "shared, "
-               "others add time: least values and ratios are steadier than single times.")
+               "shared, others add time: least values and ratios are steadier than single times.")
     yield Grid(["what", "value"], [[Cell(name), Cell(value)] for name, value in described(report["environment"])])
     if report["left_out"]:
         yield List(report["left_out"], "note")

@@ -60,6 +60,7 @@ def draw_panel(axes, plot, table, title, columns):
             axes.plot(*zip(*points), label=column, **style_of(place))
     set_scales(axes, plot, table)
     axes.set(xlabel=plot["x_title"], ylabel=table["unit"], title=title)
+    axes.minorticks_off()
     axes.grid(alpha=0.4)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=9, ncol=2, loc="upper center", bbox_to_anchor=(0.5, -0.2), frameon=False)
@@ -116,6 +117,7 @@ def save(figure, path):
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", written.getvalue(), flags=re.DOTALL)
+    text = re.sub(r"(\d\.\d\d)\d+", r"\1", text) # Hundredths of a point are enough.
     with open(path, "w", encoding="utf-8") as out:
         out.writelines(f"{line.strip()}\n" for line in text.splitlines() if line.strip())
 

@@ -42,8 +42,7 @@ def short_versions(environment):
 def machine(report):
     environment = report["environment"]
     return (f"{environment['processor']}, {environment['cores']} cores; {short_versions(environment)}; the least of "
-            f"the "
-            f"repetitions, which alternate. The command: `{model.tables_of(report)['blocks']['command']}`.")
+            f"the repetitions, which alternate. The command: `{model.tables_of(report)['blocks']['command']}`.")
 
 
 def means_of(table):

@@ -30,7 +30,7 @@ class Setting:
         self.build = os.path.abspath(build)
         self.is_full = is_full
         self.timeout = timeout
-        self.rounds = rounds or (5 if is_full else 2)
+        self.rounds = rounds or (3 if is_full else 2)
         self.left_out = []
         self.libraries = self.found(wanted)
         self.checked = {}

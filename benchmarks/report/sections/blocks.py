@@ -19,8 +19,7 @@ def unshared_table(setting):
     return model.Table("blocks", "Blocks of 32 bytes", "ns for a block out and back", command,
                        map(rows.shown, SIDES), statistic="least", reference="new/delete", heading="shape",
                        is_reduced=True, notes=["Least of the repetitions, which alternate at random between the sides "
-                                               "in "
-                                               "one process; in brackets, how many times as fast as new/delete."])
+                                               "in one process; in brackets, how many times as fast as new/delete."])
 
 
 def shared_table():
@@ -64,6 +63,5 @@ def plan(setting):
              Step("pools that threads share", setting.at_most(6, 30), lambda: attempt(
                  [shared], shared.data["columns"], lambda: run_shared(setting, shared)))]
     text = ("What it costs to allocate a block of a fixed size and to free it again, in five orders. `block_pool` is "
-            "for "
-            "one thread, `concurrent_block_pool` for any.")
+            "for one thread, `concurrent_block_pool` for any.")
     return Plan(model.section("blocks", "Blocks of one size", text, [unshared, shared]), steps)

@@ -45,8 +45,7 @@ def structures_table(setting, heap):
                        [*setting.libraries, *map(rows.shown, SIDES)], statistic="least", heading="structure/nodes",
                        is_reduced=True,
                        notes=["Least of all repetitions. A structure is built and dropped again and again, with its "
-                              "pool. "
-                              "New and delete under each malloc, preloaded; pools and arenas over glibc."])
+                              "pool. New and delete under each malloc, preloaded; pools and arenas over glibc."])
 
 
 def race_table(setting, heap, metric):
@@ -59,8 +58,7 @@ def race_table(setting, heap, metric):
                        command, list(setting.libraries), shows="ratio", heading="program",
                        is_reduced=True, best=best,
                        notes=["Median of the rounds, in which the mallocs take turns. A program whose output is not "
-                              "that "
-                              "under the other mallocs, or that runs under another malloc, has failed."])
+                              "that under the other mallocs, or that runs under another malloc, has failed."])
 
 
 def structures_steps(setting):

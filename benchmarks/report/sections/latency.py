@@ -69,6 +69,5 @@ def plan(setting):
         sides = (rows.NEW_DELETE, *SIDES) if malloc == "glibc" else (rows.NEW_DELETE,)
         steps += [step(turn, malloc, side) for side in sides]
     text = ("Each call is timed by itself. The slowest calls are those that take memory from the system, or tidy up; "
-            "on a "
-            "machine with other programs, also those that were interrupted.")
+            "on a machine with other programs, also those that were interrupted.")
     return Plan(model.section("latency", "Latency of single calls", text, tables.values(), [plot_of(setting)]), steps)

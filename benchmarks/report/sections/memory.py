@@ -31,8 +31,7 @@ def tables_of(setting):
                          "MiB resident", f"{base} bytes=64 mebibytes={MEBIBYTES} wait={WAIT}", columns(setting),
                          heading="when", is_reduced=True,
                          notes=["Blocks are freed in random order. The pool or arena still exists in the end, and is "
-                                "not "
-                                "trimmed; `trim()` and `release()` return free memory."])
+                                "not trimmed; `trim()` and `release()` return free memory."])
     return by_size, states
 
 

@@ -68,7 +68,7 @@ def run(setting, tables, saved, all_least, malloc):
 def add(table, pattern, side, step, nanoseconds, steps):
     """Plain malloc has no steps, and stands in each row."""
     for each in [step] if step else steps:
-        table.add(f"{pattern}, {each:,}", SIDES[side], nanoseconds, each)
+        table.add(f"{pattern}, {each}", SIDES[side], nanoseconds)
 
 
 def add_saved(table, least, malloc, pattern):
@@ -83,7 +83,7 @@ def add_saved(table, least, malloc, pattern):
 
 
 def parts(setting):
-    """Returns (tables, steps)."""
+    """Returns (tables, steps); the rows of the tables but the first are to be sorted."""
     names = mallocs_of(setting)
     tables = {name: steps_table(name) for name in names}
     saved, all_least = saved_table(), {}
