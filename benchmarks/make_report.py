@@ -121,7 +121,11 @@ def write(report, directory, is_reduced=False):
 
 
 def write_reduced(report, arguments):
-    """Writes the small copy, and shows what the README lacks of it. Returns False if plots could not be drawn."""
+    """Writes the small copy, and shows what the README lacks of it. Returns False if plots could not be drawn. Nothing
+    is written of a partial report."""
+    if report["unfinished"]:
+        print(f"reduced: {arguments.reduced} is unchanged, as the report is partial")
+        return True
     small = reduced.reduce(report)
     is_complete = write(small, arguments.reduced, is_reduced=True)
     print(f"reduced: {arguments.reduced}")

@@ -369,8 +369,10 @@ class Pages(Reports):
 
     def test_an_interrupted_run_leaves_what_was_measured(self):
         self.program("concurrent_block_pool_benchmark", [], interrupt=True, sleep=5)
-        result = self.process()
+        result = self.process(f"--reduced={self.directory / 'small'}")
         self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
+        self.assertIn("small is unchanged, as the report is partial", result.stdout)
+        self.assertFalse((self.directory / "small").exists())
         self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
         self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.", " ".join(self.markdown().split()))
         self.assertIn("partial", self.page())
