@@ -20,7 +20,8 @@ SIDES = {"stand_in": STAND_IN, "drop_in": DROP_IN}
 Cells = collections.namedtuple("Cells", "quick min_time seconds unit note")
 CELLS = {
     "memory_pool": Cells("/16/(8|512|32768)/", 0.005, 10, "ns for an object, or for a pool",
-                         "A cell is shape/bytes of an object/objects in the pool. Creation and destruction are of a pool."),
+                         "A cell is shape/bytes of an object/objects in the pool. Creation and destruction are of a "
+                         "pool."),
     "boost_intrusive_pool": Cells("/64/1000/", 0.005, 5, "ns for 100,000 items",
                                   "A cell is pattern/bytes of an item/items that the pool grows by."),
     "ArenaMR": Cells("/(list|map|strings|vector)/(5000|10000)/", 0.005, 3, "ns for ten rounds",
@@ -39,8 +40,8 @@ def cells_table(setting, name):
     if not setting.is_full and its.quick != ".":
         command += f" --filter '{its.quick}'"
     apart = [PUBLISHED] if name == "memory_pool" else []
-    notes = [its.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, written anew. "
-             "Medians; both alternate in one process."]
+    notes = [its.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, written "
+             "anew. Medians; both alternate in one process."]
     if apart:
         notes.append("Published are the original's own figures on an Apple M1, divided by n where objects are "
                      "allocated or freed: compare how a column grows, not one column with another.")
