@@ -3,7 +3,7 @@
 """What a report consists of, as it is in report.json: sections, tables, and the samples or the failure of each cell.
 
     report   {schema, kind, is_reduced, environment, unfinished, seconds, left_out, sections}
-    section  {name, title, text, left_out, problems, tables, plots}
+    section  {name, title, text, left_out, problems, seconds, tables, plots}
     table    {name, title, unit, better, command, statistic, shows, reference, heading, floor, notes, is_reduced, apart,
               best, columns, rows, column_failures}
     row      {label, x, cells}, where cells is {column: {samples} or {failure, is_wrong}}
@@ -68,7 +68,7 @@ def tidy(reason):
 
 
 def section(name, title, text, tables, plots=()):
-    return {"name": name, "title": title, "text": text, "left_out": [], "problems": [],
+    return {"name": name, "title": title, "text": text, "left_out": [], "problems": [], "seconds": 0,
             "tables": [table.data for table in tables], "plots": list(plots)}
 
 

@@ -4,6 +4,7 @@
 import collections
 import os
 import subprocess
+import time
 
 import compare
 import google_benchmark
@@ -131,7 +132,9 @@ def run_all(plans):
     try:
         for plan, step in steps:
             progress.start(f"{plan.section['name']}: {step.label}")
+            begin = time.monotonic()
             run_step(plan, step)
+            plan.section["seconds"] = round(plan.section["seconds"] + time.monotonic() - begin, 1)
             progress.finish(step.seconds)
     except KeyboardInterrupt:
         return f"interrupted: {progress.done_steps} of {len(steps)} steps were done"

@@ -172,8 +172,8 @@ class Figures(Reports):
         self.assertEqual(sorted(report["environment"]), sorted([
             "date", "command", "processor", "machine", "cores", "memory_kilobytes", "caches", "governor", "kernel",
             "distribution", "python", "versions", "commit", "is_changed", "mallocs", "load_before", "load_after"]))
-        self.assertEqual(sorted(report["sections"][0]), ["left_out", "name", "plots", "problems", "tables", "text",
-                                                         "title"])
+        self.assertEqual(sorted(report["sections"][0]), ["left_out", "name", "plots", "problems", "seconds",
+                                                         "tables", "text", "title"])
         table = report["sections"][0]["tables"][0]
         self.assertEqual(sorted(table), sorted([
             "name", "title", "unit", "better", "command", "statistic", "shows", "reference", "heading", "floor",

@@ -78,8 +78,11 @@ def race_arguments(setting, blocks):
     return race.parse_arguments(words + ([f"--litter={blocks}"] if blocks else []))
 
 
-def race_row(setting, name, row, heap, tables):
-    entries = race.run_row(row, setting.libraries, race_arguments(setting, HEAPS[heap]))
+def race_row(setting, name, row, heap, tables, tried):
+    """A row that has run under each malloc on one heap needs no trials on the other."""
+    entries = race.run_row(row, setting.libraries, race_arguments(setting, HEAPS[heap]), name in tried)
+    if all(entry.failure is None for entry in entries.values()):
+        tried.add(name)
     for metric, (field, _, _) in METRICS.items():
         table = tables[f"race_{metric}_{heap}"]
         for malloc, entry in entries.items():
@@ -104,13 +107,14 @@ def chosen_rows(setting):
 def race_steps(setting, tables):
     """Returns the steps, and what is left out."""
     chosen, left_out = chosen_rows(setting)
+    tried = set()
     seconds = ROW_SECONDS * (setting.rounds + 1) * len(setting.libraries) / 6
 
     def step(name, row, heap):
         def run():
             if HEAPS[heap] and not os.path.isfile(litter.library(setting.program("np_alloc"))):
                 raise race.Failure("there is no litter.so in the directory of the programs")
-            race_row(setting, name, row, heap, tables)
+            race_row(setting, name, row, heap, tables, tried)
         its_tables = [tables[f"race_{metric}_{heap}"] for metric in METRICS]
         return Step(f"{name} under each malloc, {heap} heap", seconds,
                     lambda: attempt_row(its_tables, name, list(setting.libraries), run))
