@@ -81,11 +81,16 @@ def passage(report):
     return lines
 
 
-def first_sentence(report):
-    """Returns how the README begins to say how fast a pool is."""
+def claims(report):
+    """Yields what the README says in words elsewhere, as far as the report has these figures."""
     table = model.tables_of(report)["blocks"]
-    nanoseconds = round(model.values_of(table, table["rows"][0])["block_pool"])
-    return f"A pool hands out a block in about {'a nanosecond' if nanoseconds <= 1 else f'{nanoseconds} nanoseconds'}"
+    values = model.values_of(table, table["rows"][0])
+    if "block_pool" in values:
+        nanoseconds = round(values["block_pool"])
+        time = "a nanosecond" if nanoseconds <= 1 else f"{nanoseconds} nanoseconds"
+        yield f"A pool hands out a block in about {time}"
+        if values.get("boost::pool", values["block_pool"]) < values["block_pool"]:
+            yield "`boost::pool`, which checks nothing, is ahead where a single block goes in and out"
 
 
 def with_passage(text, report):
@@ -102,5 +107,6 @@ def differences(text, report):
     changed = with_passage(text, report)
     yield from difflib.unified_diff(text.splitlines(), changed.splitlines(), "README.md", "README.md of this report",
                                     n=0, lineterm="")
-    if first_sentence(report) not in " ".join(text.split()):
-        yield f"README.md does not say: {first_sentence(report)}"
+    for claim in claims(report):
+        if claim not in " ".join(text.split()):
+            yield f"README.md does not say: {claim}"

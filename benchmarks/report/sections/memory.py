@@ -10,9 +10,9 @@ SIDES = ("block_pool", "concurrent_block_pool", "unsynchronized_pool_resource", 
          "pmr_unsynchronized_pool", "boost_pool")
 SIZES = (8, 16, 24, 32, 48, 64, 128, 256, 1024, 4096)
 QUICK_SIZES = (8, 16, 32, 48, 64, 256, 1024, 4096)
-MEBIBYTES = 64
+MEBIBYTES = 32
 # Enough for a malloc to give memory back while it is freed.
-MEBIBYTES_OF_PEAK = 400
+MEBIBYTES_OF_PEAK = 256
 WAIT = 2000
 STATES = {"live": "all blocks in use", "peak": "peak", "freed": "all freed", "idle": "2 s later, without a call"}
 
