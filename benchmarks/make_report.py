@@ -70,8 +70,8 @@ def parse_arguments(argv):
     parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()), metavar="NAME,NAME...",
                         help=f"of {', '.join(mallocs.all_names())}; default: those that are there")
     parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 3)")
-    parser.add_argument("--timeout", type=argument_types.seconds, default=300,
-                        help="seconds after which a program has failed (default: %(default)s)")
+    parser.add_argument("--timeout", type=argument_types.seconds,
+                        help="seconds after which a program has failed (default: 300, or 900)")
     parser.add_argument("--build", default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
     arguments = parser.parse_args(argv)
@@ -88,7 +88,8 @@ def interrupt(*_):
 
 def run(arguments, argv):
     """Returns the report."""
-    setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, arguments.timeout, arguments.rounds)
+    timeout = arguments.timeout or (900 if arguments.full else 300)
+    setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
         sys.exit("make_report.py: there is no malloc to run; say --mallocs glibc")
     signal.signal(signal.SIGTERM, interrupt)

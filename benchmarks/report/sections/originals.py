@@ -84,7 +84,7 @@ def cells_steps(setting, tables):
         seconds = CELLS[name].seconds * setting.at_most(1, 6)
         return Step(f"{TITLES[name]}, round {turn + 1}", seconds, lambda: attempt(
             [tables[name]], [STAND_IN, DROP_IN], lambda: run_cells(setting, tables[name], name)))
-    steps = [step(name, turn) for name in tables for turn in range(setting.at_most(1, 3))]
+    steps = [step(name, turn) for name in tables for turn in range(setting.at_most(1, 2))]
     return [*steps, Step("figures of memory_pool", 0.1, lambda: add_published(tables["memory_pool"]))]
 
 
