@@ -186,6 +186,23 @@ class Figures(Reports):
         self.assertEqual(self.report(sections="scaling,blocks")[0], 1, "there is no scaling_benchmark")
         self.assertEqual([section["name"] for section in self.read()["sections"]], ["blocks", "scaling"])
 
+    def test_the_originals_stand_beside_their_drop_ins(self):
+        (self.build / "drop_in").mkdir()
+        self.program("drop_in/memory_pool_benchmark", [
+            row(f"sequential_allocation/16/{n}/{side}", time)
+            for n in (8, 512) for side, time in (("stand_in", 3), ("drop_in", 2))])
+        self.program("drop_in/custAlloc_benchmark", [
+            row(f"single/1_thread/1/{side}/manual_time", time) for side, time in (("stand_in", 3), ("drop_in", 4))])
+        status, said = self.report(sections="originals")
+        self.assertEqual(self.line("sequential_allocation/8"), ["102", "3.00", "**2.00 (1.50x)**"])
+        self.assertEqual(self.line("sequential_allocation/32768"), ["0.65", "", ""])
+        self.assertEqual(self.line("memory_pool"), ["0.67"])
+        self.assertEqual(self.line("single, published"), ["13.3", "**1.00**", "", ""])
+        self.assertEqual(self.line("single, here, drop-in"), ["", "**1.00**", "1.33", ""])
+        self.assertEqual(status, 1, "the others are missing")
+        self.assertIn("original_ArenaMR: stand-in: there is no ArenaMR_benchmark", said)
+        self.assertEqual(self.line("ArenaMR"), ["failed [1]"])
+
     def test_ratios_are_to_the_best_of_a_row_and_means_are_geometric(self):
         table = model.Table("t", "t", "s", "c", ["a", "b"], shows="ratio", best=["s", 1])
         for label, a, b in (("one", 2, 1), ("two", 8, 1)):

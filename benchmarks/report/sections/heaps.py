@@ -56,7 +56,7 @@ def race_table(setting, heap, metric):
         command += f" --filter '^({'|'.join(QUICK_ROWS)})$'"
     return model.Table(f"race_{metric}_{heap}", f"Programs, {heap} heap: {title}", "times the best malloc of the row",
                        command, list(setting.libraries), shows="ratio", heading="program",
-                       is_reduced=True, best=best,
+                       is_reduced=(metric, heap) != ("memory", "littered"), best=best,
                        notes=["Median of the rounds, in which the mallocs take turns. A program whose output is not "
                               "that under the other mallocs, or that runs under another malloc, has failed."])
 
