@@ -6,7 +6,9 @@
 ///     pair_instructions                  lists the sides
 ///     pair_instructions SIDE PAIRS       runs PAIRS pairs
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/profiling_policy.hpp>
 
 #include "competitors.hpp"
 
@@ -16,6 +18,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 namespace {
@@ -59,6 +62,50 @@ private:
     memory_pool::object_pool<record> pool_;
 };
 
+/// One that is listed in reports.
+class named_block_pool
+{
+public:
+    explicit named_block_pool(std::size_t capacity)
+        : pool_(block_size, memory_pool::pool_options{}.with_initial_capacity(capacity).with_name("pairs"))
+    {
+    }
+    void* allocate() { return pool_.allocate(); }
+    void deallocate(void* block) { pool_.deallocate(block); }
+
+private:
+    memory_pool::block_pool pool_;
+};
+
+/// A pool that threads share, made after more than the 64 for which a thread has a cache at a fixed place.
+class late_concurrent_block_pool
+{
+public:
+    explicit late_concurrent_block_pool(std::size_t capacity)
+    {
+        for (std::unique_ptr<memory_pool::concurrent_block_pool>& each : pools_)
+            each = std::make_unique<memory_pool::concurrent_block_pool>(
+                block_size, memory_pool::pool_options{}.with_initial_capacity(capacity));
+    }
+    void* allocate() { return pools_.back()->allocate(); }
+    void deallocate(void* block) { pools_.back()->deallocate(block); }
+
+private:
+    std::array<std::unique_ptr<memory_pool::concurrent_block_pool>, 66> pools_;
+};
+
+/// Blocks that are not sampled: nearly all are not, with the default of one sample for 512 KiB.
+template <template <class> class Pool>
+class unsampled : public competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>
+{
+public:
+    explicit unsampled(std::size_t capacity)
+        : competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>(capacity)
+    {
+        memory_pool::set_profile_bytes(std::size_t{1} << 40);
+    }
+};
+
 struct side
 {
     const char* name;
@@ -69,7 +116,12 @@ constexpr side sides[] = {
     {"loop", pairs<nothing>},
     {"new_delete", pairs<competitors::new_delete<block_size>>},
     {"block_pool", pairs<competitors::block_pool<block_size>>},
+    {"named_block_pool", pairs<named_block_pool>},
     {"counting_policy", pairs<competitors::counting_block_pool<block_size>>},
+    {"profiling_policy", pairs<unsampled<memory_pool::basic_block_pool>>},
+    {"concurrent_block_pool", pairs<competitors::library_pool<memory_pool::concurrent_block_pool, block_size>>},
+    {"late_concurrent", pairs<late_concurrent_block_pool>},
+    {"concurrent_profiling", pairs<unsampled<memory_pool::basic_concurrent_block_pool>>},
     {"object_pool", pairs<objects>},
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     {"boost_pool", pairs<competitors::boost_pool<block_size>>},

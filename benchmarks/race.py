@@ -3,7 +3,8 @@
 # Copyright (c) 2026 The memory_pool authors
 """Races mallocs: runs programs under each of them, and shows times and peak memory as ratios to the best.
 
-    race.py [--filter REGEX] [--rounds N] [--mallocs NAME,NAME...] [--add NAME=LIBRARY]... [--json FILE]
+    race.py [--filter REGEX] [--rounds N] [--mallocs NAME,NAME...] [--add NAME=LIBRARY]...
+            [--set NAME:VARIABLE=VALUE]... [--json FILE]
     race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
 
 The rows are the workloads in benchmarks/np_alloc and well-known programs, or the one command. Each malloc is a
@@ -12,6 +13,10 @@ For each row, all mallocs take turns, in an order rotated by one in each round. 
 the dynamic linker must report that malloc, in every process of the command, is bound to that library.
 Before each run, memory is touched and released (--warm), so that the host of a virtual machine has it ready for all
 alike.
+With --add and --set, a library can race itself with other settings:
+
+    race.py --mallocs np_alloc --add plain=build/release/src/np_alloc/libnp_malloc.so --set plain:NP_HUGE_PAGES=0
+
 A malloc whose library is missing is left out. One that the program does not use, with which the command fails, or with
 which its output differs from that under the others, is shown as `failed`, and never as a time.
 
@@ -70,6 +75,14 @@ class Entry:
         return [getattr(run, metric.field) for run in self.runs]
 
 
+def setting(text):
+    """Takes NAME:VARIABLE=VALUE; returns the three."""
+    parts = re.fullmatch(r"([^:]+):([^=]+)=(.*)", text, re.DOTALL)
+    if not parts:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME:VARIABLE=VALUE")
+    return parts.groups()
+
+
 def parse_arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release", "benchmarks", "np_alloc"),
@@ -81,6 +94,8 @@ def parse_arguments(words):
                         default=",".join(mallocs.all_names()), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
+    parser.add_argument("--set", action="append", default=[], type=setting, metavar="NAME:VARIABLE=VALUE",
+                        help="an environment variable for the runs under the malloc of that name")
     parser.add_argument("--timeout", type=argument_types.seconds, default=300,
                         help="seconds after which a run has failed")
     parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
@@ -102,6 +117,9 @@ def entrants(arguments):
     mallocs.add_libraries(found, arguments.add, "race.py")
     if not found:
         sys.exit("race.py: there is no malloc to run")
+    for name, variable, value in arguments.set:
+        if name not in found:
+            sys.exit(f"race.py: --set {name}:{variable}={value}: there is no malloc of the name {name}")
     return found
 
 
@@ -188,6 +206,12 @@ def require_malloc(library, in_use):
             raise Failure(f"not loaded: the malloc in use is that of {path}")
 
 
+def with_settings(row, name, arguments):
+    """Returns the row with the environment variables that are set for that malloc."""
+    own = {variable: value for malloc, variable, value in arguments.set if malloc == name}
+    return row._replace(environment={**row.environment, **own})
+
+
 def try_out(row, library, timeout):
     """Runs the command without measuring it, to see that it uses the malloc, and returns its output."""
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
@@ -256,10 +280,10 @@ def run_row(row, libraries, arguments, is_tried=False):
             return None
 
     def trial(name):
-        return None, try_out(row, libraries[name], arguments.timeout)
+        return None, try_out(with_settings(row, name, arguments), libraries[name], arguments.timeout)
 
     def measurement(name):
-        run = measure(row, libraries[name], arguments)
+        run = measure(with_settings(row, name, arguments), libraries[name], arguments)
         return run, run.output
 
     names = list(libraries)

@@ -28,16 +28,17 @@ foreach(name IN ITEMS np_alloc np_alloc_checked)
     set(${name}_type "$<IF:$<STREQUAL:$<TARGET_PROPERTY:memory_pool_${name},TYPE>,STATIC_LIBRARY>,archive,dylib>")
 endforeach()
 
-set(cps ${PROJECT_BINARY_DIR}/cps/memory_pool.cps)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.cps ${cps}.in @ONLY)
-file(READ ${cps}.in json)
+set(template ${PROJECT_BINARY_DIR}/cps/memory_pool.cps.in)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/memory_pool.cps ${template} @ONLY)
+file(READ ${template} json)
 foreach(name IN ITEMS np_alloc np_alloc_checked np_alloc_drop_in np_malloc np_malloc_checked module)
     if(NOT TARGET memory_pool_${name})
         string(JSON json REMOVE "${json}" components ${name})
     endif()
 endforeach()
-file(GENERATE OUTPUT ${cps} CONTENT "${json}\n")
-set(cps_files ${cps})
+# For each configuration, as that may be part of the names of libraries.
+set(cps_files ${PROJECT_BINARY_DIR}/cps/$<CONFIG>/memory_pool.cps)
+file(GENERATE OUTPUT ${cps_files} CONTENT "${json}\n")
 if(TARGET memory_pool_module) # CMake 4.4 reads module metadata only from a configuration.
     file(RELATIVE_PATH module_source
         ${CMAKE_INSTALL_FULL_LIBDIR}/cps ${CMAKE_INSTALL_FULL_DATADIR}/memory_pool/module/memory_pool.cppm)

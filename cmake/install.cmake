@@ -89,6 +89,15 @@ set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})   # an absolute path replaces the prefix
 set(pc_libdir "\${prefix}")
 cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
+
+# For each configuration, as CMAKE_DEBUG_POSTFIX and the like belong to the names of its libraries.
+function(memory_pool_generate_pc_file variant name template)
+    set(file ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/${name}.pc.in)
+    set(pc_library $<TARGET_FILE_BASE_NAME:${name}>) # In templates of libraries only.
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${file} @ONLY)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/$<CONFIG>/${name}.pc INPUT ${file})
+endfunction()
+
 foreach(name IN LISTS pc_files)
     string(REGEX REPLACE "_checked$" "" template ${name})
     set(pc_suffix "")
@@ -97,14 +106,13 @@ foreach(name IN LISTS pc_files)
         set(pc_suffix "_checked")
         set(pc_remark ", which checks each block")
     endif()
-    set(pc_include_option "-isystem ") # No warnings from these headers in users' builds.
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in
-        ${PROJECT_BINARY_DIR}/pkgconfig/elsewhere/${name}.pc @ONLY)
+    set(pc_include_option "-isystem") # No warnings from these headers in users' builds.
+    memory_pool_generate_pc_file(elsewhere ${name} ${template})
     # Compilers search /usr/include last, and their own headers find the C library there by #include_next; -isystem
     # /usr/include would break that. -I does not: compilers ignore it for a system directory, and it is valid if the
     # tree is moved.
     set(pc_include_option "-I")
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/usr/${name}.pc @ONLY)
+    memory_pool_generate_pc_file(usr ${name} ${template})
 endforeach()
 
 list(JOIN pc_files " " pc_names)
@@ -118,7 +126,8 @@ install(CODE "
     endif()
     foreach(name IN ITEMS ${pc_names})
         configure_file(
-            \"${PROJECT_BINARY_DIR}/pkgconfig/\${variant}/\${name}.pc\" \"${PROJECT_BINARY_DIR}/\${name}.pc\" COPYONLY)
+            \"${PROJECT_BINARY_DIR}/pkgconfig/\${variant}/$<CONFIG>/\${name}.pc\"
+            \"${PROJECT_BINARY_DIR}/\${name}.pc\" COPYONLY)
     endforeach()")
 list(TRANSFORM pc_files PREPEND ${PROJECT_BINARY_DIR}/)
 list(TRANSFORM pc_files APPEND .pc)

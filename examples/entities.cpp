@@ -46,5 +46,8 @@ int main(int argument_count, char** arguments)
                 world.wrong());
     const bool is_right = world.all().size() == count && world.wrong() == 0 && world.hits() != 0 &&
                           (frames < 10 || (world.lost() != 0 && ended != 0));
-    return is_right ? 0 : 1;
+    if (is_right)
+        return 0;
+    std::fprintf(stderr, "entities: some are lost, or a stale handle has led to another entity\n");
+    return 1;
 }

@@ -3,6 +3,8 @@
 /// \file
 /// Defragments a heap: a hash table erases nine of ten nodes at random, so that each slab has some left, and moves
 /// those out of sparse slabs with np_defrag_move, as a server would do in idle time.
+///
+///     np_defrag [statistics]      `statistics`: prints all figures of np_alloc after each step
 #include <memory_pool/np_alloc.hpp>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <random>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,9 +85,11 @@ private:
 };
 
 /// Returns: resident bytes of np_alloc if known, otherwise its committed bytes.
-std::size_t memory_now()
+std::size_t memory_now(bool prints_statistics)
 {
     (void)np_trim();
+    if (prints_statistics)
+        np_statistics_print(np_format_text, stdout);
     np_statistics statistics;
     np_get_statistics(&statistics);
     const std::size_t resident = np_resident_bytes();
@@ -95,27 +100,28 @@ std::size_t memory_now()
 }
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const bool prints_statistics = argc > 1 && std::string_view(argv[1]) == "statistics";
     constexpr std::uint64_t count = 1'000'000;
     table numbers(count);
     for (std::uint64_t key = 0; key != count; ++key)
         numbers.insert(key, key * key);
     std::printf("a million nodes:\n");
-    const std::size_t full = memory_now();
+    const std::size_t full = memory_now(prints_statistics);
 
     std::mt19937_64 random(1);
     std::vector<bool> is_erased(count);
     std::generate(is_erased.begin(), is_erased.end(), [&random] { return random() % 10 != 0; });
     numbers.erase_if([&is_erased](std::uint64_t key) { return is_erased[key]; });
     std::printf("one of ten is left, at random:\n");
-    const std::size_t sparse = memory_now();
+    const std::size_t sparse = memory_now(prints_statistics);
 
     std::size_t moved = 0;
     while (const std::size_t more = numbers.defragment())
         moved += more;
     std::printf("%zu have moved:\n", moved);
-    const std::size_t dense = memory_now();
+    const std::size_t dense = memory_now(prints_statistics);
 
     for (std::uint64_t key = 0; key != count; ++key) {
         const node* const found = numbers.find(key);

@@ -4,15 +4,18 @@
 /// The tour: does the same work on real text with new and delete and with each pool of the library, checks that the
 /// results are the same, and prints the cost of each.
 ///
-///     tour [--rounds N] [PATH]
+///     tour [--rounds N] [--json FILE] [PATH]
 ///     tour --map FOLDER [PATH]
 ///
 /// The folder tour/ holds its parts. Start with tour/sides.hpp, tour/pmr_sides.hpp and tour/entity_sides.hpp, which use
 /// the pools and resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with
-/// standard containers in tour/chapters.hpp; that with handles in tour/entities.hpp. The rest measures and prints.
+/// standard containers in tour/chapters.hpp; that with handles in tour/entities.hpp. The rest measures and prints, and
+/// tour/conclusion.hpp says what the figures mean.
 #include "tour/chapters.hpp"
+#include "tour/conclusion.hpp"
 #include "tour/entities.hpp"
 #include "tour/entity_sides.hpp"
+#include "tour/figures.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
 #include "tour/map.hpp"
@@ -37,7 +40,7 @@
 #include <vector>
 
 namespace tour { namespace {
-constexpr std::string_view usage = "usage: tour [--rounds N | --map FOLDER] [PATH]";
+constexpr std::string_view usage = "usage: tour [--rounds N] [--json FILE | --map FOLDER] [PATH]";
 
 /// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
 constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
@@ -162,47 +165,49 @@ struct side
     const char* name;
     const char* explanation;
     std::array<measuring, job_count> measure; ///< In the order of `jobs`; nullptr where this side has no part.
+    bool is_pool;                             ///< A pool or arena of this library.
 };
 
 /// A side whose nodes are for one thread.
 template <template <class> class Nodes>
 constexpr side one_thread_side(const char* name, const char* explanation)
 {
-    return {
-        name,
-        explanation,
-        {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr, nullptr, nullptr}};
+    return {name,
+            explanation,
+            {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr, nullptr, nullptr},
+            true};
 }
 
 /// A side that is there for threads to share its nodes.
 template <template <class> class Nodes>
 constexpr side shared_side(const char* name, const char* explanation)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr, nullptr}};
+    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr, nullptr}, true};
 }
 
 /// A side that has memory for containers.
 template <class Memory>
-constexpr side container_side(const char* name, const char* explanation)
+constexpr side container_side(const char* name, const char* explanation, bool is_pool = true)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>, nullptr}};
+    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>, nullptr}, is_pool};
 }
 
 /// A side whose entities refer to each other.
 template <template <class> class Entities>
 constexpr side entity_side(const char* name, const char* explanation)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, nullptr, measure<entity_system<Entities>>}};
+    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, nullptr, measure<entity_system<Entities>>}, true};
 }
 
-/// A side that does every job.
+/// A side that does every job, without a pool.
 template <template <class> class Nodes, class Memory, template <class> class Entities>
 constexpr side all_round_side(const char* name, const char* explanation)
 {
     return {name,
             explanation,
             {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>,
-             measure<shared_index<Nodes>>, measure<chapters<Memory>>, measure<entity_system<Entities>>}};
+             measure<shared_index<Nodes>>, measure<chapters<Memory>>, measure<entity_system<Entities>>},
+            false};
 }
 
 /// The first does every job, and is what the others are compared to.
@@ -212,7 +217,8 @@ constexpr std::array sides{
     one_thread_side<object_pool_nodes>("object_pool", "each node from a pool for objects of its type"),
     one_thread_side<block_pool_nodes>("block_pool", "each node in a block from a pool of raw blocks of its size"),
     shared_side<concurrent_object_pool_nodes>("concurrent_object_pool", "the same as object_pool, for many threads"),
-    container_side<std_pool_memory>("std::pmr pool", "containers over the pools by size of the standard library"),
+    container_side<std_pool_memory>("std::pmr pool", "containers over the pools by size of the standard library",
+                                    false),
     container_side<pool_memory>("pool_resource", "the same containers over unsynchronized_pool_resource"),
     container_side<arena_memory>("arena_resource", "the same over unsynchronized_arena_resource"),
     entity_side<handle_pool_entities>("handle_pool",
@@ -228,7 +234,9 @@ struct options
 {
     std::size_t rounds = 5;
     std::optional<std::string> path;
-    std::optional<std::string> map; ///< The folder for reports.
+    std::optional<std::string> map;   ///< The folder for reports.
+    std::optional<std::string> json;  ///< The file for figures.
+    std::vector<std::string> command; ///< As it was typed.
     bool wants_help = false;
     bool wants_faulty_side = false;
     std::string problem; ///< What is wrong with the command line.
@@ -261,6 +269,13 @@ void take_folder(options& parsed, std::string_view folder)
     parsed.map = folder;
 }
 
+void take_file(options& parsed, std::string_view file)
+{
+    if (file.empty())
+        parsed.problem = "--json takes a file";
+    parsed.json = file;
+}
+
 void take_path(options& parsed, std::string_view path)
 {
     if (parsed.path)
@@ -271,6 +286,9 @@ void take_path(options& parsed, std::string_view path)
 options parse(const std::vector<std::string_view>& arguments)
 {
     options parsed;
+    parsed.command.emplace_back("tour");
+    for (const std::string_view argument : arguments)
+        parsed.command.push_back(printable(argument));
     bool options_have_ended = false;
     for (std::size_t i = 0; i != arguments.size() && parsed.problem.empty(); ++i) {
         const std::string_view argument = arguments[i];
@@ -286,9 +304,13 @@ options parse(const std::vector<std::string_view>& arguments)
             take_rounds(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
         else if (argument == "--map")
             take_folder(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
+        else if (argument == "--json")
+            take_file(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
         else
             parsed.problem = "unknown option " + printable(argument);
     }
+    if (parsed.problem.empty() && parsed.json && parsed.map)
+        parsed.problem = "--map measures nothing that --json could write";
     return parsed;
 }
 
@@ -300,6 +322,7 @@ void print_help()
         "several, checks that the results are the same, and prints what each took.\n\n"
         "  PATH        a file or a folder to take the text from; without it the compiler's own C++ headers\n"
         "  --rounds N  measure N times and print the fastest (5)\n"
+        "  --json FILE also write the figures to a file, for tools/tour_page.py\n"
         "  --map FOLDER\n"
         "              measure nothing; write a report of each job with each side into the folder, for tools/heap_map\n"
         "  --faulty    add a side that makes mistakes, to see that they are found\n"
@@ -454,79 +477,179 @@ measurement summary(const std::vector<measurement>& rounds)
     return result;
 }
 
-void print_text(const options& chosen, const reading& read)
+/// Returns: what was read, as in: 10.5 KiB in 1 file from README.md
+std::string described(const options& chosen, const reading& read)
 {
-    std::printf("memory_pool tour: the same work with new and delete, and with each pool\n\n");
-    std::printf("Text: %s in %s %s from %s\n", in_bytes(read.bytes).c_str(), in_thousands(read.files).c_str(),
-                read.files == 1 ? "file" : "files",
-                chosen.path ? printable(*chosen.path).c_str()
-                            : "the compiler's C++ headers (name another file or folder to read that)");
-    if (read.is_cut)
-        std::printf("      There is more, but %s are enough for a tour.\n", in_bytes(largest_text).c_str());
-    if (read.skipped != 0)
-        std::printf("      Files or folders that could not be read: %s\n", in_thousands(read.skipped).c_str());
-    if (read.not_text != 0)
-        std::printf("      Files that are no text, and left out: %s\n", in_thousands(read.not_text).c_str());
+    return in_bytes(read.bytes) + " in " + in_thousands(read.files) + (read.files == 1 ? " file" : " files") +
+           " from " +
+           (chosen.path ? printable(*chosen.path)
+                        : "the compiler's C++ headers (name another file or folder to read that)");
 }
 
-void print_plan(const std::vector<side>& measured, std::size_t rounds)
+std::vector<std::string> notes(const reading& read)
+{
+    std::vector<std::string> all;
+    if (read.is_cut)
+        all.push_back("There is more, but " + in_bytes(largest_text) + " are enough for a tour.");
+    if (read.skipped != 0)
+        all.push_back("Files or folders that could not be read: " + in_thousands(read.skipped));
+    if (read.not_text != 0)
+        all.push_back("Files that are no text, and left out: " + in_thousands(read.not_text));
+    return all;
+}
+
+void print_text(const figures& shown)
+{
+    std::printf("memory_pool tour: the same work with new and delete, and with each pool\n\nText: %s\n",
+                shown.text.c_str());
+    for (const std::string& note : shown.text_notes)
+        std::printf("      %s\n", note.c_str());
+}
+
+void print_plan(const figures& shown)
 {
     std::printf(
         "\nJobs: each builds a structure of nodes from the text, reads it, and tears it down, node by node.\n\n");
     for (const job& described : jobs)
         std::printf("  %-22s  %s\n", described.name, described.explanation);
     std::printf("\nSides: who makes the nodes, or gives the containers their memory.\n\n");
-    for (const side& described : measured)
-        std::printf("  %-22s  %s\n", described.name, described.explanation);
+    for (const term& side : shown.sides)
+        std::printf("  %-22s  %s\n", side.name.c_str(), side.explanation.c_str());
     std::printf(
         "\nEvery job and side has a process of its own, %s; the fastest time counts. Threads for the shared index:\n"
         "%s, all of which take nodes from one pool, and give back what others took.\n\n",
-        rounds == 1 ? "once" : (in_thousands(rounds) + " times").c_str(), in_thousands(thread_count()).c_str());
+        shown.rounds == 1 ? "once" : (in_thousands(shown.rounds) + " times").c_str(),
+        in_thousands(shown.threads).c_str());
     (void)std::fflush(stdout);
 }
 
-std::string wasted(const node_tally& tally)
+std::optional<std::uint64_t> wasted(const node_tally& tally)
 {
     if (!tally.bytes_held)
-        return "n/a";
-    return in_bytes(*tally.bytes_held - std::min(*tally.bytes_held, tally.bytes_asked));
+        return std::nullopt;
+    return *tally.bytes_held - std::min(*tally.bytes_held, tally.bytes_asked);
 }
 
-void print_table(const std::vector<side>& measured, const measurements& results)
+/// Returns: the figures of a job, with each side that does it.
+job_figures figures_of(const job& done, const std::vector<side>& measured,
+                       const std::vector<std::vector<measurement>>& rounds)
 {
-    table shown({"job", "side", "time", "speed", "peak memory", "malloc calls", "wasted"});
-    for (std::size_t job = 0; job != jobs.size(); ++job) {
-        shown.add_gap();
-        const measurement reference = summary(results.sides[job].front());
-        for (std::size_t side = 0; side != measured.size(); ++side) {
-            if (results.sides[job][side].empty())
-                continue;
-            const measurement result = summary(results.sides[job][side]);
-            shown.add({side == 0 ? jobs[job].name : "", measured[side].name, in_milliseconds(result.nanoseconds),
-                       in_times(reference.nanoseconds, result.nanoseconds), in_bytes(result.peak_memory),
-                       heap_counts_calls ? in_thousands(result.heap_calls) : "n/a", wasted(result.at_peak)});
-        }
+    job_figures all{done.name, done.explanation, {}};
+    for (std::size_t side = 0; side != measured.size(); ++side) {
+        if (rounds[side].empty())
+            continue;
+        const measurement result = summary(rounds[side]);
+        all.sides.push_back({measured[side].name, measured[side].is_pool, result.nanoseconds, result.peak_memory,
+                             heap_counts_calls ? std::optional(result.heap_calls) : std::nullopt,
+                             wasted(result.at_peak)});
     }
-    shown.print();
+    return all;
 }
 
-void print_conclusion(const measurements& results)
+void print_table(const figures& shown)
+{
+    table rows({"job", "side", "time", "speed", "peak memory", "malloc calls", "wasted"});
+    for (const job_figures& job : shown.jobs) {
+        rows.add_gap();
+        for (const side_figures& its : job.sides)
+            rows.add({&its == &job.sides.front() ? job.name : "", its.side, in_milliseconds(its.nanoseconds),
+                      in_times(job.sides.front().nanoseconds, its.nanoseconds), in_bytes(its.peak_memory),
+                      its.heap_calls ? in_thousands(*its.heap_calls) : "n/a",
+                      its.wasted ? in_bytes(*its.wasted) : "n/a"});
+    }
+    rows.print();
+}
+
+std::string conclusion_of(const std::vector<job_figures>& all)
+{
+    std::vector<compared_job> compared;
+    for (const job_figures& job : all) {
+        const side_figures& new_delete = job.sides.front();
+        compared.push_back({job.name, {new_delete.nanoseconds, new_delete.peak_memory}, {}});
+        for (const side_figures& its : job.sides)
+            if (its.is_pool)
+                compared.back().pools.push_back({its.nanoseconds, its.peak_memory});
+    }
+    return conclusion(compared);
+}
+
+std::vector<term> legend(const measurements& results)
+{
+    return {{"time", "to build, read and tear down; to cut the text into words and to hash them, as all sides do, "
+                     "takes one thread " +
+                         in_milliseconds(summary(results.text_alone).nanoseconds) +
+                         " of it; entities need only part of the text"},
+            {"speed", "new/delete is 1: 2.00x does the job in half the time"},
+            {"peak memory", "that the process took for the job, at most"},
+            {"malloc calls", "that new and delete, or the pools, made for the job"},
+            {"wasted", "bytes that were held for the nodes once all was built, beyond what the nodes asked for"},
+            {"gain", "in the last lines: 5 % or more, and at least 1 ms or 1 MiB; of each job, the best pool counts"}};
+}
+
+std::string agreement(const measurements& results)
 {
     std::uint64_t nodes = 0;
     for (const auto& job : results.sides)
         nodes += job.front().front().at_end.created;
-    std::printf(
-        "\n"
-        "time          to build, read and tear down; to cut the text into words and to hash them, as all sides do,\n"
-        "              takes one thread %s of it; entities need only part of the text\n"
-        "speed         new/delete is 1: 2.00x does the job in half the time\n"
-        "peak memory   that the process took for the job, at most\n"
-        "malloc calls  that new and delete, or the pools, made for the job\n"
-        "wasted        bytes that were held for the nodes once all was built, beyond what the nodes asked for\n"
-        "\n"
-        "All sides agree on the %s nodes and blocks they made, and on every result; and so do one thread and several.\n"
-        "Where to go next: README.md has the first program to write, docs/ says how the pools work.\n",
-        in_milliseconds(summary(results.text_alone).nanoseconds).c_str(), in_thousands(nodes).c_str());
+    return "All sides agree on the " + in_thousands(nodes) +
+           " nodes and blocks they made, and on every result; and so do one thread and several.";
+}
+
+void print_end(const figures& shown)
+{
+    constexpr std::size_t name_width = 14;
+    constexpr std::size_t line_width = 112;
+    std::printf("\n");
+    for (const term& each : shown.legend) {
+        std::string lines = wrapped(each.explanation, line_width - name_width);
+        for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n', end + 1))
+            lines.insert(end + 1, name_width, ' ');
+        std::printf("%-*s%s\n", static_cast<int>(name_width), each.name.c_str(), lines.c_str());
+    }
+    std::printf("\n%s\n"
+                "Where to go next: README.md has the first program to write, docs/ says how the pools work.\n\n%s\n",
+                shown.agreement.c_str(), wrapped(shown.conclusion, line_width).c_str());
+}
+
+int write_figures(const std::string& path, const figures& shown)
+{
+    const std::string problem = write_file(path, as_json(shown));
+    return problem.empty() ? success : fail(failure, problem);
+}
+
+/// Effects: measures and prints everything, and writes the figures to a file if that is asked for.
+int compare(const options& chosen, const reading& read, const std::vector<side>& measured, std::string_view text)
+{
+    figures shown;
+    shown.text = described(chosen, read);
+    shown.text_notes = notes(read);
+    shown.rounds = chosen.rounds;
+    shown.threads = thread_count();
+    for (const side& each : measured)
+        shown.sides.push_back({each.name, each.explanation});
+    print_text(shown);
+    print_plan(shown);
+
+    measurements results;
+    const std::string problem = measure_all(measured, chosen.rounds, text, results);
+    if (!problem.empty())
+        return fail(failure, problem);
+    for (std::size_t job = 0; job != jobs.size(); ++job)
+        shown.jobs.push_back(figures_of(jobs[job], measured, results.sides[job]));
+    print_table(shown);
+    const std::string differing = difference(measured, results);
+    if (!differing.empty())
+        return fail(failure, "RESULTS DIFFER: " + differing);
+
+    shown.legend = legend(results);
+    shown.agreement = agreement(results);
+    shown.conclusion = conclusion_of(shown.jobs);
+    print_end(shown);
+    if (!chosen.json)
+        return success;
+    shown.command = chosen.command;
+    shown.machine = describe_machine();
+    return write_figures(*chosen.json, shown);
 }
 
 int run(const options& chosen)
@@ -553,19 +676,11 @@ int run(const options& chosen)
         problem = write_reports(*chosen.map, text.substr(0, largest_mapped_text));
         return problem.empty() ? success : fail(failure, problem);
     }
-    print_text(chosen, *read);
-    print_plan(measured, chosen.rounds);
-
-    measurements results;
-    problem = measure_all(measured, chosen.rounds, text, results);
+    if (chosen.json)
+        problem = why_not_writable(*chosen.json);
     if (!problem.empty())
         return fail(failure, problem);
-    print_table(measured, results);
-    const std::string differing = difference(measured, results);
-    if (!differing.empty())
-        return fail(failure, "RESULTS DIFFER: " + differing);
-    print_conclusion(results);
-    return success;
+    return compare(chosen, *read, measured, text);
 }
 }} // namespace tour
 

@@ -89,6 +89,14 @@ if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set_tests_properties(package.shared_symbols PROPERTIES FIXTURES_REQUIRED memory_pool_package_shared)
 endif()
 
+# It chooses its generator, so one configuration runs it.
+if(TARGET memory_pool::np_alloc AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_GENERATOR STREQUAL "Ninja")
+    add_test(NAME package.postfix
+        COMMAND ${CMAKE_COMMAND}
+            -D source=${PROJECT_SOURCE_DIR} -D build=${root}/postfix -D compiler=${CMAKE_CXX_COMPILER}
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/package/postfix.cmake)
+endif()
+
 find_package(PkgConfig QUIET)
 cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)
 if(PkgConfig_FOUND AND libdir_is_relative)

@@ -7,7 +7,7 @@ endif()
 
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
     ${PROJECT_SOURCE_DIR}/docs/tasks/*.md)
-set(np_documents np_alloc|observability|containers) # Their programs call np_alloc.
+set(np_documents np_alloc|observability|containers|memory) # Their programs call np_alloc.
 set(extractor ${PROJECT_SOURCE_DIR}/tools/extract_snippets.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents} ${extractor})
 execute_process(

@@ -5,6 +5,7 @@
     tour_test.py TOUR
 """
 
+import html
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import unittest
 from pathlib import Path
 
 TOUR = ""
+TOUR_PAGE = Path(__file__).resolve().parents[1] / "tools" / "tour_page.py"
 ONE_THREAD_SIDES = ["new/delete", "object_pool", "block_pool"]
 SHARED_SIDES = ["new/delete", "concurrent_object_pool"]
 CONTAINER_SIDES = ["new/delete", "std::pmr pool", "pool_resource", "arena_resource"]
@@ -98,6 +100,20 @@ class Tour(unittest.TestCase):
                 self.assertRegex(memory, r"^\d+\.\d [KM]iB$")
                 self.assertRegex(calls, r"^([\d,]+|n/a)$")
                 self.assertRegex(wasted, r"^(\d+\.\d [KM]iB|n/a)$")
+
+    def test_ends_with_what_pools_save(self):
+        output = self.assert_works(self.write("a.txt", TEXT * 20), rounds="2").decode("ascii")
+        legend, conclusion = output.rsplit("\n\n", 1)
+        self.assertIn("Where to go next", legend.splitlines()[-1])
+        self.assertLess(max(map(len, conclusion.splitlines())), 120)
+        text = " ".join(conclusion.split())
+        number = r"(\d+\.\d|[^.])*"
+        self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TP]{number}\.)?\Z")
+
+    def test_tells_what_a_tiny_text_cannot_tell(self):
+        output = self.assert_works(self.write("a.txt", "one ; word"))
+        self.assertRegex(" ".join(output.decode("ascii").rsplit("\n\n", 1)[1].split()),
+                         "too (small|short|little)|most times")
 
     def malloc_calls(self, output):
         """The malloc calls in the table, as {(job, side): number}."""
@@ -235,10 +251,71 @@ class Tour(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr.decode(), r"\Atour: [^\n]*nowhere/01-[^\n]* cannot be written\n\Z")
 
+    def figures(self, path):
+        file = self.folder.with_name("figures.json")
+        result = run("--rounds", "1", "--json", file, path)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
+        return result.stdout, json.loads(file.read_text(encoding="ascii")), file
+
+    def test_figures_are_those_of_the_table(self):
+        output, figures, _ = self.figures(self.write("a.txt", TEXT * 20))
+        self.assertEqual((figures["schema"], figures["version"]), ("memory_pool.tour", 1))
+        found = rows(output)
+        self.assertEqual({job["name"]: [side["side"] for side in job["sides"]] for job in figures["jobs"]}, SIDES_OF)
+        for job in figures["jobs"]:
+            for side in job["sides"]:
+                time, _, memory, calls, wasted = found[job["name"], side["side"]]
+                self.assertAlmostEqual(side["nanoseconds"] / 1e6, float(time.split()[0]), delta=0.1)
+                peak = side["peak_memory"]
+                self.assertIn(memory, (f"{peak / 2**10:.1f} KiB", f"{peak / 2**20:.1f} MiB"))
+                self.assertEqual(calls, "n/a" if side["heap_calls"] is None else f"{side['heap_calls']:,}")
+                self.assertEqual(wasted == "n/a", side["wasted"] is None)
+                self.assertEqual(side["is_pool"], side["side"] not in ("new/delete", "std::pmr pool"))
+        conclusion = output.decode("ascii").rsplit("\n\n", 1)[1]
+        self.assertEqual(figures["conclusion"], " ".join(conclusion.split()))
+        machine = {each["name"]: each["explanation"] for each in figures["machine"]}
+        self.assertLessEqual({"processor", "system", "C library", "compiler"}, set(machine))
+        self.assertNotIn("", machine.values())
+
+    def test_page_of_the_figures(self):
+        name = 'a <b>&"c\\.txt'
+        _, figures, file = self.figures(self.write(name, TEXT))
+        self.assertIn(name, figures["text"])
+        page = file.with_suffix(".html")
+        result = subprocess.run([sys.executable, TOUR_PAGE, file, "-o", page], capture_output=True, timeout=100,
+                                check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        text = page.read_text(encoding="utf-8")
+        self.assertEqual(text.count(html.escape(name)), 2, "in what was read, and in the command")
+        self.assertNotIn(name, text)
+        for name in (*JOBS, *SIDES, figures["conclusion"].replace(" %", "&nbsp;%"), figures["agreement"]):
+            self.assertIn(name, text)
+
+    def test_figures_that_cannot_be_written_are_a_failure_before_the_tour(self):
+        path = self.write("a.txt", TEXT)
+        for file, problem in ((self.folder / "nowhere" / "it.json", "nowhere/it.json': No such file"),
+                              (self.folder, "text': Is a directory")):
+            result = run("--json", file, path)
+            self.assertEqual((result.returncode, result.stdout), (1, b""))
+            self.assertRegex(result.stderr.decode(), rf"\Atour: cannot write '.*{problem}.*; name a file.*\n\Z")
+
+    def test_figures_on_a_full_disk_are_a_failure(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        result = run("--rounds", "1", "--json", "/dev/full", self.write("a.txt", TEXT))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr.decode(), r"\Atour: cannot write '/dev/full': No space left[^\n]*\n\Z")
+        self.assertTrue(os.path.exists("/dev/full"))
+
+    def test_a_failed_tour_writes_no_figures(self):
+        file = self.folder.with_name("figures.json")
+        self.assertEqual(run("--rounds", "1", "--faulty", "--json", file, self.write("a.txt", TEXT)).returncode, 1)
+        self.assertFalse(file.exists())
+
     # What it refuses.
 
     def test_missing_path(self):
-        self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file")
+        self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file.*; name a file or folder")
 
     def test_empty_name(self):
         self.assert_refuses("", because="''")
@@ -290,6 +367,8 @@ class Tour(unittest.TestCase):
         self.assert_refuses(path, path, because="too many arguments")
         self.assert_refuses("--rounds", because="--rounds takes")
         self.assert_refuses("--map", because="--map takes a folder")
+        self.assert_refuses("--json", because="--json takes a file")
+        self.assert_refuses("--json", self.folder / "it.json", "--map", self.folder, because="--map measures nothing")
         for rounds in ("0", "-1", "x", "", "1000", "99999999999999999999"):
             self.assert_refuses("--rounds", rounds, path, because="--rounds takes")
 

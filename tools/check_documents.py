@@ -8,6 +8,8 @@
    the row counts the sources in it, without those in the folders below. Files are exact, lines within 5 percent, so
    that small changes need no new table. Each folder with sources of the library has one row.
 4. docs/errors.md has each remedy that the sources print.
+5. In the pages of PAGES_WITH_FIGURES, a section with a figure (nanoseconds, "times as", a number of instructions) has a
+   command of this tree, in code or in a fenced block: what is measured can be measured again.
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one. With --fix, writes the exact
 counts into the table first.
@@ -20,6 +22,8 @@ from pathlib import Path
 
 READING = "docs/reading.md"
 ERRORS = "docs/errors.md"
+PAGES_WITH_FIGURES = ("docs/performance.md", "docs/security.md", "docs/observability.md", "docs/memory.md",
+                      "docs/np_alloc.md")
 SOURCE_FOLDERS = ("include/memory_pool", "src/np_alloc", "drop_in")
 SUFFIXES = (".hpp", ".h", ".cpp", ".c")
 TOLERANCE = 0.05
@@ -33,6 +37,10 @@ COUNTS = re.compile(r"^(?P<row>\|.*?\]\((?P<target>[^()\s]+)\).*\|) (?P<files>[0
 PRINTED_REMEDY = re.compile(r'"[^"]*\bremedy: ([^"\\%]{8,})')
 REMEDY_FUNCTION = re.compile(r".*\bremedy_for\(error_kind kind\) noexcept$")
 RETURNED = re.compile(r'\breturn "([^"]+)";')
+FIGURE = re.compile(r"\b\d[\d,.]* ?(?:[nu]s|(?:micro|milli)seconds|times (?:as|the)|instructions)\b"
+                    r"|\b[Nn]anoseconds\b|\b[Rr]atios?\b")
+COMMAND = re.compile(r"(?:^|`)\s*(?:\w+=\S+ )*"
+                     r"(?:\./dev |benchmarks/|build/|tools/|ctest |valgrind |compare\.py |race\.py )")
 HEADER = re.compile(r"^\|.*\| files \| lines \|$")
 
 
@@ -82,6 +90,27 @@ def check_columns(root: Path, document: Path):
     for number, line in text_lines(document):
         if len(line) > COLUMNS and not line.startswith("|"):
             yield f"{document.relative_to(root).as_posix()}:{number}: {len(line)} columns, more than {COLUMNS}"
+
+
+def sections(path: Path):
+    """Yields the lines of each section, from a heading to the next: (line number, line, whether outside of code)."""
+    outside = {number for number, _ in text_lines(path)}
+    section = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if number in outside and HEADING.match(line):
+            yield section
+            section = []
+        section.append((number, line, number in outside))
+    yield section
+
+
+def check_figures(root: Path, document: Path):
+    name = document.relative_to(root).as_posix()
+    for section in sections(document) if name in PAGES_WITH_FIGURES else ():
+        found = [(number, FIGURE.search(line)) for number, line, outside in section if outside]
+        figures = [(number, match[0]) for number, match in found if match]
+        if figures and not any(COMMAND.search(line) for _, line, _ in section):
+            yield f"{name}:{figures[0][0]}: a figure in a section without a command: {figures[0][1]}"
 
 
 def sources(folder: Path) -> list:
@@ -168,7 +197,7 @@ def main() -> int:
     if arguments.fix:
         fix_counts(reading)
     documents = sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
-    violations = [violation for document in documents for check in (check_links, check_columns)
+    violations = [violation for document in documents for check in (check_links, check_columns, check_figures)
                   for violation in check(root, document)]
     violations += check_counts(root, reading)
     if (root / ERRORS).exists():

@@ -164,6 +164,8 @@ def report(source, build, files):
     total = collections.Counter()
     rows = []
     for name, counts in sorted(files.items()):
+        if not counts:
+            continue
         run = sum(count != 0 for count in counts.values())
         total.update(run=run, lines=len(counts))
         rows.append(f"{100 * run / len(counts):6.1f} %  {run:5} of {len(counts):5}  {name}")
@@ -189,6 +191,9 @@ def main():
     without = [each for each in ranges if reasons.get((each[0], each[2]), NO_REASON) == NO_REASON]
     print(f"{percent:.2f} % of the lines of include/ and src/ are run (at least {LEAST_PERCENT} % must be); "
           f"see {build / 'coverage.txt'}")
+    found = {(name, text) for name, _, text, _ in ranges}
+    for name, text in sorted(set(reasons) - found):
+        print(f"{LIST}: no run of lines begins with this line now: {name}: {text}")
     if given.update:
         unlisted = [each for each in without if (each[0], each[2]) not in reasons]
         if unlisted:

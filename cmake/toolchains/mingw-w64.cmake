@@ -10,5 +10,5 @@ find_program(MEMORY_POOL_WINE NAMES wine64 wine64-stable wine PATHS /usr/lib/win
 if(MEMORY_POOL_WINE)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${MEMORY_POOL_WINE})
 endif()
-set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
+set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32 ${CMAKE_PREFIX_PATH})
 include(${CMAKE_CURRENT_LIST_DIR}/find_in_root.cmake)

@@ -146,6 +146,8 @@ reading read_path(const std::string& path, const shared_memory& memory)
         return with_problem({}, "is neither a file nor a folder");
     if (!problem)
         problem = is_folder ? reader.read_folder(path) : reader.read_file(path);
+    if (problem == std::errc::no_such_file_or_directory)
+        return with_problem({}, problem.message() + "; name a file or folder that exists, or none to read C++ headers");
     if (problem)
         return with_problem({}, problem.message());
     if (reader.result().files == 0)

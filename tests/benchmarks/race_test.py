@@ -185,6 +185,21 @@ class Race(unittest.TestCase):
                 self.assertEqual(result.returncode, 1, result.stdout)
                 self.assertIn(f"there is a malloc of the name {name} already", result.stderr)
 
+    def test_a_variable_that_is_set_for_one_malloc(self):
+        show = "echo ${RACED_WITH:-nothing}"
+        raced = self.race("--set", "other:RACED_WITH=a=b c", "--", "sh", "-c", show)
+        self.assert_failed(raced, "its output is not that of glibc: a=b c")
+        raced = self.race("--set", "other:RACED_WITH=x", "--set", "glibc:RACED_WITH=x", "--", "sh", "-c", show)
+        self.assertEqual(raced[0].returncode, 0, raced[0].stdout + raced[0].stderr)
+
+    def test_a_variable_that_cannot_be_set(self):
+        for setting, words in (("other", "is not NAME:VARIABLE=VALUE"), ("other:X", "is not NAME:VARIABLE=VALUE"),
+                               ("third:X=1", "--set third:X=1: there is no malloc of the name third")):
+            with self.subTest(setting):
+                result, _ = self.race("--set", setting, "--", "true")
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(words, result.stderr)
+
     def test_a_command_that_is_not_there(self):
         result, row = self.race("--", str(self.directory / "none"))
         self.assertEqual(result.returncode, 1)

@@ -39,6 +39,14 @@ compile("${flags}")
 ask(flags ${moved} PKG_CONFIG_SYSROOT_DIR=${root} memory_pool_drop_in)
 compile("${flags}")
 
+file(REMOVE "${root}/with a space")
+file(CREATE_LINK ${moved} "${root}/with a space" SYMBOLIC)
+ask(flags "${root}/with a space" memory_pool_drop_in)
+if(NOT flags MATCHES "with.*space")
+    message(SEND_ERROR "for a directory with spaces in its name: ${flags}")
+endif()
+compile("${flags}")
+
 set(stage ${root}/stage)
 file(REMOVE_RECURSE ${stage})
 execute_process(
@@ -51,8 +59,8 @@ if(flags MATCHES "-isystem" OR NOT flags MATCHES "^-I[^ ]*/${includedir}$")
 endif()
 # The drop-ins are in a subdirectory, which is not a default include directory.
 ask(flags ${stage}/usr memory_pool_drop_in)
-if(NOT flags MATCHES "-isystem [^ ]*/${includedir}/memory_pool_drop_in( |$)"
-   OR flags MATCHES "-isystem [^ ]*/${includedir}( |$)")
+if(NOT flags MATCHES "-isystem[^ ]*/${includedir}/memory_pool_drop_in( |$)"
+   OR flags MATCHES "-isystem[^ ]*/${includedir}( |$)")
     message(SEND_ERROR "for the drop-ins below /usr/include: ${flags}")
 endif()
 # With -I/usr/include the compiler's own headers still find those of the C library. The flag replaces that of the staged

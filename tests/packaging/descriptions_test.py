@@ -75,6 +75,15 @@ class Bazel(unittest.TestCase):
             self.assertEqual(rule["local_defines"], [f"MEMORY_POOL_NP_CHECKED={definition}"])
 
 
+class Meson(unittest.TestCase):
+    def test_it_fills_in_all_that_the_pc_files_leave_open(self):
+        filled_in = set(re.findall(r"(?m)^ +'(\w+)':", text("cmake/meson.build")))
+        for template in ("memory_pool", "memory_pool_drop_in", "memory_pool_np_alloc"):
+            content = text(f"cmake/{template}.pc.in")
+            self.assertLessEqual(set(re.findall(r"@(\w+)@", content)), filled_in)
+            self.assertNotIn("$<", content, "only CMake evaluates generator expressions")
+
+
 class Vcpkg(unittest.TestCase):
     def setUp(self):
         self.port = json.loads(text("packaging/vcpkg/ports/memory-pool/vcpkg.json"))
@@ -106,6 +115,33 @@ class Debian(unittest.TestCase):
             self.assertTrue((SOURCE / f"debian/libnp-malloc{interface_version}.{suffix}").is_file())
         for name in ("debian/control", "debian/memory-pool-heap-map.1"):
             self.assertIn(f"LD_PRELOAD=libnp_malloc.so.{interface_version}", text(name))
+
+
+class Documents(unittest.TestCase):
+    """Versions in commands and names of files."""
+
+    def test_they_are_those_of_cmake(self):
+        minor = VERSION.rpartition(".")[0]
+        interface = minor if minor.startswith("0.") else minor.partition(".")[0]
+        for name, wanted in (
+            ("CHANGELOG.md", f"\n## [{VERSION}]"),
+            ("README.md", f"lib*{VERSION}*.deb"),
+            ("README.md", f'"memory_pool/[~{minor}]"'),
+            ("docs/versioning.md", f"find_package(memory_pool {minor})"),
+            ("docs/versioning.md", f"`libnp_alloc.so.{interface}`"),
+            ("docs/versioning.md", f"`libnp_malloc.so.{interface}`"),
+            ("docs/versioning.md", f"`NP_ALLOC_{interface}`"),
+            ("docs/guide.md", f"`libnp-malloc{interface}`"),
+        ):
+            with self.subTest(wanted):
+                self.assertIn(wanted, text(name))
+
+    def test_no_other_version_is_named(self):
+        name = r"(?:libnp_\w+\.so\.|libnp-malloc|NP_ALLOC_|find_package\(memory_pool |memory_pool/\[~)(\d[\d.]*\d)"
+        for document in (SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md"))):
+            for version in re.findall(name, document.read_text(encoding="utf-8")):
+                with self.subTest(f"{document.name}: {version}"):
+                    self.assertTrue(f"{VERSION}.".startswith(f"{version}."))
 
 
 class Options(unittest.TestCase):

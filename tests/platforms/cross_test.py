@@ -20,6 +20,7 @@ SKIPPED = 77
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Werror"]
 NP_ALLOC = [
+    "-fasynchronous-unwind-tables",
     "-fno-exceptions",
     "-fno-rtti",
     "-ftls-model=initial-exec",

@@ -30,9 +30,13 @@ NOT_EMULATED = {
         "np_background_thread.gives_pages_between_blocks_in_use_back*", "np_memory.goes_back_to_the_system*",
         "np_memory.of_pages_between_blocks*", "checked_untouched_runs.*",
         "checked_large.stays_accessible_if_enough*"],
+    "mincore() fails for memory that may not be accessed": [
+        "checked_large.is_somewhere_else_if_the_system_does_not*", "checked_large.counts_as_resident_also_after*"],
     "it places mappings elsewhere than Linux does": [
         "np_slabs_print.*", "checked_blocks.are_none_far_*", "checked_large.leaves_the_rest_revoked_*"],
     "NP_REGION_BYTES is set": ["np_option_set.chooses_how_many_addresses*"],
+    "for RISC-V, it calls signal handlers without the mask of their actions": [
+        "handlers_of_faults.are_called_as_they_would_be*"],
     "faults are signals of the emulator": [
         "address_space.ends_a_program_that_touches_it_while_it_is_guarded", "np_overrun.*"],
 }

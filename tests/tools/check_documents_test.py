@@ -32,6 +32,9 @@ GOOD = {
     "include/memory_pool/slabs/a.hpp": "//\n" * 600,
     "include/memory_pool/slabs/b.cpp": "//\n" * 500,
     "docs/errors.md": "do this and do that\n",
+    "docs/performance.md": "# a\n12 ns (`./dev bench x`)\n## b\nNanoseconds, 3 times as fast\n```sh\nX=1 build/a\n```\n"
+                           "## c\n2 seconds\n```\n5 ns\n# 6 ns\n```\n",
+    "docs/design.md": "# a\n12 ns\n",
     "include/memory_pool/slabs/notes.txt": "not a source\n",
 }
 
@@ -45,6 +48,13 @@ BAD = {
     "a link in docs": ("docs/more.md", "[a](README.md)\n", "docs/more.md:1:", "no such file: README.md"),
     "a link below docs": ("docs/tasks/one.md", "[a](reading.md)\n", "docs/tasks/one.md:1:", "no such file: reading.md"),
     "a long line": ("docs/more.md", "\n" + 121 * "x" + "\n", "docs/more.md:2:", "121 columns, more than 120"),
+    "a time without a command": ("docs/performance.md",
+                                 "# a\n`./dev bench`\n## b\n`x ./dev bench`\ntakes 12 ns\n3 us\n",
+                                 "docs/performance.md:5:", "a figure in a section without a command: 12 ns"),
+    "a ratio without a command": ("docs/security.md", "it takes 1.5 times as long\n# b\n`ctest -R x`\n",
+                                  "docs/security.md:1:", "without a command: 1.5 times as"),
+    "instructions without a command": ("docs/np_alloc.md", "| a pair | 25 instructions |\n", "docs/np_alloc.md:1:",
+                                       "without a command: 25 instructions"),
     "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:",
                       "has 2 files with 1160 lines"),
     "a file more": ("include/memory_pool/c.hpp", "", "docs/reading.md:5:", "include/memory_pool has 2 files"),
@@ -79,7 +89,7 @@ class CheckDocuments(unittest.TestCase):
             return check_documents.main(), output.getvalue().splitlines()
 
     def test_good_tree_passes(self):
-        self.assertEqual(self.run_checker(self.make(GOOD)), (0, ["3 documents, 0 violations"]))
+        self.assertEqual(self.run_checker(self.make(GOOD)), (0, ["5 documents, 0 violations"]))
 
     def test_small_changes_pass(self):
         tree = self.make({**GOOD, "include/memory_pool/slabs/a.hpp": "//\n" * 640})

@@ -112,6 +112,14 @@ class Coverage(unittest.TestCase):
             (self.source / coverage.LIST).write_text(listed.replace(coverage.NO_REASON, "Only 1 is tested:"))
             self.assertEqual(self.check()[0], 0)
 
+    def test_a_listed_line_that_is_run_now_is_told(self):
+        self.assertEqual(self.run_program(2), 3)
+        self.run_program(1)
+        (self.source / coverage.LIST).write_text("Only 1 is tested:\n    include/library.hpp: return 20;\n")
+        status, said = self.check()
+        self.assertEqual(status, 0)
+        self.assertIn("no run of lines begins with this line now: include/library.hpp: return 20;", said)
+
     def test_without_counts_it_tells_what_to_do(self):
         with self.assertRaisesRegex(SystemExit, "run the tests of the preset `coverage` first"):
             self.check()

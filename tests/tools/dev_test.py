@@ -3,6 +3,8 @@
 # Copyright (c) 2026 The memory_pool authors
 """./dev in a read-only tree, where it cannot install packages, and where it has nothing to build. It runs in a copy of
 the tree, with only the programs listed here in its PATH, and a scripted apt-get."""
+import html
+import json
 import os
 import shutil
 import stat
@@ -127,6 +129,7 @@ class WithoutWriting(Dev):
     def test_what_builds_says_so_in_one_line(self):
         for command in (
             "tour",
+            "tour --html",
             "tour --map",
             "test",
             "test dev",
@@ -235,6 +238,54 @@ class Workflows(Dev):
         self.assertIn("no route to host", log)
 
 
+class TourPage(Dev):
+    """`./dev tour --html`, with a scripted cmake, which makes a scripted tour."""
+
+    FIGURES = {"schema": "memory_pool.tour", "version": 1, "command": ["tour"], "text": "a text", "text_notes": [],
+               "rounds": 1, "threads": 2, "machine": [], "sides": [], "jobs": [], "legend": [], "agreement": "",
+               "conclusion": "For this text, pools gain nothing."}
+
+    def tour(self, *arguments, fails=0):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        figures = self.directory / "figures"
+        figures.write_text(json.dumps(self.FIGURES), encoding="utf-8")
+        tour = self.directory / "tour"
+        tour.write_text(f"""#!/bin/sh
+            [ {fails} = 0 ] || {{ echo "tour: no such text: $3" >&2; exit {fails}; }}
+            [ "$3" != --help ] || {{ echo usage; exit; }}
+            echo "the tour of $3"; cat {figures} >"$2"
+            """, encoding="utf-8")
+        folder = "build/release/examples"
+        self.add_program("cmake", f"mkdir -p {folder}; cat {tour} >{folder}/tour; chmod +x {folder}/tour")
+        self.bin.joinpath("ninja").unlink(missing_ok=True)
+        return self.dev("tour", "--html", *arguments)
+
+    def test_it_shows_the_tour_and_then_where_its_page_is(self):
+        result = self.tour('a <&" b')
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        page = self.tree / "build/tour.html"
+        self.assertTrue(result.stdout.startswith('the tour of a <&" b\n'), result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], f"The same as a page: {page}")
+        self.assertIn(html.escape('./dev tour --html a\\ \\<\\&\\"\\ b'), page.read_text(encoding="utf-8"))
+
+    def test_a_tour_that_fails_leaves_no_page_of_an_earlier_one(self):
+        self.tour("a")
+        result = self.tour("nowhere", fails=2)
+        self.assertEqual((result.returncode, result.stderr), (2, "tour: no such text: nowhere\n"))
+        self.assertEqual(list(self.tree.glob("build/tour.*")), [])
+
+    def test_a_page_that_cannot_be_written_is_named_before_the_tour(self):
+        (self.tree / "build/tour.html").mkdir(parents=True)
+        result = self.tour("a")
+        self.assertEqual((result.returncode, result.stdout), (4, ""))
+        self.assert_one_line(result, f"cannot write {self.tree}/build/tour.html", "remove it")
+
+    def test_help_makes_no_page(self):
+        result = self.tour("--help")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "usage\n", ""))
+
+
 class Documentation(Dev):
     """`./dev docs` with scripted tools: pip leaves a mark, Doxygen and MkDocs make one page each."""
 
@@ -287,6 +338,33 @@ class Documentation(Dev):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("serves -m http.server --bind 127.0.0.1 --directory build/site 8123", result.stdout)
         self.assertNotIn("looked at", self.calls.read_text(encoding="utf-8"))
+
+
+class Testing(Dev):
+    """./dev test, with a scripted cmake and ctest."""
+
+    CTEST = """for log; do :; done; cat >"$log" <<TEXT
+60% tests passed, 2 tests failed out of 5
+
+The following tests did not run:
+\t  1 - needs.a_program (Skipped)
+\t  6 - not.here (Disabled)
+
+The following tests FAILED:
+\t  2 - fails (Failed)
+\t  3 - says.it_was_skipped (Failed)
+TEXT
+exit 8"""
+
+    def test_skipped_tests_are_not_counted_as_passed(self):
+        self.set_apt("exit 0")
+        self.allow_writing()
+        self.add_program("cmake", "true")
+        self.add_program("ctest", self.CTEST)
+        result = self.dev("test", "dev")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stdout, r"dev +2 passed, 2 failed, 1 skipped  \(")
+        self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
 
 
 class Fuzzing(Dev):

@@ -34,7 +34,7 @@ ROOT_DOCUMENTS = {
     "SECURITY.md": "vulnerabilities.md",
     "CHANGELOG.md": "changelog.md",
 }
-LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".cpp": "cpp", ".cppm": "cpp", ".py": "python", ".json": "json",
+LANGUAGES = {".hpp": "cpp", ".h": "cpp", ".c": "c", ".cpp": "cpp", ".cppm": "cpp", ".py": "python", ".json": "json",
              ".cmake": "cmake", ".yml": "yaml", ".pml": "c"}
 PUBLIC = ("include/memory_pool", "include/memory_pool/report")
 SITE_NAME = "memory_pool"

@@ -10,6 +10,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/atomic_bytes.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
@@ -90,7 +91,7 @@ private:
 #else
     ::pthread_key_t key_ = 0;
 #endif
-    std::atomic<bool> is_started_{false};
+    base::exchanged_bool is_started_{false};
 };
 
 #if !defined(_WIN32)

@@ -9,6 +9,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/atomic_bytes.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/pool_profile.hpp>
@@ -19,7 +20,6 @@
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/process_end.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -53,7 +53,7 @@ inline profile_sample without_own_functions(profile_sample sample) noexcept
 /// Effects: makes the process exit with the status of NP_LEAKS_EXIT, if that is set.
 inline void end_with_status_of_leaks() noexcept
 {
-    static std::atomic<bool> is_registered{false};
+    static base::exchanged_bool is_registered{false};
     if (status_of_leaks() != 0 && !is_registered.exchange(true))
         os::set_status_at_end<&status_of_leaks>();
 }

@@ -10,6 +10,7 @@
 /// Thread safety: any thread; the allocation of a block happens before its free.
 #pragma once
 
+#include <memory_pool/base/atomic_bytes.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
@@ -28,22 +29,29 @@ public:
         return count_of(counts_[place_of(block)]).load(std::memory_order_relaxed) != 0;
     }
 
-    void add(const void* block) noexcept { change(block, 1); }
+    void add(const void* block) noexcept
+    {
+        change(block, [](count_type count) { return ++count; });
+    }
 
     /// Preconditions: it was added.
-    void remove(const void* block) noexcept { change(block, -1); }
+    void remove(const void* block) noexcept
+    {
+        change(block, [](count_type count) { return --count; });
+    }
 
 private:
     static constexpr std::size_t places = std::size_t{1} << 18U;
-    static constexpr std::uint8_t most = 255; ///< Saturated: never decremented.
+    using count_type = base::small_count;
+    using atomic_count = std::atomic<count_type>;
+    static_assert(sizeof(atomic_count) == sizeof(count_type));
 
-    using count_type = std::atomic<std::uint8_t>;
-    static_assert(sizeof(count_type) == 1 && count_type::is_always_lock_free);
+    static constexpr count_type most = 255; ///< Saturated: never decremented.
 
-    static count_type& count_of(unsigned char& byte) noexcept { return reinterpret_cast<count_type&>(byte); }
-    static const count_type& count_of(const unsigned char& byte) noexcept
+    static atomic_count& count_of(count_type& count) noexcept { return reinterpret_cast<atomic_count&>(count); }
+    static const atomic_count& count_of(const count_type& count) noexcept
     {
-        return reinterpret_cast<const count_type&>(byte);
+        return reinterpret_cast<const atomic_count&>(count);
     }
 
     static std::size_t place_of(const void* block) noexcept
@@ -51,16 +59,16 @@ private:
         return (reinterpret_cast<std::uintptr_t>(block) >> 6U) % places;
     }
 
-    void change(const void* block, int by) noexcept
+    template <class F>
+    void change(const void* block, F changed) noexcept
     {
-        count_type& count = count_of(counts_[place_of(block)]);
-        std::uint8_t known = count.load(std::memory_order_relaxed);
-        while (known != most &&
-               !count.compare_exchange_weak(known, static_cast<std::uint8_t>(known + by), std::memory_order_relaxed))
+        atomic_count& count = count_of(counts_[place_of(block)]);
+        count_type known = count.load(std::memory_order_relaxed);
+        while (known != most && !count.compare_exchange_weak(known, changed(known), std::memory_order_relaxed))
             continue;
     }
 
     /// Not an array of atomics: those would be initialized one by one, by the compiler or at startup.
-    std::array<unsigned char, places> counts_{};
+    std::array<count_type, places> counts_{};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -22,6 +22,7 @@
 /// Thread safety: as documented at each function.
 #pragma once
 
+#include <memory_pool/base/atomic_bytes.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/reports/reported.hpp>
@@ -227,7 +228,7 @@ struct alignas(cache_line_size) thread_cache
     // Written by the owner between `begin` and `end`, or, while the slot is closed, by the holder of the pool's lock.
     std::atomic<depot_magazine*> loaded{nullptr};
     std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty; nullptr until a second magazine is loaded.
-    std::atomic<bool> previous_is_full{false};
+    base::exchanged_bool previous_is_full{false};
 
     cache_counts counts; ///< Written by the owner.
 

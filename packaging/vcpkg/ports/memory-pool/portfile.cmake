@@ -16,6 +16,10 @@ vcpkg_cmake_configure(
         -DMEMORY_POOL_ENABLE_BENCHMARKING=OFF
         -DMEMORY_POOL_ENABLE_EXAMPLES=OFF)
 vcpkg_cmake_install()
+if(NOT "np-alloc" IN_LIST FEATURES)
+    # Nothing else remains in lib/, which vcpkg expects to contain libraries.
+    file(RENAME "${CURRENT_PACKAGES_DIR}/lib/pkgconfig" "${CURRENT_PACKAGES_DIR}/share/pkgconfig")
+endif()
 vcpkg_cmake_config_fixup(PACKAGE_NAME memory_pool CONFIG_PATH lib/cmake/memory_pool)
 vcpkg_fixup_pkgconfig()
 file(REMOVE_RECURSE
