@@ -54,3 +54,13 @@ def file_to_write(text):
     if os.path.isdir(text) or not os.access(text if os.path.exists(text) else directory, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text!r} cannot be written")
     return text
+
+
+def directory_to_write(text):
+    """A directory that is there, or can be made in the nearest one above it that is."""
+    above = os.path.abspath(text)
+    while not os.path.exists(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"{text!r} is no directory that can be written")
+    return text

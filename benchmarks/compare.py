@@ -101,7 +101,7 @@ def parse_arguments(argv):
     return parser.parse_args(argv)
 
 
-def run(program, library, arguments):
+def run(program, library, arguments, timeout=None):
     """Runs the program under a malloc: a library to preload, or None for the system's malloc."""
     preloaded = [library] if library else []
     with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
@@ -112,9 +112,9 @@ def run(program, library, arguments):
             environment = litter.environment(arguments, report)
         result = google_benchmark.run(os.path.join(arguments.build, program), arguments.repetitions,
                                       arguments.min_time * LONGER.get(program, 1), arguments.filter,
-                                      {**environment, "LD_PRELOAD": ":".join(preloaded)})
+                                      {**environment, "LD_PRELOAD": ":".join(preloaded)}, timeout)
         if arguments.litter and litter.cost(report) is None:
-            sys.exit(f"compare.py: the heap of {program} was not littered")
+            raise google_benchmark.Failure(f"the heap of {program} was not littered")
     return result
 
 

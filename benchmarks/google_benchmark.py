@@ -13,35 +13,62 @@ def is_built(directory, program):
     return os.access(os.path.join(directory, program), os.X_OK)
 
 
-def run(path, repetitions, min_time, rows, environment=None):
+class Failure(SystemExit):
+    """Why a program has no report. Ends a script that does not catch it, with this message."""
+
+    def __init__(self, reason):
+        super().__init__(f"{os.path.basename(sys.argv[0])}: {reason}")
+        self.reason = reason
+
+
+def run(path, repetitions, min_time, rows, environment=None, timeout=None):
     """Repeats the rows that match the regular expression, all of them in random order.
 
     The environment is that of this process, with these variables as well.
-    Returns the report; or None if no row matches."""
+    Returns the report; or None if no row matches. Raises Failure, also after `timeout` seconds."""
     command = [path, "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
                f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time}",
                f"--benchmark_filter={rows}"]
-    result = subprocess.run(command, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, check=False)
+    try:
+        result = subprocess.run(command, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                                timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{os.path.basename(path)} took more than {timeout:g} s") from None
+    except OSError as error:
+        raise Failure(f"{os.path.basename(path)} does not start: {error.strerror}") from None
     if "cannot be preloaded" in result.stderr:
-        sys.exit(f"{os.path.basename(sys.argv[0])}: {result.stderr}")
+        raise Failure(result.stderr)
     if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
         return None
     if result.returncode != 0:
-        sys.exit(f"{os.path.basename(sys.argv[0])}: {os.path.basename(path)} failed:\n{result.stderr}")
+        raise Failure(f"{os.path.basename(path)} {how_it_ended(result.returncode)}:\n{result.stderr}")
     try:
         return json.loads(result.stdout)
     except json.JSONDecodeError:
         return None  # No row of this program matches the filter.
 
 
-def samples(report):
-    """Yields (name of the row, what it measured) for each repetition, and ends the program if a row failed."""
+def how_it_ended(status):
+    """Takes the status as subprocess has it: a signal is negative."""
+    return f"ended with signal {-status}" if status < 0 else f"ended with status {status}"
+
+
+def outcomes(report):
+    """Yields (name of the row, what it measured or None, why it failed or None) for each repetition."""
     for sample in report["benchmarks"]:
         if sample.get("error_occurred"):
-            sys.exit(f"{os.path.basename(sys.argv[0])}: {sample['name']}: {sample['error_message']}")
-        if sample["run_type"] == "iteration":
-            yield sample["run_name"], sample
+            yield sample.get("run_name", sample["name"]), None, sample["error_message"]
+        elif sample["run_type"] == "iteration":
+            yield sample["run_name"], sample, None
+
+
+def samples(report):
+    """Yields (name of the row, what it measured) for each repetition. Raises Failure if a row failed."""
+    for name, sample, failure in outcomes(report):
+        if failure is not None:
+            raise Failure(f"{name}: {failure}")
+        yield name, sample
 
 
 def number(value):
@@ -60,8 +87,12 @@ def first_line_of(path, pattern):
     return None
 
 
+def processor_model():
+    return first_line_of("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor() or "unknown"
+
+
 def print_machine(context):
-    model = first_line_of("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor() or "unknown"
+    model = processor_model()
     governor = first_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "(.*)") or "none"
     print(f"machine    {model}, {os.cpu_count()} cores, governor {governor}")
     print(f"system     {platform.system()} {platform.release()}, {platform.machine()}")

@@ -48,8 +48,12 @@ def all_names():
     return (*LIBRARIES, OURS)
 
 
-def installed(names):
-    """Returns {name: path to load, or None}; says what is left out as it is not there."""
+def say(text):
+    print(text, file=sys.stderr)
+
+
+def installed(names, tell=say):
+    """Returns {name: path to load, or None}; tells what is left out as it is not there."""
     found = {}
     for name in names:
         library = LIBRARIES[name]
@@ -59,7 +63,7 @@ def installed(names):
         else:
             remedy = (f"Debian package: {PACKAGES[name]}" if name in PACKAGES
                       else f"benchmarks/fetch_mallocs.py {name} gets it")
-            print(f"{name} is left out: there is no {library} ({remedy})", file=sys.stderr)
+            tell(f"{name} is left out: there is no {library} ({remedy})")
     return found
 
 
@@ -76,13 +80,13 @@ def add_libraries(found, added, program):
         found[name] = os.path.abspath(path)
 
 
-def entrants(names, build):
+def entrants(names, build, tell=say):
     """Returns {name: path to load, or None} of the mallocs, ours included, in the build directory of a preset."""
-    found = installed(name for name in names if name != OURS)
+    found = installed((name for name in names if name != OURS), tell)
     if OURS in names:
         ours = os.path.abspath(os.path.join(build, "src", "np_alloc", "libnp_malloc.so"))
         if os.path.isfile(ours):
             found[OURS] = ours
         else:
-            print(f"{OURS} is left out: there is no {ours}", file=sys.stderr)
+            tell(f"{OURS} is left out: there is no {ours}")
     return found

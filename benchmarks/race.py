@@ -259,8 +259,8 @@ def checked_part(checked, output):
     return [match.group(0) for match in matches if match.group(0)]
 
 
-def run_row(row, libraries, arguments):
-    """Returns {malloc: Entry}."""
+def run_row(row, libraries, arguments, is_tried=False):
+    """Returns {malloc: Entry}. A row that was tried under each malloc before has no trials."""
     entries = {name: Entry() for name in libraries}
     expected = None
 
@@ -287,7 +287,7 @@ def run_row(row, libraries, arguments):
         return run, run.output
 
     names = list(libraries)
-    for name in names:
+    for name in names if not is_tried else ():
         attempt(name, lambda: trial(name))
     for turn in range(arguments.rounds):
         first = turn % len(names)

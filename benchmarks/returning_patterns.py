@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import argument_types
+import google_benchmark
 import mallocs
 
 MALLOCS = ("glibc", "jemalloc", "tcmalloc")
@@ -65,18 +66,18 @@ def run(program, library, arguments):
     result = subprocess.run([program, *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if result.returncode != 0 or result.stderr:
-        sys.exit(f"returning_patterns.py: {program} {arguments} failed:\n{result.stderr}")
+        raise google_benchmark.Failure(f"{program} {arguments} failed:\n{result.stderr}")
     return [line.split() for line in result.stdout.splitlines()]
 
 
-def measure(arguments, libraries):
+def measure(arguments, libraries, tell=mallocs.say):
     """Returns {(malloc, pattern, side, step, state): Sample}, the least of each."""
     listed = run(arguments.program, None, [])
     patterns = [name for kind, name in listed if kind == "pattern"]
     sides = [name for kind, name in listed if kind == "side"]
     least = {}
     for repetition in range(arguments.repetitions):
-        print(f"repetition {repetition + 1} of {arguments.repetitions} ...", file=sys.stderr, flush=True)
+        tell(f"repetition {repetition + 1} of {arguments.repetitions} ...")
         jobs = [(malloc, pattern, side, step) for malloc in libraries for pattern in patterns for side in sides
                 for step in ([0] if side in WITHOUT_STEPS else arguments.steps)
                 if not 0 < step <= SLOW_STEPS or repetition < SLOW_REPETITIONS]

@@ -2,37 +2,18 @@
 // Copyright (c) 2026 The memory_pool authors
 // What stays resident after a peak: threads fill blocks, free all of them in random order, and then make no calls. The
 // figures are resident memory at the peak, and after the wait, in kilobytes.
+#include "resident.hpp"
 #include "workload.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace {
-/// Returns: resident kilobytes of this process. Allocates nothing.
-std::size_t resident_kilobytes()
-{
-    std::array<char, 128> text{};
-    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    const auto length = file != -1 ? read(file, text.data(), text.size() - 1) : -1;
-    if (file != -1)
-        close(file);
-    if (length <= 0)
-        return 0;
-    char* rest = text.data();
-    (void)std::strtoul(rest, &rest, 10); // Addresses.
-    return std::strtoul(rest, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 1024;
-}
-
 /// Waits for all threads.
 void meet(std::atomic<std::size_t>& arrived, std::size_t threads)
 {
@@ -68,7 +49,7 @@ int main(int argc, char** argv)
                 }
                 meet(filled, threads);
                 if (number == 0)
-                    peak = resident_kilobytes();
+                    peak = workload::resident_kilobytes();
                 for (std::size_t i = blocks.size(); i > 1; --i)
                     std::swap(blocks[random.below(i)], blocks[i - 1]);
                 for (const workload::block& each : blocks) {
@@ -79,7 +60,7 @@ int main(int argc, char** argv)
             meet(freed, threads);
             std::this_thread::sleep_for(std::chrono::milliseconds(wait));
             if (number == 0)
-                after = resident_kilobytes();
+                after = workload::resident_kilobytes();
         });
     done.print("after_peak", "most_taken=" + std::to_string(peak) + " taken_after=" + std::to_string(after));
 }

@@ -87,6 +87,15 @@ class Race(unittest.TestCase):
                 self.assertEqual(len(row[name][field]), 2)
         self.assertIn("0 failed", result.stdout)
 
+    def test_a_row_that_was_tried_before_has_no_trials(self):
+        row = race_rows.Row(["true"], "", {})
+        arguments = race.parse_arguments(["--rounds", "1"])
+        run = race.Run(1, 1, 1, "")
+        with mock.patch.object(race, "measure", return_value=run), \
+                mock.patch.object(race, "try_out", side_effect=race.Failure("tried")):
+            self.assertEqual(race.run_row(row, {"glibc": None}, arguments)["glibc"].failure, "tried")
+            self.assertEqual(race.run_row(row, {"glibc": None}, arguments, is_tried=True)["glibc"].runs, [run])
+
     def test_a_slow_command_takes_longer(self):
         _, row = self.race("--", *under_the_library("sleep 0.1; echo done"))
         self.assertGreaterEqual(min(row["other"]["seconds"]), 0.1)

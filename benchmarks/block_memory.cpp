@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The resident memory of blocks of one size. The benchmark report runs it:
+//
+//     block_memory SIDE [bytes=N] [mebibytes=N] [wait=MILLISECONDS] [seed=N]
+//
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of as many bytes together are
+// allocated, every word of them is written, and they are freed in random order. Then the program waits, without a call.
+// The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when
+// all are freed, and after the wait. The pool still exists then.
+#include "np_alloc/resident.hpp"
+#include "np_alloc/workload.hpp"
+#include "sized_sides.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+struct settings
+{
+    std::size_t bytes;
+    std::size_t count;
+    std::size_t milliseconds;
+    std::size_t seed;
+};
+
+/// In kilobytes.
+struct figures
+{
+    std::size_t live = 0;
+    std::size_t peak = 0;
+    std::size_t freed = 0;
+    std::size_t idle = 0;
+};
+
+/// Returns: the most kilobytes that have been resident; 0 if the system does not tell.
+std::size_t peak_kilobytes()
+{
+    std::size_t peak = 0;
+    std::FILE* const status = std::fopen("/proc/self/status", "r");
+    if (status == nullptr)
+        return 0;
+    char line[256];
+    while (peak == 0 && std::fgets(line, sizeof line, status) != nullptr)
+        (void)std::sscanf(line, "VmHWM: %zu", &peak);
+    (void)std::fclose(status);
+    return peak;
+}
+
+std::size_t above(std::size_t base, std::size_t kilobytes)
+{
+    return kilobytes - std::min(base, kilobytes);
+}
+
+void fill(std::uint64_t* block, std::size_t bytes, std::uint64_t content)
+{
+    std::fill_n(block, bytes / sizeof content, content);
+}
+
+bool is_filled(const std::uint64_t* block, std::size_t bytes, std::uint64_t content)
+{
+    return std::all_of(block, block + bytes / sizeof content,
+                       [content](std::uint64_t word) { return word == content; });
+}
+
+using blocks = std::vector<std::pair<std::uint64_t*, std::uint64_t>>;
+
+template <class Side>
+void allocate_all(Side& side, const settings& its, blocks& held, workload::random& random)
+{
+    for (auto& [block, content] : held) {
+        block = static_cast<std::uint64_t*>(side.allocate());
+        if (block == nullptr)
+            workload::fail("there is no memory");
+        content = random();
+        fill(block, its.bytes, content);
+    }
+}
+
+template <class Side>
+void free_all(Side& side, const settings& its, blocks& held, workload::random& random, workload::tally& done)
+{
+    for (std::size_t i = held.size(); i > 1; --i)
+        std::swap(held[random.below(i)], held[i - 1]);
+    for (const auto& [block, content] : held) {
+        if (!is_filled(block, its.bytes, content))
+            workload::fail("a block does not hold what was written to it");
+        side.deallocate(block);
+        done.count(content);
+    }
+}
+
+template <class Side>
+workload::tally run(const settings& its, figures& measured)
+{
+    workload::random random(its.seed);
+    workload::tally done;
+    blocks held(its.count);
+    const std::size_t base = workload::resident_kilobytes();
+    Side side(its.bytes);
+    allocate_all(side, its, held, random);
+    measured.live = above(base, workload::resident_kilobytes());
+    free_all(side, its, held, random, done);
+    measured.freed = above(base, workload::resident_kilobytes());
+    std::this_thread::sleep_for(std::chrono::milliseconds(its.milliseconds));
+    measured.idle = above(base, workload::resident_kilobytes());
+    measured.peak = above(base, peak_kilobytes());
+    return done;
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string_view wanted = argc < 2 ? "" : argv[1];
+    workload::arguments arguments(std::max(argc - 1, 1), argv + std::min(argc, 2) - 1,
+                                  "block_memory SIDE: resident memory of blocks of one size, in kilobytes.");
+    const std::size_t bytes = arguments.number("bytes", 64, "of a block; a multiple of 8");
+    const std::size_t all = arguments.number("mebibytes", 64, "of all blocks together") << 20U;
+    const settings its{bytes, std::max<std::size_t>(all / bytes, 1),
+                       arguments.number("wait", 1, "milliseconds without a call in the end"),
+                       arguments.number("seed", 1, "of the random order")};
+    arguments.end();
+    if (bytes % sizeof(std::uint64_t) != 0)
+        workload::fail("block_memory: bytes: not a multiple of 8");
+    figures measured;
+    workload::tally done;
+    if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
+        workload::fail("block_memory SIDE: there is no such side; see sized_sides.hpp");
+    done.print("block_memory", "live=" + std::to_string(measured.live) + " peak=" + std::to_string(measured.peak) +
+                                   " freed=" + std::to_string(measured.freed) +
+                                   " idle=" + std::to_string(measured.idle));
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The time of single calls, from the median to the slowest. The benchmark report runs it:
+//
+//     call_latency SIDE [bytes=N] [live=N] [calls=N] [seed=N]
+//
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The first `live` blocks are allocated in a
+// new pool (cold); then a block chosen at random is freed and another one allocated, again and again (warm). An
+// allocation includes writing a word to the block, as it depends on the side whether the call itself touches the block.
+//
+// Each call is timed by a cycle counter where there is one. Printed are nanoseconds, minus the median time of two
+// readings with nothing in between; `clock` is that time itself, of which nothing is subtracted: what interrupts a
+// program interrupts it there, too.
+#include "np_alloc/workload.hpp"
+#include "sized_sides.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace {
+using clock = std::chrono::steady_clock;
+
+/// Returns: a number that grows at a constant rate, read after everything before it has been executed.
+MEMORY_POOL_ALWAYS_INLINE std::uint64_t ticks()
+{
+#if defined(__x86_64__)
+    unsigned core = 0;
+    const std::uint64_t now = __rdtscp(&core);
+    _mm_lfence();
+    return now;
+#else
+    return static_cast<std::uint64_t>(clock::now().time_since_epoch().count());
+#endif
+}
+
+double measure_nanoseconds_per_tick()
+{
+    constexpr std::chrono::milliseconds long_enough{50};
+    const auto begin = clock::now();
+    const std::uint64_t first = ticks();
+    while (clock::now() - begin < long_enough) {
+    }
+    const std::uint64_t last = ticks();
+    const std::chrono::duration<double, std::nano> elapsed = clock::now() - begin;
+    return elapsed.count() / static_cast<double>(last - first);
+}
+
+/// The times of calls of one kind, in ticks.
+class samples
+{
+public:
+    explicit samples(std::size_t count) : ticks_(count) {}
+
+    void add(std::uint64_t ticks)
+    {
+        ticks_[count_++] = static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks, UINT32_MAX));
+    }
+
+    void sort()
+    {
+        ticks_.resize(count_);
+        std::sort(ticks_.begin(), ticks_.end());
+    }
+
+    /// Returns: the smallest difference between two different times, which is the resolution of the clock if there are
+    ///   many. Preconditions: sorted.
+    std::uint32_t resolution() const
+    {
+        std::uint32_t least = UINT32_MAX;
+        for (std::size_t i = 1; i < count_; ++i)
+            if (ticks_[i] != ticks_[i - 1])
+                least = std::min(least, ticks_[i] - ticks_[i - 1]);
+        return least;
+    }
+
+    /// Preconditions: sorted, and not empty.
+    std::uint32_t quantile(double share) const
+    {
+        const auto place = static_cast<std::size_t>(share * static_cast<double>(count_));
+        return ticks_[std::min(place, count_ - 1)];
+    }
+
+private:
+    std::vector<std::uint32_t> ticks_;
+    std::size_t count_ = 0;
+};
+
+struct quantile
+{
+    const char* name;
+    double share;
+};
+constexpr std::array<quantile, 6> quantiles{
+    {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}, {"p99_99", 0.9999}, {"max", 1}}};
+
+/// Returns: the quantiles as figures of a workload, in nanoseconds.
+std::string figures(const std::string& name, samples& of, std::uint32_t of_clock, double nanoseconds_per_tick)
+{
+    of.sort();
+    std::string text;
+    for (const quantile& each : quantiles) {
+        const double ticks = static_cast<double>(of.quantile(each.share)) - of_clock;
+        std::array<char, 64> figure{};
+        std::snprintf(figure.data(), figure.size(), "%.2f", std::max(ticks, 0.0) * nanoseconds_per_tick);
+        text.append(" ").append(name).append("_").append(each.name).append("=").append(figure.data());
+    }
+    return text;
+}
+
+struct settings
+{
+    std::size_t bytes;
+    std::size_t live;
+    std::size_t calls;
+    std::size_t seed;
+};
+
+struct times
+{
+    explicit times(const settings& its) : clock(its.calls), cold(its.live), allocate(its.calls), free(its.calls) {}
+
+    samples clock;
+    samples cold;
+    samples allocate;
+    samples free;
+};
+
+/// A block holds the number that was written to it.
+template <class Side>
+class blocks
+{
+public:
+    blocks(Side& side, std::size_t count) : side_(side), blocks_(count) {}
+
+    void allocate(std::size_t place, std::uint64_t content, samples& time)
+    {
+        const std::uint64_t begin = ticks();
+        void* const block = side_.allocate();
+        if (block != nullptr)
+            *static_cast<volatile std::uint64_t*>(block) = content;
+        time.add(ticks() - begin);
+        if (block == nullptr)
+            workload::fail("there is no memory");
+        blocks_[place] = {static_cast<std::uint64_t*>(block), content};
+    }
+
+    void free(std::size_t place, samples& time, workload::tally& done)
+    {
+        const held& its = blocks_[place];
+        if (*its.block != its.content)
+            workload::fail("a block does not hold what was written to it");
+        done.count(its.content);
+        const std::uint64_t begin = ticks();
+        side_.deallocate(its.block);
+        time.add(ticks() - begin);
+    }
+
+private:
+    struct held
+    {
+        std::uint64_t* block = nullptr;
+        std::uint64_t content = 0;
+    };
+
+    Side& side_;
+    std::vector<held> blocks_;
+};
+
+template <class Side>
+workload::tally run(const settings& its, times& measured)
+{
+    Side side(its.bytes);
+    blocks<Side> held(side, its.live);
+    workload::random random(its.seed);
+    workload::tally done;
+    for (std::size_t i = 0; i != its.calls; ++i) {
+        const std::uint64_t begin = ticks();
+        measured.clock.add(ticks() - begin);
+    }
+    for (std::size_t i = 0; i != its.live; ++i)
+        held.allocate(i, random(), measured.cold);
+    for (std::size_t i = 0; i != its.calls; ++i) {
+        const std::size_t place = random.below(its.live);
+        held.free(place, measured.free, done);
+        held.allocate(place, random(), measured.allocate);
+    }
+    samples not_shown(its.live);
+    for (std::size_t i = 0; i != its.live; ++i)
+        held.free(i, not_shown, done);
+    return done;
+}
+
+/// Returns: how often the process has lost its core to another.
+std::size_t interruptions()
+{
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::size_t>(usage.ru_nivcsw);
+}
+
+void print(const workload::tally& done, times& measured)
+{
+    const double rate = measure_nanoseconds_per_tick();
+    std::string text = figures("clock", measured.clock, 0, rate);
+    const std::uint32_t of_clock = measured.clock.quantile(0.5);
+    text += figures("cold_allocate", measured.cold, of_clock, rate);
+    text += figures("warm_allocate", measured.allocate, of_clock, rate);
+    text += figures("warm_free", measured.free, of_clock, rate);
+    std::array<char, 64> resolution{};
+    const std::uint32_t ticks = std::min(measured.clock.resolution(), measured.allocate.resolution());
+    std::snprintf(resolution.data(), resolution.size(), " resolution=%.2f", ticks * rate);
+    done.print("call_latency",
+               text.substr(1) + resolution.data() + " interruptions=" + std::to_string(interruptions()));
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string_view wanted = argc < 2 ? "" : argv[1];
+    workload::arguments arguments(std::max(argc - 1, 1), argv + std::min(argc, 2) - 1,
+                                  "call_latency SIDE: the time of single calls, in nanoseconds.");
+    const settings its{arguments.number("bytes", 64, "of a block"),
+                       arguments.number("live", 100000, "blocks in use, which the cold calls allocate"),
+                       arguments.number("calls", 1000000, "warm calls of each kind"),
+                       arguments.number("seed", 1, "of the random order")};
+    arguments.end();
+    times measured(its);
+    workload::tally done;
+    if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
+        workload::fail("call_latency SIDE: there is no such side; see sized_sides.hpp");
+    print(done, measured);
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What a report consists of, as it is in report.json: sections, tables, and the samples or the failure of each cell.
+
+    report   {schema, kind, is_reduced, environment, unfinished, seconds, left_out, sections}
+    section  {name, title, text, left_out, problems, seconds, tables, plots}
+    table    {name, title, unit, better, command, statistic, shows, reference, heading, floor, notes, is_reduced, apart,
+              best, columns, rows, column_failures}
+    row      {label, x, cells}, where cells is {column: {samples} or {failure, is_wrong}}
+
+A cell that has failed has no samples. A column that has failed has failed in each row where it has no samples.
+"""
+import math
+import os
+import statistics
+
+import drop_ins
+import mallocs
+
+SCHEMA = "memory_pool benchmark report 1"
+STATISTICS = {"least": min, "median": statistics.median, "most": max}
+
+
+class Table:
+    """Adds samples and failures to a table, which is in `data`."""
+
+    def __init__(self, name, title, unit, command, columns, better="less", statistic="median", shows="value",
+                 reference=None, heading="", notes=(), is_reduced=False, apart=(), best=None):
+        """`shows` is `value`, with the ratio of the column `reference` to it if there is one, or `ratio`: to the best
+        of the row. Columns `apart` are of another machine, and are not compared. `best` is [unit, divisor] of a column
+        with the best of the row, which geometric means follow; None if the rows have no common unit."""
+        self.data = {"name": name, "title": title, "unit": unit, "better": better, "command": command,
+                     "statistic": statistic, "shows": shows, "reference": reference, "heading": heading, "floor": None,
+                     "notes": list(notes), "is_reduced": is_reduced, "apart": list(apart), "best": best,
+                     "columns": list(columns), "rows": [], "column_failures": {}}
+
+    def row(self, label, x=None):
+        """Returns the row of that name, which is added if it is not there."""
+        for row in self.data["rows"]:
+            if row["label"] == label:
+                return row
+        self.data["rows"].append({"label": label, "x": x, "cells": {}})
+        return self.data["rows"][-1]
+
+    def add(self, label, column, sample, x=None):
+        cell = self.row(label, x)["cells"].setdefault(column, {"samples": []})
+        if "failure" not in cell:
+            cell["samples"].append(sample)
+
+    def fail(self, label, column, reason, x=None, is_wrong=False):
+        self.row(label, x)["cells"][column] = {"failure": tidy(reason), "is_wrong": is_wrong}
+
+    def fail_column(self, column, reason):
+        """For each row, also those that had samples before: a side that fails later is not to be trusted."""
+        self.data["column_failures"][column] = tidy(reason)
+        for row in self.data["rows"]:
+            row["cells"].pop(column, None)
+
+    def sort(self):
+        """By x, and else by label, with numbers in it by their value: programs run their rows in random order."""
+        self.data["rows"].sort(key=lambda row: (row["x"] or 0, drop_ins.natural_order(row["label"])))
+
+
+def tidy(reason):
+    """Returns the reason in one line that is not too long for a page, without the path of the tree."""
+    line = " ".join(str(reason).split()).replace(mallocs.ROOT + os.sep, "")
+    return line if len(line) <= 300 else line[:297] + "..."
+
+
+def section(name, title, text, tables, plots=()):
+    return {"name": name, "title": title, "text": text, "left_out": [], "problems": [], "seconds": 0,
+            "tables": [table.data for table in tables], "plots": list(plots)}
+
+
+def cell_of(table, row, column):
+    """Returns the cell, also where the column has failed as a whole; None if nothing was measured."""
+    cell = row["cells"].get(column)
+    if cell is None and column in table["column_failures"]:
+        return {"failure": table["column_failures"][column], "is_wrong": False}
+    return cell
+
+
+def value_of(table, row, column):
+    """Returns the statistic that the table shows; None if nothing was measured, or it has failed."""
+    cell = cell_of(table, row, column)
+    if cell is None or "failure" in cell or not cell["samples"]:
+        return None
+    return STATISTICS[table["statistic"]](cell["samples"])
+
+
+def values_of(table, row):
+    """Returns {column: value} of what has one."""
+    found = {column: value_of(table, row, column) for column in table["columns"]}
+    return {column: value for column, value in found.items() if value is not None}
+
+
+def ratios_to_best(table, row):
+    """Returns {column: value divided by the best of the row}; what takes nothing at all is as good as the best."""
+    values = {column: value for column, value in values_of(table, row).items() if column not in table["apart"]}
+    best = max(min(values.values(), default=1), 1e-9)
+    return {column: max(value / best, 1) for column, value in values.items()}
+
+
+def geometric_means(table):
+    """Returns {column: (mean of its ratios, how many rows it is of)}."""
+    ratios = {column: [] for column in table["columns"]}
+    for row in table["rows"]:
+        for column, ratio in ratios_to_best(table, row).items():
+            ratios[column].append(ratio)
+    return {column: (math.exp(statistics.fmean(map(math.log, its_own))), len(its_own))
+            for column, its_own in ratios.items() if its_own}
+
+
+def has_figures(table):
+    return any(values_of(table, row) for row in table["rows"])
+
+
+def failures_of(report):
+    """Yields (section, table or None, what has failed, the reason) for all that went wrong."""
+    for each in report["sections"]:
+        for problem in each["problems"]:
+            yield each["name"], None, "a step", problem
+        for table in each["tables"]:
+            for what, reason in failures_in(table):
+                yield each["name"], table["name"], what, reason
+
+
+def failures_in(table):
+    """Yields (what has failed, the reason): a column once, if it has failed in every row."""
+    for column, reason in table["column_failures"].items():
+        yield column, reason
+    for row in table["rows"]:
+        for column, cell in row["cells"].items():
+            if "failure" in cell:
+                yield f"{row['label']}, {column}", ("wrong: " if cell["is_wrong"] else "") + cell["failure"]
+
+
+def tables_of(report):
+    """Returns {name: table}."""
+    return {table["name"]: table for each in report["sections"] for table in each["tables"]}
+
+
+def row_of(table, label):
+    return next((row for row in table["rows"] if row["label"] == label), None)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What the sections share: names of columns, and rows of Google Benchmark as cells."""
+import re
+
+import google_benchmark
+import drop_ins
+
+from report.running import Step, attempt
+
+NEW_DELETE = "new_delete"
+# As they are called in the tables, if not by their own names.
+SHOWN = {"new_delete": "new/delete", "unsynchronized_pool_resource": "pool_resource",
+         "unsynchronized_arena_resource": "arena_resource", "pmr_unsynchronized_pool": "std::pmr pool",
+         "pmr_synchronized_pool": "std::pmr pool", "pmr_monotonic_buffer": "std::pmr monotonic",
+         "synchronized_pool_resource": "pool_resource", "boost_pool": "boost::pool",
+         "boost_object_pool": "boost::object_pool", "foonathan_memory_pool": "foonathan",
+         "tbb_memory_pool": "TBB memory_pool"}
+
+
+def shown(side):
+    return SHOWN.get(side, side)
+
+
+def split(name):
+    """Returns (shape, side, n or None) of a row `<shape>/<side>/<n>`."""
+    shape, side, *rest = name.split("/")
+    return shape, side, int(rest[0]) if rest and rest[0].isdigit() else None
+
+
+def record(report, place, measured=drop_ins.nanoseconds):
+    """Adds what a program has reported. `place(shape, side, n)` returns (table, row, column, x); None for no cell."""
+    for name, sample, failure in google_benchmark.outcomes(report):
+        where = place(*split(name))
+        if where is None:
+            continue
+        table, row, column, x = where
+        if failure is not None:
+            table.fail(row, column, failure, x, is_wrong=True)
+        else:
+            table.add(row, column, measured(sample), x)
+
+
+def rows_matching(shapes, side=None):
+    """Returns the regular expression of rows."""
+    return f"^({'|'.join(map(re.escape, shapes))})/" + (f"{side}(/|$)" if side else "")
+
+
+def columns_under(malloc, sides):
+    """Returns the columns that a run under that malloc fills: under glibc, also those of the pools."""
+    return [malloc, *sides] if malloc == "glibc" else [malloc]
+
+
+class BesideMallocs:
+    """Rows of one program: new and delete under each malloc, and the other sides, over glibc."""
+
+    def __init__(self, setting, program, tables, sides):
+        """`tables` are {shape: Table}; a shape is a regular expression's alternative, without its operators."""
+        self.setting, self.program, self.tables, self.sides = setting, program, tables, sides
+
+    def place(self, malloc):
+        def found(shape, side, n):
+            column = malloc if side == NEW_DELETE else shown(side)
+            if shape not in self.tables or (side != NEW_DELETE and malloc != "glibc"):
+                return None
+            return self.tables[shape], self.label(shape, n), column, n
+        return found
+
+    def label(self, shape, n):  # pylint: disable=unused-argument
+        return f"{n:,}"
+
+    def run(self, malloc, shape, repetitions, min_time, litter=None):
+        rows = rows_matching(self.shapes(shape), None if malloc == "glibc" else NEW_DELETE)
+        report = self.setting.google(self.program, malloc, rows, repetitions, min_time, litter)
+        record(report, self.place(malloc))
+
+    def shapes(self, shape):
+        return [shape]
+
+    def steps(self, shape, seconds, repetitions, min_time, litter=None):
+        """Returns the steps of a shape: each malloc in its turn."""
+        def step(turn, malloc):
+            def run():
+                self.run(malloc, shape, repetitions, min_time, litter)
+            columns = columns_under(malloc, self.sides)
+            heap = ", littered" if litter else ""
+            return Step(f"{shape} under {malloc}{heap}, round {turn + 1}", seconds * (3 if malloc == "glibc" else 1),
+                        lambda: attempt(self.tables_of(shape), columns, run))
+        return [step(turn, malloc) for turn, malloc in self.setting.in_turns()]
+
+    def tables_of(self, shape):
+        return [self.tables[shape]]
+
+
+def alone(section):
+    return f"./dev report --sections {section}"

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""How times change with the size of blocks, their count, and threads."""
+from report import model
+from report.running import Plan
+from report.sections import rows
+
+PROGRAM = "scaling_benchmark"
+UNSHARED = ("block_pool", "unsynchronized_pool_resource", "unsynchronized_arena_resource", "pmr_unsynchronized_pool",
+            "boost_pool")
+SHARED = ("concurrent_block_pool", "synchronized_pool_resource", "pmr_synchronized_pool")
+# Titles, what x is, sides, and seconds that a run under a malloc is expected to take.
+SHAPES = {"by_size": ("By size: blocks of 8 B to 1 MiB", "size of a block (bytes)", UNSHARED, 1.5),
+          "by_count": ("By count: 10 to 10^6 blocks of 64 bytes, freed in random order", "blocks in use", UNSHARED, 4),
+          "by_threads": ("By threads: 100 blocks of 64 bytes in each of 1 to 16", "threads", SHARED, 2)}
+
+
+def table_of(setting, shape):
+    title, x_title, sides, _ = SHAPES[shape]
+    unit = "ns of the cores for a block" if shape == "by_threads" else "ns for a block out and back"
+    command = f"build/release/benchmarks/{PROGRAM} --benchmark_filter='^{shape}/'"
+    notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
+    if shape == "by_size":
+        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. From some hundred KiB on, a "
+                     "malloc may take each block from the system, and page faults are most of the time.")
+    return model.Table(f"scaling_{shape}", title, unit, command, [*setting.libraries, *map(rows.shown, sides)],
+                       statistic="least", heading=x_title, is_reduced=True, notes=notes)
+
+
+def plot_of(setting, shape):
+    _, x_title, sides, _ = SHAPES[shape]
+    panels = [["malloc", list(setting.libraries)], ["pools and arenas", ["glibc", *map(rows.shown, sides)]]]
+    return {"name": f"scaling_{shape}", "kind": "lines", "table": f"scaling_{shape}", "x_title": x_title,
+            "panels": [panel for panel in panels if panel[1]], "is_reduced": True}
+
+
+def plan(setting):
+    tables = {shape: table_of(setting, shape) for shape in SHAPES}
+    steps = []
+    for shape, (_, _, sides, seconds) in SHAPES.items():
+        beside = rows.BesideMallocs(setting, PROGRAM, tables, list(map(rows.shown, sides)))
+        # A repetition in which threads meet is longer than the time for which one may lose its core.
+        min_time = 0.05 if shape == "by_threads" else setting.at_most(0.003, 0.02)
+        steps += beside.steps(shape, seconds * setting.at_most(1, 3), setting.at_most(2, 5), min_time)
+    text = ("The same loop for blocks of more and more bytes, for more and more of them, and in more and more threads. "
+            "A line that stays flat scales.")
+    return Plan(model.section("scaling", "Scaling", text, tables.values(),
+                              [plot_of(setting, shape) for shape in SHAPES]), steps, list(tables.values()))

@@ -1,0 +1,497 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""make_report.py shows figures, and failures as such, tested with programs that report given times."""
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(BENCHMARKS.parent / "tests" / "tools"))
+import chromium  # pylint: disable=wrong-import-position
+import make_report  # pylint: disable=wrong-import-position
+from report import model, page, progress, readme, reduced  # pylint: disable=wrong-import-position
+
+# A program with rows as Google Benchmark has them, which does what NAME.json beside it says.
+PROGRAM = f"""#!{sys.executable}
+import json, os, re, signal, sys, time
+with open(os.path.realpath(sys.argv[0]) + ".json") as file:
+    told = json.load(file)
+if "--benchmark_list_tests" in sys.argv:
+    sys.exit(0)
+if told.get("interrupt"):
+    os.kill(os.getppid(), signal.SIGINT)
+time.sleep(told.get("sleep", 0))
+if told.get("signal"):
+    os.kill(os.getpid(), told["signal"])
+wanted = next((word.partition("=")[2] for word in sys.argv if word.startswith("--benchmark_filter=")), ".")
+rows = [row for row in told["rows"] if re.search(wanted, row["run_name"])]
+print(json.dumps({{"context": told.get("context", {{}}), "benchmarks": rows}}))
+"""
+# A program that prints figures as workloads do: for each side, the sum of its work.
+WORKLOAD = f"""#!{sys.executable}
+import json, os, sys
+with open(os.path.realpath(sys.argv[0]) + ".json") as file:
+    told = json.load(file)
+figures = " ".join(f"{{name}}={{value}}" for name, value in told["figures"].items())
+print("work sum=%s | %s" % (told.get("sums", {{}}).get(sys.argv[1], 1), figures))
+"""
+LATENCIES = {f"{state}_{quantile}": 20.5 for state in ("clock", "cold_allocate", "warm_allocate", "warm_free")
+             for quantile in ("p50", "p90", "p99", "p99_9", "p99_99", "max")}
+BLOCK_SIDES = {"new_delete": 10, "block_pool": 2, "boost_pool": 1.5, "foonathan_memory_pool": 4,
+               "pmr_unsynchronized_pool": 20}
+LISTED = subprocess.run(["ldd", sys.executable], stdout=subprocess.PIPE, text=True, check=True).stdout
+NO_MALLOC = next(line.split()[2] for line in LISTED.splitlines() if "libm.so" in line)
+
+
+def with_matplotlib():
+    """Returns a Python that has matplotlib, or None."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and subprocess.run([python, "-c", "import matplotlib"], capture_output=True,
+                                                     check=False).returncode == 0:
+            return python
+    return None
+
+
+PYTHON = with_matplotlib()
+
+
+def row(name, nanoseconds, **more):
+    return {"name": name, "run_name": name, "run_type": "iteration", "per_block": nanoseconds / 1e9, **more}
+
+
+def broken(name, reason):
+    return {"name": name, "run_name": name, "run_type": "iteration", "error_occurred": True, "error_message": reason}
+
+
+def rows_of_blocks(**changed):
+    sides = {**BLOCK_SIDES, **changed}
+    rows = [row(f"{shape}/{side}", time) for shape in ("pair", "bulk", "bulk_reverse", "bulk_random", "churn")
+            for side, time in sides.items()]
+    return rows
+
+
+class Reports(unittest.TestCase):
+    """Programs in a directory, and reports of them."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.directory = Path(folder.name)
+        self.build = self.directory / "build" / "benchmarks"
+        self.output = self.directory / "report"
+        self.build.mkdir(parents=True)
+        self.program("block_pool_benchmark", rows_of_blocks())
+        self.program("concurrent_block_pool_benchmark", [
+            row(f"{shape}/{side}/{threads}/manual_time", time) for shape in ("pair", "churn") for threads in (1, 2, 8)
+            for side, time in (("new_delete", 10), ("concurrent_block_pool", 2.5))])
+
+    def program(self, name, rows, script=PROGRAM, **told):
+        path = self.build / name
+        path.write_text(script, encoding="utf-8")
+        path.chmod(0o755)
+        Path(f"{path}.json").write_text(json.dumps({"rows": rows, **told}), encoding="utf-8")
+
+    def scaling(self, **told):
+        shapes, sides = ("by_size", "by_count", "by_threads"), ("new_delete", "block_pool", "concurrent_block_pool")
+        self.program("scaling_benchmark", [row(f"{shape}/{side}/{n}", n) for shape in shapes for side in sides
+                                           for n in (64, 8)], **told)
+
+    def words(self, *arguments):
+        return [f"--build={self.build}", f"--output={self.output}", "--rounds=1", *arguments]
+
+    def report(self, *arguments, sections="blocks", mallocs="glibc", plots=None):
+        """Runs in this process, without plots. Returns (status or message, what was said)."""
+        words = self.words(f"--sections={sections}", f"--mallocs={mallocs}", *arguments)
+        said = io.StringIO()
+        with mock.patch.object(sys, "argv", ["make_report.py", *words]), \
+                mock.patch.object(make_report.plots, "draw", plots or (lambda *_: {})), \
+                mock.patch.object(sys, "stderr", said), contextlib.redirect_stdout(said):
+            try:
+                return make_report.main(), said.getvalue()
+            except SystemExit as end:
+                return end.code, said.getvalue()
+
+    def process(self, *arguments, sections="blocks"):
+        words = self.words(*([f"--sections={sections}", "--mallocs=glibc"] if sections else []), *arguments)
+        return subprocess.run([PYTHON or sys.executable, BENCHMARKS / "make_report.py", *words], capture_output=True,
+                              text=True, check=False, timeout=100)
+
+    def read(self):
+        return json.loads((self.output / "report.json").read_text(encoding="utf-8"))
+
+    def markdown(self):
+        return (self.output / "report.md").read_text(encoding="utf-8")
+
+    def page(self):
+        return (self.output / "index.html").read_text(encoding="utf-8")
+
+    def line(self, label):
+        """Returns the cells of the first row of that label in the Markdown."""
+        lines = [line for line in self.markdown().splitlines() if line.startswith(f"| {label} |")]
+        self.assertTrue(lines, f"no row {label} in {self.markdown()}")
+        return [cell.strip() for cell in lines[0].split("|")[2:-1]]
+
+
+class Figures(Reports):
+    def test_a_table_has_times_and_ratios(self):
+        status, said = self.report()
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.line("one block out, and back"),
+                         ["10.0", "2.00 (5.00x)", "**1.50 (6.67x)**", "4.00 (2.50x)", "20.0 (0.50x)"])
+        self.assertIn('<td class="best">1.50 (6.67x)</td>', self.page())
+        self.assertIn("0 failed or wrong", said)
+
+    def test_each_table_says_its_unit_what_is_better_and_its_command(self):
+        self.report()
+        for text in (self.markdown(), self.page()):
+            self.assertIn("Unit: ns for a block out and back; less is better.", text)
+            self.assertIn("./dev bench '^(pair|bulk|churn)' --repetitions 5", text)
+
+    def test_rows_are_in_order_however_a_program_runs_them(self):
+        self.scaling()
+        self.report(sections="scaling")
+        labels = [each["label"] for each in model.tables_of(self.read())["scaling_by_size"]["rows"]]
+        self.assertEqual(labels, ["8", "64"])
+
+    def test_the_data_keep_their_schema(self):
+        self.report()
+        report = self.read()
+        self.assertEqual(sorted(report), ["environment", "is_reduced", "kind", "left_out", "schema", "seconds",
+                                          "sections", "unfinished"])
+        self.assertEqual(report["schema"], "memory_pool benchmark report 1")
+        self.assertEqual(sorted(report["environment"]), sorted([
+            "date", "command", "processor", "machine", "cores", "memory_kilobytes", "caches", "governor", "kernel",
+            "distribution", "python", "versions", "commit", "is_changed", "mallocs", "load_before", "load_after"]))
+        self.assertEqual(sorted(report["sections"][0]), ["left_out", "name", "plots", "problems", "seconds",
+                                                         "tables", "text", "title"])
+        table = report["sections"][0]["tables"][0]
+        self.assertEqual(sorted(table), sorted([
+            "name", "title", "unit", "better", "command", "statistic", "shows", "reference", "heading", "floor",
+            "notes", "is_reduced", "apart", "best", "columns", "rows", "column_failures"]))
+        self.assertEqual(table["rows"][0]["cells"]["new/delete"], {"samples": [10.0]})
+
+    def test_only_the_sections_that_are_wanted_run(self):
+        self.report(sections="blocks")
+        self.assertEqual([section["name"] for section in self.read()["sections"]], ["blocks"])
+        self.assertEqual(self.report(sections="scaling,blocks")[0], 1, "there is no scaling_benchmark")
+        self.assertEqual([section["name"] for section in self.read()["sections"]], ["blocks", "scaling"])
+
+    def test_the_originals_stand_beside_their_drop_ins(self):
+        (self.build / "drop_in").mkdir()
+        self.program("drop_in/memory_pool_benchmark", [
+            row(f"sequential_allocation/16/{n}/{side}", time)
+            for n in (8, 512) for side, time in (("stand_in", 3), ("drop_in", 2))])
+        self.program("drop_in/custAlloc_benchmark", [
+            row(f"single/1_thread/1/{side}/manual_time", time) for side, time in (("stand_in", 3), ("drop_in", 4))])
+        status, said = self.report(sections="originals")
+        self.assertEqual(self.line("sequential_allocation/8"), ["102", "3.00", "**2.00 (1.50x)**"])
+        self.assertEqual(self.line("sequential_allocation/32768"), ["0.65", "", ""])
+        self.assertEqual(self.line("memory_pool"), ["0.67"])
+        self.assertEqual(self.line("single, published"), ["13.3", "**1.00**", "", ""])
+        self.assertEqual(self.line("single, here, drop-in"), ["", "**1.00**", "1.33", ""])
+        self.assertEqual(status, 1, "the others are missing")
+        self.assertIn("original_ArenaMR: stand-in: there is no ArenaMR_benchmark", said)
+        self.assertEqual(self.line("ArenaMR"), ["failed [1]"])
+
+    def test_ratios_are_to_the_best_of_a_row_and_means_are_geometric(self):
+        table = model.Table("t", "t", "s", "c", ["a", "b"], shows="ratio", best=["s", 1])
+        for label, a, b in (("one", 2, 1), ("two", 8, 1)):
+            table.add(label, "a", a)
+            table.add(label, "b", b)
+        grid, _ = page.grid_of(table.data)
+        self.assertEqual([cell.text for cell in grid.rows[0]], ["one", "1.00 s", "2.00", "1.00"])
+        self.assertEqual([cell.text for cell in grid.rows[-1]], ["geometric mean", "", "4.00", "1.00"])
+
+    def test_what_is_published_is_not_compared(self):
+        table = model.Table("t", "t", "ns", "c", ["published", "a", "b"], reference="a", apart=["published"])
+        for column, value in (("published", 1), ("a", 4), ("b", 2)):
+            table.add("row", column, value)
+        grid, _ = page.grid_of(table.data)
+        self.assertEqual([cell.text for cell in grid.rows[0]], ["row", "1.00", "4.00", "2.00 (2.00x)"])
+        self.assertEqual([cell.kind for cell in grid.rows[0]], ["", "", "", "best"])
+
+
+class Failures(Reports):
+    def test_a_row_that_is_wrong_is_shown_as_such(self):
+        rows = [each for each in rows_of_blocks() if each["run_name"] != "pair/boost_pool"]
+        self.program("block_pool_benchmark", [*rows, row("pair/boost_pool", 1), broken("pair/boost_pool", "blocks "
+                                                                                                          "overlap")])
+        status, said = self.report()
+        self.assertEqual(status, 1)
+        self.assertEqual(self.line("one block out, and back")[2], "wrong [1]")
+        self.assertEqual(self.line("one block out, and back")[0], "10.0", "others have their figures")
+        self.assertIn("- [1] blocks overlap", self.markdown())
+        self.assertIn('<td class="failed">wrong [1]</td>', self.page())
+        self.assertIn("1 failed or wrong\n  blocks: one block out, and back, boost::pool: wrong: blocks overlap", said)
+        self.assertIn("1 failed or wrong:", self.markdown())
+
+    def test_a_program_that_crashes(self):
+        self.program("block_pool_benchmark", [], signal=int(signal.SIGABRT))
+        status, said = self.report()
+        self.assertEqual(status, 1)
+        self.assertEqual(self.line("one block out, and back"), ["failed [1]"] * 5)
+        self.assertIn("block_pool_benchmark ended with signal 6", self.markdown())
+        self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**", "the report goes on")
+        self.assertIn("5 failed or wrong", said)
+
+    def test_a_program_that_is_missing(self):
+        (self.build / "block_pool_benchmark").unlink()
+        self.assertEqual(self.report()[0], 1)
+        self.assertIn("there is no block_pool_benchmark in the directory of the programs; build the target",
+                      self.markdown())
+
+    def test_a_program_that_takes_too_long(self):
+        self.program("block_pool_benchmark", rows_of_blocks(), sleep=30)
+        with mock.patch.object(make_report.environment, "built_with", lambda _: ({}, [])):
+            self.assertEqual(self.report("--timeout=1")[0], 1)
+        self.assertIn("block_pool_benchmark took more than 1 s", self.markdown())
+
+    def test_a_filter_that_matches_no_row(self):
+        self.program("block_pool_benchmark", [])
+        self.report()
+        self.assertEqual(self.line("one block out, and back"), [""] * 5, "a program without these rows has no figures")
+
+    def test_another_result_than_that_of_the_others(self):
+        self.program("call_latency", [], WORKLOAD, figures={**LATENCIES, "resolution": 10}, sums={"boost_pool": 2})
+        self.assertEqual(self.report(sections="latency")[0], 1)
+        table = model.tables_of(self.read())["latency_warm_free"]
+        self.assertEqual(list(table["column_failures"]), ["boost::pool"])
+        self.assertIn("its output is not that of the others", table["column_failures"]["boost::pool"])
+        self.assertNotIn("boost::pool", table["rows"][0]["cells"])
+        self.assertIn("wrong [1]", self.line("p50"))
+        self.assertIn("20.5", self.line("p50"))
+
+    def test_a_malloc_that_is_not_in_use(self):
+        self.scaling()
+        library = self.directory / "libmine.so"
+        library.symlink_to(NO_MALLOC)
+        with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(library)):
+            status, _ = self.report(sections="scaling", mallocs="glibc,mine")
+        self.assertEqual(status, 1)
+        table = model.tables_of(self.read())["scaling_by_size"]
+        self.assertIn("not loaded: the malloc in use is that of", table["column_failures"]["mine"])
+        self.assertEqual(table["rows"][0]["cells"]["glibc"], {"samples": [8.0]})
+
+    def test_a_malloc_that_is_not_there_is_left_out_and_told(self):
+        self.scaling()
+        with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(self.directory / "libmine.so")):
+            status, said = self.report(sections="scaling", mallocs="glibc,mine")
+        self.assertEqual(status, 0, said)
+        for text in (said, self.markdown(), self.page()):
+            self.assertIn("mine is left out: there is no", " ".join(text.split()))
+        self.assertEqual(self.report(mallocs="snmalloc,glibc")[0], 0)
+
+    def test_a_step_that_breaks_is_told_and_the_report_goes_on(self):
+        with mock.patch.object(make_report.SECTIONS["blocks"], "run_unshared", side_effect=KeyError("row")):
+            status, said = self.report()
+        self.assertEqual(status, 1)
+        self.assertIn("pools of one thread: KeyError: 'row'", said)
+        self.assertIn("pools of one thread: KeyError: 'row'", self.markdown())
+        self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**")
+
+    def test_rows_of_the_race_without_its_programs(self):
+        self.program("structures_benchmark", [row("hash_table/new_delete/1000", 3)])
+        (self.build / "np_alloc").mkdir()
+        (self.build / "np_alloc" / "litter.so").touch()
+        status, _ = self.report(sections="heaps")
+        self.assertEqual(status, 1)
+        failures = list(model.failures_in(model.tables_of(self.read())["race_cpu_fresh"]))
+        self.assertIn("pairs, glibc", dict(failures))
+        self.assertIn("it does not start", dict(failures)["pairs, glibc"])
+
+    def test_the_path_of_the_tree_is_in_no_reason(self):
+        reason = model.tidy(f"there is no {make_report.mallocs.ROOT}/build/x,\n  not one " + "y" * 400)
+        self.assertTrue(reason.startswith("there is no build/x, not one y"))
+        self.assertLessEqual(len(reason), 300)
+
+
+class Arguments(Reports):
+    def test_a_section_that_nobody_knows(self):
+        for python in filter(None, {sys.executable, PYTHON}):
+            command = [python, BENCHMARKS / "check_arguments.py", "make_report.py", "--sections=blocks,speed"]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("no such section: speed (there are blocks, originals, heaps, scaling, latency, memory)",
+                          result.stderr)
+
+    def test_what_cannot_be_read_or_written(self):
+        other = self.directory / "other.json"
+        other.write_text("{}", encoding="utf-8")
+        for words, text in (([f"--from={other}"], "is not a memory_pool benchmark report 1; make it with ./dev report"),
+                            ([f"--from={other}2"], "cannot be read as JSON"),
+                            ([f"--output={other}/x"], "is no directory that can be written"),
+                            (["--update-readme"], "--update-readme needs --reduced DIRECTORY"),
+                            (["--sections=,"], "say at least one section"),
+                            (["--rounds=0"], "is not a whole number from 1")):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
+                make_report.parse_arguments(words)
+            self.assertEqual(end.exception.code, 2, words)
+            self.assertIn(text, said.getvalue())
+
+    def test_a_report_that_is_read_runs_nothing(self):
+        self.report()
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
+            make_report.parse_arguments([f"--from={self.output / 'report.json'}", "--full"])
+        self.assertIn("--from runs nothing: leave out --full", said.getvalue())
+
+
+class Pages(Reports):
+    def setUp(self):
+        super().setUp()
+        if PYTHON is None:
+            self.skipTest("there is no matplotlib")
+
+    def test_the_page_is_the_same_from_its_data(self):
+        self.scaling()
+        first = self.process(sections="blocks,scaling")
+        self.assertEqual(first.returncode, 0, first.stdout + first.stderr)
+        made = {path.name: path.read_bytes() for path in self.output.iterdir()}
+        self.assertIn("scaling_by_size.svg", made)
+        again = self.directory / "again"
+        second = self.process(f"--from={self.output / 'report.json'}", f"--output={again}", sections=None)
+        self.assertEqual(second.returncode, 2, "--rounds runs something")
+        second = subprocess.run([PYTHON, BENCHMARKS / "make_report.py", f"--from={self.output / 'report.json'}",
+                                 f"--output={again}"], capture_output=True, text=True, check=False, timeout=100)
+        self.assertEqual(second.returncode, 0, second.stderr)
+        self.assertEqual({path.name: path.read_bytes() for path in again.iterdir()}, made)
+
+    def test_plots_are_legible_without_colours(self):
+        self.scaling()
+        self.process(sections="scaling")
+        plot = (self.output / "scaling_by_size.svg").read_text(encoding="utf-8")
+        self.assertIn("ns for a block out and back", plot, "text is text, with the unit")
+        self.assertIn("size of a block (bytes)", plot)
+        self.assertIn("stroke-dasharray", plot)
+        self.assertIn("fill: #ffffff", plot, "the background is light also on a dark page")
+        self.assertIn('<img src="scaling_by_size.svg" alt=', self.page())
+
+    def test_no_plot_without_data(self):
+        self.scaling(signal=int(signal.SIGABRT))
+        result = self.process(sections="scaling")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(list(self.output.glob("*.svg")), [])
+        self.assertNotIn("<img", self.page())
+
+    def test_an_interrupted_run_leaves_what_was_measured(self):
+        self.program("concurrent_block_pool_benchmark", [], interrupt=True, sleep=5)
+        result = self.process(f"--reduced={self.directory / 'small'}")
+        self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
+        self.assertIn("small is unchanged, as the report is partial", result.stdout)
+        self.assertFalse((self.directory / "small").exists())
+        self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
+        self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.", " ".join(self.markdown().split()))
+        self.assertIn("partial", self.page())
+        self.assertEqual(self.line("one block out, and back")[0], "10.0")
+
+    def test_elsewhere_than_on_a_terminal_each_step_is_a_line(self):
+        lines = self.process().stderr.splitlines()
+        self.assertRegex(lines[0], r"^1/2 blocks: pools of one thread, \d+ s left$")
+        self.assertRegex(lines[1], r"^2/2 blocks: pools that threads share, \d+ s left$")
+
+
+@unittest.skipIf(chromium.PROGRAM is None, "there is no Chromium: apt-get install chromium")
+class InBrowser(Reports):
+    def test_it_fits_phones_and_desktops_light_and_dark(self):
+        self.scaling()
+        self.program("block_pool_benchmark", [*rows_of_blocks(), broken("pair/boost_pool", "blocks overlap, " * 20)])
+        plot = '<svg xmlns="http://www.w3.org/2000/svg" width="374" height="500"></svg>'
+
+        def draw(report, directory, _):
+            Path(directory, "plot.svg").write_text(plot, encoding="utf-8")
+            return {each["name"]: ("plot.svg", "a plot") for section in report["sections"] for each in section["plots"]}
+        self.report(sections="blocks,scaling", plots=draw)
+        self.assertIn("<img", self.page())
+        layout = (BENCHMARKS.parent / "tests" / "site" / "layout.js").read_text(encoding="utf-8")
+        with chromium.Browser() as browser:
+            for width in (390, 1440):
+                for scheme in ("light", "dark"):
+                    with self.subTest(width=width, scheme=scheme):
+                        opened = browser.open(self.output / "index.html", width=width, scheme=scheme)
+                        self.assertEqual(opened.value_of(layout), [])
+                        self.assertGreater(opened.value_of("document.querySelector('img').width"), 340)
+
+
+class Reduced(Reports):
+    def test_it_shows_the_same_with_one_sample(self):
+        self.program("block_pool_benchmark", [*rows_of_blocks(), *rows_of_blocks(block_pool=1.23456)])
+        self.report()
+        report = self.read()
+        small = reduced.reduce(report)
+        cell = model.tables_of(small)["blocks"]["rows"][0]["cells"]["block_pool"]
+        self.assertEqual(cell, {"samples": [1.2346]})
+        self.assertEqual(list(page.grid_of(model.tables_of(small)["blocks"])),
+                         list(page.grid_of(model.tables_of(report)["blocks"])))
+        self.assertEqual(reduced.reduce(small), small)
+
+    def test_failures_and_tables_that_are_left_out(self):
+        self.program("call_latency", [], WORKLOAD, figures={**LATENCIES, "resolution": 10}, sums={"boost_pool": 2})
+        self.report(sections="latency")
+        small = reduced.reduce(self.read())
+        self.assertNotIn("latency_cold_allocate", model.tables_of(small))
+        self.assertIn("boost::pool", model.tables_of(small)["latency_warm_free"]["column_failures"])
+
+    def test_the_readme_is_compared_and_updated(self):
+        document = self.directory / "README.md"
+        document.write_text(f"A pool hands out a block in\nabout a "
+                            f"nanosecond.\n{readme.BEGIN}\nold\n{readme.END}\nend\n",
+                            encoding="utf-8")
+        small = self.directory / "small"
+        with mock.patch.object(make_report, "README", str(document)):
+            _, said = self.report(f"--reduced={small}")
+            self.assertIn("+| one block out, and back | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |", said)
+            self.assertIn("-old", said)
+            self.assertIn("README.md does not say: A pool hands out a block in about 2 nanoseconds", said)
+            self.report(f"--reduced={small}", "--update-readme")
+        text = document.read_text(encoding="utf-8")
+        self.assertIn("| 10,000 out, then back in that order | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |\n", text)
+        self.assertTrue(text.endswith(f"{readme.END}\nend\n"))
+        self.assertEqual(sorted(path.name for path in small.iterdir()), ["report.json", "report.md"])
+
+    def test_the_means_of_mallocs_are_quoted(self):
+        self.report()
+        report = self.read()
+        for name, times in (("race_cpu_fresh", (2, 1)), ("race_memory_fresh", (1, 3))):
+            table = model.Table(name, name, "x", "./dev bench race", ["glibc", "np_alloc"], shows="ratio")
+            for malloc, time in zip(("glibc", "np_alloc"), times):
+                table.add("pairs", malloc, time)
+            report["sections"][0]["tables"].append(table.data)
+        self.assertEqual(readme.sentence_about_mallocs(report),
+                         "`libnp_malloc.so` in place of malloc takes, for 1 programs, 1.00 times the CPU time of the "
+                         "best "
+                         "malloc (glibc: 2.00), and 3.00 times the peak memory (1.00): geometric means, with 2 "
+                         "mallocs. "
+                         "The command: `./dev bench race`.")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Bar(unittest.TestCase):
+    def test_it_shows_the_share_and_the_time_left(self):
+        times = iter([0, 30])
+        stream = Terminal()
+        shown = progress.Progress(100, 4, stream, lambda: next(times))
+        shown.start("first")
+        shown.finish(25)
+        shown.start("second")
+        first, second = stream.getvalue().split("\r\x1b[K")[1:]
+        self.assertIn("  0%  1 min 40 s left  first", first)
+        self.assertIn("[######..................]  25%  1 min 30 s left  second", second)
+
+
+if __name__ == "__main__":
+    unittest.main()
