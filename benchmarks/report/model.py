@@ -72,6 +72,17 @@ def section(name, title, text, tables, plots=()):
             "tables": [table.data for table in tables], "plots": list(plots)}
 
 
+def leave_out_empty_columns(its_section):
+    """Removes columns for which programs have no rows, such as those of libraries that they were built without, and
+    says so. A table without any figure stays as it is."""
+    for table in its_section["tables"]:
+        filled = {column for row in table["rows"] for column in row["cells"]} | table["column_failures"].keys()
+        empty = [column for column in table["columns"] if column not in filled]
+        if filled and empty:
+            table["columns"] = [column for column in table["columns"] if column in filled]
+            its_section["left_out"].append(f"{table['title']}: no program has rows of {', '.join(empty)}")
+
+
 def cell_of(table, row, column):
     """Returns the cell, also where the column has failed as a whole; None if nothing was measured."""
     cell = row["cells"].get(column)

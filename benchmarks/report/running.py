@@ -142,4 +142,6 @@ def run_all(plans):
         progress.end()
         for table in (table for plan in plans for table in plan.sorted):
             table.sort()
+        for plan in plans:
+            model.leave_out_empty_columns(plan.section)
     return None

@@ -256,6 +256,15 @@ class Failures(Reports):
             self.assertEqual(self.report("--timeout=1")[0], 1)
         self.assertIn("block_pool_benchmark took more than 1 s", self.markdown())
 
+    def test_a_side_without_rows_is_left_out_and_told(self):
+        self.program("block_pool_benchmark", [each for each in rows_of_blocks() if "boost" not in each["run_name"]])
+        status, said = self.report()
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.line("one block out, and back"), ["10.0", "**2.00 (5.00x)**", "4.00 (2.50x)",
+                                                                "20.0 (0.50x)"])
+        for where in (said, self.markdown()):
+            self.assertIn("Blocks of 32 bytes: no program has rows of boost::pool", where)
+
     def test_a_filter_that_matches_no_row(self):
         self.program("block_pool_benchmark", [])
         self.report()

@@ -9,7 +9,8 @@ SHAPES = {"pair": "one block out, and back", "bulk": "10,000 out, then back in t
           "bulk_reverse": "... back in reverse", "bulk_random": "... back in random order",
           "churn": "100 out, then back"}
 SIDES = ("new_delete", "block_pool", "boost_pool", "foonathan_memory_pool", "pmr_unsynchronized_pool")
-SHARED_SIDES = ("new_delete", "concurrent_block_pool", "mimalloc", "tbb_memory_pool", "mutex_block_pool")
+SHARED_SIDES = ("new_delete", "concurrent_block_pool", "mimalloc", "tbb_memory_pool", "locked_block_pool",
+                "boost_lockfree_stack")
 THREADS = (1, 2, 8)
 FILTER = "^(pair|bulk|churn)"
 
@@ -23,14 +24,13 @@ def unshared_table(setting):
 
 
 def shared_table():
-    command = ("./dev bench '^(pair|churn)/.*manual'")
-    return model.Table("shared_blocks", "Blocks of 32 bytes, of a pool that threads share", "ns of the cores for a "
-                                                                                            "block",
-                       command, map(rows.shown, SHARED_SIDES), statistic="least", reference="new/delete",
+    return model.Table("shared_blocks", "Blocks of 32 bytes, of a pool that threads share",
+                       "ns of processor time for a block", "./dev bench '^(pair|churn)/.*manual'",
+                       map(rows.shown, SHARED_SIDES), statistic="least", reference="new/delete",
                        heading="shape, threads", is_reduced=True,
                        notes=["Least of the repetitions. A figure that stays the same from one thread to many means "
-                              "that "
-                              "threads do not hinder each other. new/delete is glibc's; mimalloc is called directly."])
+                              "that threads do not hinder each other. new/delete is glibc's; mimalloc is called "
+                              "directly."])
 
 
 def run_unshared(setting, table):

@@ -15,7 +15,8 @@ SHOWN = {"new_delete": "new/delete", "unsynchronized_pool_resource": "pool_resou
          "pmr_synchronized_pool": "std::pmr pool", "pmr_monotonic_buffer": "std::pmr monotonic",
          "synchronized_pool_resource": "pool_resource", "boost_pool": "boost::pool",
          "boost_object_pool": "boost::object_pool", "foonathan_memory_pool": "foonathan",
-         "tbb_memory_pool": "TBB memory_pool"}
+         "tbb_memory_pool": "TBB memory_pool", "locked_block_pool": "mutex and block_pool",
+         "boost_lockfree_stack": "boost lockfree stack"}
 
 
 def shown(side):
