@@ -57,10 +57,10 @@ def file_to_write(text):
 
 
 def directory_to_write(text):
-    """A directory that is there, or can be made in the nearest one above it that is."""
+    """A directory that exists, or can be created in the nearest one above it that does."""
     above = os.path.abspath(text)
     while not os.path.exists(above):
         above = os.path.dirname(above)
     if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"{text!r} is no directory that can be written")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a writable directory")
     return text

@@ -4,7 +4,7 @@
 //
 //     block_memory SIDE [bytes=N] [mebibytes=N] [wait=MILLISECONDS] [seed=N]
 //
-// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of as many bytes together are
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of `mebibytes` in total are
 // allocated, every word of them is written, and they are freed in random order. Then the program waits, without a call.
 // The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when
 // all are freed, and after the wait. The pool still exists then.
@@ -41,7 +41,7 @@ struct figures
     std::size_t idle = 0;
 };
 
-/// Returns: the most kilobytes that have been resident; 0 if the system does not tell.
+/// Returns: the peak of resident kilobytes; 0 if it is unknown.
 std::size_t peak_kilobytes()
 {
     std::size_t peak = 0;
@@ -79,7 +79,7 @@ void allocate_all(Side& side, const settings& its, blocks& held, workload::rando
     for (auto& [block, content] : held) {
         block = static_cast<std::uint64_t*>(side.allocate());
         if (block == nullptr)
-            workload::fail("there is no memory");
+            workload::fail("out of memory");
         content = random();
         fill(block, its.bytes, content);
     }
@@ -125,7 +125,7 @@ int main(int argc, char** argv)
     const std::size_t bytes = arguments.number("bytes", 64, "of a block; a multiple of 8");
     const std::size_t all = arguments.number("mebibytes", 64, "of all blocks together") << 20U;
     const settings its{bytes, std::max<std::size_t>(all / bytes, 1),
-                       arguments.number("wait", 1, "milliseconds without a call in the end"),
+                       arguments.number("wait", 1, "milliseconds without a call at the end"),
                        arguments.number("seed", 1, "of the random order")};
     arguments.end();
     if (bytes % sizeof(std::uint64_t) != 0)

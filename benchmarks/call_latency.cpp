@@ -8,9 +8,9 @@
 // new pool (cold); then a block chosen at random is freed and another one allocated, again and again (warm). An
 // allocation includes writing a word to the block, as it depends on the side whether the call itself touches the block.
 //
-// Each call is timed by a cycle counter where there is one. Printed are nanoseconds, minus the median time of two
-// readings with nothing in between; `clock` is that time itself, of which nothing is subtracted: what interrupts a
-// program interrupts it there, too.
+// Each call is timed by a cycle counter where there is one. The figures are nanoseconds, minus the median time between
+// two readings with nothing in between; `clock` is that time itself, without the subtraction: it shows interruptions
+// that no allocator has caused.
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
 
@@ -138,7 +138,7 @@ struct times
     samples free;
 };
 
-/// A block holds the number that was written to it.
+/// Blocks, each of which holds the number that was written to it.
 template <class Side>
 class blocks
 {
@@ -153,7 +153,7 @@ public:
             *static_cast<volatile std::uint64_t*>(block) = content;
         time.add(ticks() - begin);
         if (block == nullptr)
-            workload::fail("there is no memory");
+            workload::fail("out of memory");
         blocks_[place] = {static_cast<std::uint64_t*>(block), content};
     }
 
@@ -203,7 +203,7 @@ workload::tally run(const settings& its, times& measured)
     return done;
 }
 
-/// Returns: how often the process has lost its core to another.
+/// Returns: the involuntary context switches of the process.
 std::size_t interruptions()
 {
     rusage usage{};

@@ -10,7 +10,7 @@ A quick run takes less than ten minutes on two cores. With --full, there are mor
 and mallocs. A run that fails or is wrong is shown as such, never as a figure; the report goes on, and the exit status
 is 1 in the end. Ctrl-C leaves a partial report of what was measured, which says so, and the exit status is 130.
 
-With --from, the page is made anew from a report.json, and nothing runs. --reduced also writes the small copy that is
+With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is
 committed in docs/benchmarks, and shows which lines of the README have to change; --update-readme changes them.
 """
 import argparse
@@ -39,7 +39,7 @@ def sections(text):
         if name not in SECTIONS:
             raise argparse.ArgumentTypeError(f"no such section: {name} (there are {', '.join(SECTIONS)})")
     if not names:
-        raise argparse.ArgumentTypeError(f"say at least one section (there are {', '.join(SECTIONS)})")
+        raise argparse.ArgumentTypeError(f"name at least one section (there are {', '.join(SECTIONS)})")
     return names
 
 
@@ -63,12 +63,12 @@ def parse_arguments(argv):
                         default=os.path.join(mallocs.ROOT, "build", "report"), help="default: build/report")
     parser.add_argument("--sections", type=sections, metavar="NAME,...", help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--from", dest="source", type=report_to_read, metavar="FILE",
-                        help="make the page anew from a report.json, without running anything")
+                        help="rebuild the page from a report.json, without running anything")
     parser.add_argument("--reduced", type=argument_types.directory_to_write, metavar="DIRECTORY",
                         help="also write the small copy there, which is committed in docs/benchmarks")
     parser.add_argument("--update-readme", action="store_true", help="write the figures of --reduced into README.md")
     parser.add_argument("--mallocs", type=mallocs.names_among(mallocs.all_names()), metavar="NAME,NAME...",
-                        help=f"of {', '.join(mallocs.all_names())}; default: those that are there")
+                        help=f"of {', '.join(mallocs.all_names())}; default: those that are installed")
     parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 3)")
     parser.add_argument("--timeout", type=argument_types.seconds,
                         help="seconds after which a program has failed (default: 300, or 900)")
@@ -91,7 +91,7 @@ def run(arguments, argv):
     timeout = arguments.timeout or (900 if arguments.full else 300)
     setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
-        sys.exit("make_report.py: there is no malloc to run; say --mallocs glibc")
+        sys.exit("make_report.py: there is no malloc to run; pass --mallocs glibc")
     signal.signal(signal.SIGTERM, interrupt)
     begin = time.monotonic()
     command = shlex.join(["./dev", "report", *argv])
@@ -122,8 +122,8 @@ def write(report, directory, is_reduced=False):
 
 
 def write_reduced(report, arguments):
-    """Writes the small copy, and shows what the README lacks of it. Returns False if plots could not be drawn. Nothing
-    is written of a partial report."""
+    """Writes the small copy, and shows how the README differs. Returns False if plots could not be drawn. A partial
+    report is not written."""
     if report["unfinished"]:
         print(f"reduced: {arguments.reduced} is unchanged, as the report is partial")
         return True

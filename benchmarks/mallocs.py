@@ -53,7 +53,7 @@ def say(text):
 
 
 def installed(names, tell=say):
-    """Returns {name: path to load, or None}; tells what is left out as it is not there."""
+    """Returns {name: path to load, or None}; reports what is left out as it is not installed."""
     found = {}
     for name in names:
         library = LIBRARIES[name]

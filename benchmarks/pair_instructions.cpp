@@ -62,7 +62,7 @@ private:
     memory_pool::object_pool<record> pool_;
 };
 
-/// One that is listed in reports.
+/// A pool that is listed in reports.
 class named_block_pool
 {
 public:
@@ -77,7 +77,7 @@ private:
     memory_pool::block_pool pool_;
 };
 
-/// A pool that threads share, made after more than the 64 for which a thread has a cache at a fixed place.
+/// A pool that threads share, made after the 64 for which a thread has a cache at a fixed place.
 class late_concurrent_block_pool
 {
 public:
@@ -94,7 +94,7 @@ private:
     std::array<std::unique_ptr<memory_pool::concurrent_block_pool>, 66> pools_;
 };
 
-/// Blocks that are not sampled: nearly all are not, with the default of one sample for 512 KiB.
+/// A pool with a profile, whose blocks are not sampled: with the default of one sample for 512 KiB, nearly all are not.
 template <template <class> class Pool>
 class unsampled : public competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>
 {

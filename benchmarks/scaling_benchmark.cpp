@@ -9,8 +9,8 @@
 ///     by_threads   each of n threads allocates 100 blocks of 64 bytes and frees them, all of one pool
 ///
 /// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free
-/// one; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. A round before the first is not
-/// measured.
+/// one; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. One warm-up round before the first is
+/// not measured.
 #include "context.hpp"
 #include "sized_sides.hpp"
 #include "thread_team.hpp"

@@ -36,7 +36,7 @@ foreach(name IN ITEMS np_alloc np_alloc_checked np_alloc_drop_in np_malloc np_ma
         string(JSON json REMOVE "${json}" components ${name})
     endif()
 endforeach()
-# For each configuration, as that may be part of the names of libraries.
+# For each configuration, as the names of libraries may depend on it.
 set(cps_files ${PROJECT_BINARY_DIR}/cps/$<CONFIG>/memory_pool.cps)
 file(GENERATE OUTPUT ${cps_files} CONTENT "${json}\n")
 if(TARGET memory_pool_module) # CMake 4.4 reads module metadata only from a configuration.

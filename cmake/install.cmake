@@ -90,7 +90,7 @@ cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})   # an absolute pat
 set(pc_libdir "\${prefix}")
 cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
 
-# For each configuration, as CMAKE_DEBUG_POSTFIX and the like belong to the names of its libraries.
+# For each configuration, as CMAKE_DEBUG_POSTFIX and the like are part of the names of its libraries.
 function(memory_pool_generate_pc_file variant name template)
     set(file ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/${name}.pc.in)
     set(pc_library $<TARGET_FILE_BASE_NAME:${name}>) # In templates of libraries only.

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The memory_pool authors */
 /** \file
  *  A program in C that finds its leaks by the line that has allocated them: a function that leaks if a message is
- *  malformed, and what a test of it can check. With NP_LEAKS=1 in the environment, the same is reported when the
- *  process ends; with NP_LEAKS_EXIT=99, its status is then 99. */
+ *  malformed, and how a test can check it. With NP_LEAKS=1 in the environment, the same is reported when the process
+ *  ends; with NP_LEAKS_EXIT=99, its status is then 99. */
 #include <memory_pool/np_alloc.h>
 
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void to_file(const char* text, size_t length, void* file)
 /** Returns: how many blocks reading a message leaves in use. They are listed. */
 static size_t leaks_of(const char* message)
 {
-    const uint64_t before = np_leak_checkpoint(); /* Blocks of before do not count, so any code can be tested so. */
+    const uint64_t before = np_leak_checkpoint(); /* Earlier blocks do not count, so any code can be tested this way. */
     np_free(value_of(message));
     const size_t leaks = np_leak_diff(before, np_format_text, to_file, stdout);
     printf("\"%s\" leaks %zu\n", message, leaks);

@@ -72,7 +72,7 @@ private:
                                                 .with_initial_capacity(1'000)
                                                 .with_max_capacity(1'000)
                                                 .with_prefault(true)};
-    std::array<order, 100> prices_; ///< For each price, what is before its first order, and after its last.
+    std::array<order, 100> prices_; ///< For each price, the sentinel of a circular list of orders.
 };
 } // namespace
 
@@ -82,7 +82,7 @@ int main()
     std::array<bids::handle, 2'000> customers{};
     std::mt19937 random(1);
     int rejected = 0;
-    long left = 0; // Of what was bid for, and neither filled nor cancelled.
+    long left = 0; // The quantity that is neither filled nor cancelled.
     const memory_pool::no_allocation_scope trading("trading", memory_pool::allocating::counted);
     for (int i = 0; i != 300'000; ++i) {
         bids::handle& customer = customers[random() % customers.size()];

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Packets of 1,500 bytes, which four threads receive in bursts. Their buffers are from one pool, with a limit; each
-/// begins a cache line, so that no two threads write to the same one.
+/// starts at a cache line, so that no two threads write to the same one.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <array>
@@ -18,7 +18,7 @@ constexpr std::size_t packet_bytes = 1'500;
 constexpr std::size_t burst = 32;
 constexpr std::size_t bursts = 20'000;
 
-/// `counting_policy` is for the statistics. Without them, it is `concurrent_block_pool`.
+/// `counting_policy` is for the statistics. Without it, this is `concurrent_block_pool`.
 using packet_pool = memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>;
 
 struct router
@@ -53,7 +53,7 @@ struct router
             packets.deallocate_bulk(received.data(), count);
             sent += count;
             dropped += burst - count;
-            // One alone, which another thread may free. nullptr, at the limit, may be freed, too.
+            // A single packet, which another thread may free. nullptr, at the limit, may be freed, too.
             packets.deallocate(newest.exchange(packets.try_allocate()));
         }
     }

@@ -110,7 +110,7 @@ class Tour(unittest.TestCase):
         number = r"(\d+\.\d|[^.])*"
         self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TP]{number}\.)?\Z")
 
-    def test_tells_what_a_tiny_text_cannot_tell(self):
+    def test_says_that_a_tiny_text_is_too_small(self):
         output = self.assert_works(self.write("a.txt", "one ; word"))
         self.assertRegex(" ".join(output.decode("ascii").rsplit("\n\n", 1)[1].split()),
                          "too (small|short|little)|most times")

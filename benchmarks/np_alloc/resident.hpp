@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 namespace workload {
-/// Returns: resident kilobytes, or 0 if the system does not tell. Allocates nothing.
+/// Returns: resident kilobytes; 0 if they are unknown. Allocates nothing.
 inline std::size_t resident_kilobytes()
 {
     std::array<char, 128> text{};

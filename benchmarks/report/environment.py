@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The machine, the versions and the commit that a report is of."""
+"""The machine, the versions and the commit of a report."""
 import datetime
 import json
 import os
@@ -42,7 +42,7 @@ def distribution():
 
 
 def built_with(build):
-    """Returns the versions that the first program which tells them was built with, and the caches of the machine."""
+    """Returns the versions that the benchmarks were built with, and the caches of the machine, as one of them says."""
     path = os.path.join(build, "block_pool_benchmark")
     if not os.access(path, os.X_OK):
         return {}, []
@@ -69,7 +69,7 @@ def read(setting, command):
 
 
 def version_of(name, library):
-    """Returns the version of a malloc, as far as it can be told without running it."""
+    """Returns the version of a malloc, as far as it is known without running it."""
     if name == mallocs.OURS:
         return "of this tree"
     if library is None:

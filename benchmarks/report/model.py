@@ -51,7 +51,7 @@ class Table:
         self.row(label, x)["cells"][column] = {"failure": tidy(reason), "is_wrong": is_wrong}
 
     def fail_column(self, column, reason):
-        """For each row, also those that had samples before: a side that fails later is not to be trusted."""
+        """Fails each row, including those with samples: a side that fails later cannot be trusted."""
         self.data["column_failures"][column] = tidy(reason)
         for row in self.data["rows"]:
             row["cells"].pop(column, None)
@@ -106,7 +106,7 @@ def values_of(table, row):
 
 
 def ratios_to_best(table, row):
-    """Returns {column: value divided by the best of the row}; what takes nothing at all is as good as the best."""
+    """Returns {column: value divided by the best of the row}; a value of zero counts as the best."""
     values = {column: value for column, value in values_of(table, row).items() if column not in table["apart"]}
     best = max(min(values.values(), default=1), 1e-9)
     return {column: max(value / best, 1) for column, value in values.items()}

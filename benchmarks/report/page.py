@@ -16,7 +16,7 @@ Cell = collections.namedtuple("Cell", "text kind", defaults=("",))
 Picture = collections.namedtuple("Picture", "file title")
 
 MEAN = "geometric mean"
-BETTER = {"less": "less is better", "more": "more is better"}
+BETTER = {"less": "lower is better", "more": "higher is better"}
 
 
 def number(value):
@@ -44,7 +44,7 @@ def text_of_value(table, column, value, values):
 
 
 class Failures:
-    """Numbers the reasons of a table."""
+    """Numbers the reasons for the failures in a table."""
 
     def __init__(self):
         self.reasons = []
@@ -61,7 +61,7 @@ class Failures:
 
 
 def best_of(table, compared):
-    """Returns the columns that are the best of a row, as far as it is shown; none if there is nothing to compare."""
+    """Returns the columns that are the best of a row, after rounding; none if there is nothing to compare."""
     if len(compared) < 2:
         return ()
     best = (max if table["better"] == "more" else min)(compared.values())
@@ -121,7 +121,7 @@ def parts_of_table(table):
     if not table["rows"] and not table["column_failures"]:
         yield Text("Not measured.", "warning")
         return
-    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. Alone:")
+    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure this table alone:")
     yield Code(table["command"])
     grid, reasons = grid_of(table)
     yield grid
@@ -181,8 +181,8 @@ def parts_of_head(report):
         yield Text(f"{len(failures)} failed or wrong:", "warning")
         yield List([f"{table or section}: {what}: {reason}" for section, table, what, reason in failures], "failed")
     yield Text(f"A {report['kind']} run of `./dev report`, which took {report['seconds'] / 60:.1f} minutes. The best "
-               "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. Where a machine is "
-               "shared, others add time: least values and ratios are steadier than single times.")
+               "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. On a shared "
+               "machine, other programs add time: least values and ratios are steadier than single times.")
     yield Grid(["what", "value"], [[Cell(name), Cell(value)] for name, value in described(report["environment"])])
     if report["left_out"]:
         yield List(report["left_out"], "note")

@@ -14,7 +14,7 @@ def spoken(seconds):
 
 
 class Progress:
-    """The steps are told with the seconds that each is expected to take."""
+    """`expected` is the seconds that all steps are expected to take together, `steps` is their number."""
 
     def __init__(self, expected, steps, stream=None, now=time.monotonic):
         self.expected, self.steps, self.stream, self.now = expected, steps, stream or sys.stderr, now
@@ -23,7 +23,7 @@ class Progress:
         self.done_of_expected, self.done_steps = 0.0, 0
 
     def left(self):
-        """Returns the seconds that are left, if the rest takes as much longer than expected as what is done."""
+        """Returns the seconds that are left, if the rest exceeds its estimate by the same factor as what is done."""
         rest = self.expected - self.done_of_expected
         if not self.done_of_expected:
             return rest

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Figures that the five originals publish in their README, each of its author's machine. They are shown beside ours as
-what they are: of another machine. Ratios within a column can be compared, times across columns cannot."""
+"""Figures that the five originals publish in their README, each measured on its author's machine. They are shown beside
+ours: ratios within a column can be compared, times across columns cannot."""
 
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768)
 # memory_pool (Apple M1): nanoseconds of CPU time for all objects of a pool.

@@ -46,7 +46,7 @@ def machine(report):
 
 
 def means_of(table):
-    """Returns (the mean of np_alloc, the means of the others that are named) as texts; None without a mean."""
+    """Returns (the mean of np_alloc, the means of those in MALLOCS) as texts; None if np_alloc has no mean."""
     means = {name: page.number(mean) for name, (mean, _) in model.geometric_means(table).items()}
     others = [(MALLOCS[name], means[name]) for name in MALLOCS if name in means]
     return (means["np_alloc"], others) if "np_alloc" in means else None
@@ -98,7 +98,7 @@ def with_passage(text, report):
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"it has no lines {BEGIN} and {END}")
+        raise ValueError(f"README.md has no lines {BEGIN} and {END}")
     return f"{head}{BEGIN}\n\n" + "\n".join(passage(report)) + f"\n\n{END}{tail}"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How sections run: what they are told, the steps they consist of, and what becomes of a step that fails."""
+"""How sections run: their setting, their steps, and how the failure of a step is recorded."""
 import collections
 import os
 import subprocess
@@ -15,9 +15,9 @@ import race_rows
 from report import model
 from report.progress import Progress
 
-# What is done at once; `seconds` is what it is expected to take, for the progress only.
+# `seconds` is how long the step is expected to take, for the progress only.
 Step = collections.namedtuple("Step", "label seconds run")
-# A section and its steps, and those of its tables whose rows are to be sorted in the end.
+# A section, its steps, and the tables whose rows are sorted at the end.
 Plan = collections.namedtuple("Plan", "section steps sorted", defaults=((),))
 
 # In the order of the columns. A quick report has one version of mimalloc, and not TBB's malloc.
@@ -25,7 +25,7 @@ QUICK_LEFT_OUT = ("tbb", "mimalloc")
 
 
 class Setting:
-    """What each section is told."""
+    """What all sections share: the programs, the mallocs, and how long to run."""
 
     def __init__(self, build, is_full, wanted, timeout, rounds=None):
         self.build = os.path.abspath(build)
@@ -37,7 +37,7 @@ class Setting:
         self.checked = {}
 
     def found(self, wanted):
-        """Returns {malloc: library}, and says in `left_out` which of those that are wanted are not there."""
+        """Returns {malloc: library}, and lists in `left_out` which of the wanted ones are not installed."""
         names = [name for name in mallocs.all_names() if wanted is None or name in wanted]
         found = mallocs.entrants(names, os.path.join(self.build, os.pardir), self.left_out.append)
         if wanted is None and not self.is_full and "mimalloc3" in found:
@@ -61,7 +61,7 @@ class Setting:
                 yield turn, name
 
     def require_malloc(self, malloc, command):
-        """Raises a failure unless the program uses that malloc. A program is asked once."""
+        """Raises a failure unless the program uses that malloc. Each program is checked once under each malloc."""
         key = malloc, command[0]
         if key not in self.checked:
             self.checked[key] = None
@@ -106,7 +106,7 @@ FAILURES = (race.Failure, google_benchmark.Failure, OSError, subprocess.Subproce
 
 
 def attempt(tables, columns, action):
-    """Runs the action; if it fails, the columns of the tables have."""
+    """Runs the action; if it fails, marks the columns of the tables as failed."""
     try:
         action()
     except FAILURES as failure:
@@ -121,12 +121,12 @@ def run_step(plan, step):
         step.run()
     except FAILURES as failure:
         plan.section["problems"].append(model.tidy(f"{step.label}: {reason_of(failure)}"))
-    except Exception as error:  # pylint: disable=broad-except # A report goes on, whatever becomes of a step.
+    except Exception as error:  # pylint: disable=broad-except # The report goes on if a step fails.
         plan.section["problems"].append(model.tidy(f"{step.label}: {type(error).__name__}: {error}"))
 
 
 def run_all(plans):
-    """Runs all steps. Returns why it has not come to its end; None if it has."""
+    """Runs all steps. Returns why the run is unfinished; None if it is complete."""
     steps = [(plan, step) for plan in plans for step in plan.steps]
     progress = Progress(sum(step.seconds for _, step in steps), len(steps))
     try:

@@ -16,7 +16,7 @@ enum verdict : std::size_t
     gain,
     none,
     loss,
-    unknown, ///< So little that an equal figure does not tell.
+    unknown, ///< Too little to compare.
     verdict_count
 };
 
@@ -34,7 +34,7 @@ struct aspect
     const char* no_gain;    ///< What pools do if they gain nothing.
     const char* lose;       ///< What they do with more of it, or with a multiple.
     const char* noun;       ///< As in: 30 % more time.
-    const char* too_little; ///< Why it does not tell.
+    const char* too_little; ///< Why it cannot be compared.
 };
 
 constexpr aspect time_taken{"the time", "gain no time", "take", "time", "times are too short to compare"};
@@ -187,7 +187,7 @@ bool have_same_verdicts(const std::vector<outcome>& a, const std::vector<outcome
                       [](const outcome& x, const outcome& y) { return x.found == y.found && x.found != unknown; });
 }
 
-/// Effects: counts memory that does not tell as no gain, if that of other jobs tells. Some jobs never use much.
+/// Effects: counts memory too little to compare as no gain, if other jobs have more. Some jobs never use much.
 void settle(std::vector<outcome>& memory)
 {
     const auto is_unknown = [](const outcome& each) { return each.found == unknown; };

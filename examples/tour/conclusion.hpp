@@ -25,8 +25,8 @@ struct compared_job
     std::vector<cost> pools;
 };
 
-/// A smaller difference counts as none: less than this share of what new and delete take, or than these amounts, which
-/// are chance. Where the share is less than the amount, an equal figure tells nothing, and is named as such.
+/// A difference counts if it is at least this share of what new and delete take, and at least these amounts: less is
+/// chance. Where the share is less than the amount, there is too little to compare, and the sentence says so.
 constexpr double least_share = 0.05;
 constexpr std::uint64_t least_nanoseconds = 1'000'000;
 constexpr std::uint64_t least_bytes = std::uint64_t{1024} * 1024;
@@ -35,6 +35,6 @@ constexpr std::uint64_t least_bytes = std::uint64_t{1024} * 1024;
 ///   those that are as fast, the one with the least memory. Empty if there is nothing to compare.
 std::string conclusion(const std::vector<compared_job>& jobs);
 
-/// Returns: `text` with line breaks in place of spaces: lines have up to `width` characters, if words do.
+/// Returns: `text`, wrapped to lines of up to `width` characters; a longer word has a line of its own.
 std::string wrapped(const std::string& text, std::size_t width);
 } // namespace tour

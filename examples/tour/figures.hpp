@@ -21,7 +21,7 @@ struct side_figures
     std::uint64_t nanoseconds;
     std::uint64_t peak_memory;
     std::optional<std::uint64_t> heap_calls; ///< Empty if this build does not count them.
-    std::optional<std::uint64_t> wasted;     ///< Empty if the side does not tell.
+    std::optional<std::uint64_t> wasted;     ///< Empty if it is unknown.
 };
 
 /// A job, with its figures for each side that does it. The first is new/delete.
@@ -60,7 +60,7 @@ std::string as_json(const figures& shown);
 /// Returns: what the measurements depend on: processor, system, C library and compiler.
 std::vector<term> describe_machine();
 
-/// Returns: why the file `path` cannot be written; empty if it can. The file stays as it is.
+/// Returns: why the file `path` cannot be written; empty if it can. The file is unchanged.
 std::string why_not_writable(const std::string& path);
 
 /// Effects: writes `text` to the file `path`. A file that cannot be written as a whole is removed.

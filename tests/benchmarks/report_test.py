@@ -154,7 +154,7 @@ class Figures(Reports):
     def test_each_table_says_its_unit_what_is_better_and_its_command(self):
         self.report()
         for text in (self.markdown(), self.page()):
-            self.assertIn("Unit: ns for a block out and back; less is better.", text)
+            self.assertIn("Unit: ns for a block out and back; lower is better.", text)
             self.assertIn("./dev bench '^(pair|bulk|churn)' --repetitions 5", text)
 
     def test_rows_are_in_order_however_a_program_runs_them(self):
@@ -256,7 +256,7 @@ class Failures(Reports):
             self.assertEqual(self.report("--timeout=1")[0], 1)
         self.assertIn("block_pool_benchmark took more than 1 s", self.markdown())
 
-    def test_a_side_without_rows_is_left_out_and_told(self):
+    def test_a_side_without_rows_is_left_out_and_listed(self):
         self.program("block_pool_benchmark", [each for each in rows_of_blocks() if "boost" not in each["run_name"]])
         status, said = self.report()
         self.assertEqual(status, 0, said)
@@ -270,7 +270,7 @@ class Failures(Reports):
         self.report()
         self.assertEqual(self.line("one block out, and back"), [""] * 5, "a program without these rows has no figures")
 
-    def test_another_result_than_that_of_the_others(self):
+    def test_a_result_that_differs_from_that_of_the_others(self):
         self.program("call_latency", [], WORKLOAD, figures={**LATENCIES, "resolution": 10}, sums={"boost_pool": 2})
         self.assertEqual(self.report(sections="latency")[0], 1)
         table = model.tables_of(self.read())["latency_warm_free"]
@@ -291,7 +291,7 @@ class Failures(Reports):
         self.assertIn("not loaded: the malloc in use is that of", table["column_failures"]["mine"])
         self.assertEqual(table["rows"][0]["cells"]["glibc"], {"samples": [8.0]})
 
-    def test_a_malloc_that_is_not_there_is_left_out_and_told(self):
+    def test_a_missing_malloc_is_left_out_and_listed(self):
         self.scaling()
         with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(self.directory / "libmine.so")):
             status, said = self.report(sections="scaling", mallocs="glibc,mine")
@@ -300,7 +300,7 @@ class Failures(Reports):
             self.assertIn("mine is left out: there is no", " ".join(text.split()))
         self.assertEqual(self.report(mallocs="snmalloc,glibc")[0], 0)
 
-    def test_a_step_that_breaks_is_told_and_the_report_goes_on(self):
+    def test_a_step_that_fails_is_reported_and_the_report_goes_on(self):
         with mock.patch.object(make_report.SECTIONS["blocks"], "run_unshared", side_effect=KeyError("row")):
             status, said = self.report()
         self.assertEqual(status, 1)
@@ -325,7 +325,7 @@ class Failures(Reports):
 
 
 class Arguments(Reports):
-    def test_a_section_that_nobody_knows(self):
+    def test_an_unknown_section(self):
         for python in filter(None, {sys.executable, PYTHON}):
             command = [python, BENCHMARKS / "check_arguments.py", "make_report.py", "--sections=blocks,speed"]
             result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -338,9 +338,9 @@ class Arguments(Reports):
         other.write_text("{}", encoding="utf-8")
         for words, text in (([f"--from={other}"], "is not a memory_pool benchmark report 1; make it with ./dev report"),
                             ([f"--from={other}2"], "cannot be read as JSON"),
-                            ([f"--output={other}/x"], "is no directory that can be written"),
+                            ([f"--output={other}/x"], "is not a writable directory"),
                             (["--update-readme"], "--update-readme needs --reduced DIRECTORY"),
-                            (["--sections=,"], "say at least one section"),
+                            (["--sections=,"], "name at least one section"),
                             (["--rounds=0"], "is not a whole number from 1")):
             said = io.StringIO()
             with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:

@@ -112,7 +112,7 @@ class Coverage(unittest.TestCase):
             (self.source / coverage.LIST).write_text(listed.replace(coverage.NO_REASON, "Only 1 is tested:"))
             self.assertEqual(self.check()[0], 0)
 
-    def test_a_listed_line_that_is_run_now_is_told(self):
+    def test_a_listed_line_that_is_run_now_is_reported(self):
         self.assertEqual(self.run_program(2), 3)
         self.run_program(1)
         (self.source / coverage.LIST).write_text("Only 1 is tested:\n    include/library.hpp: return 20;\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The page of the tour has each figure, needs neither network nor JavaScript, fits on a phone, and is whole or missing.
+"""The page of the tour has each figure, needs neither network nor JavaScript, fits on a phone, and is never partial.
 
 The tests in a browser are skipped where there is no Chromium.
 """
@@ -165,7 +165,7 @@ class Page(Files):
                     }).map(each => each.outerHTML.slice(0, 80))""")
                 self.assertEqual(outside, [])
 
-    def test_asks_for_nothing_and_reports_nothing(self):
+    def test_loads_nothing_and_logs_nothing(self):
         page = self.open()
         self.assertEqual([each for each in page.requested if not each.startswith(("file:", "data:"))], [])
         self.assertEqual(page.problems, [])

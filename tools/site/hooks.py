@@ -5,12 +5,12 @@
 The documents are written for a repository browser, so they link to sources, and some lie outside of docs/. Here,
 1. documents at the root of the tree become pages of the site (ROOT_DOCUMENTS);
 2. a link to a public header leads to its page in the reference (reference.py); if its text is the name of a class, to
-   the page of that;
+   to the page of the class;
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. the text of a link that is the name of a document becomes the title of the page;
 5. links that have a line of the first page for themselves become buttons;
 6. the search finds the classes and functions of the reference, too, and tasks first;
-7. 404.html is a page of its own, as Material's works at the root of a server only;
+7. 404.html replaces Material's, which works at the root of a server only;
 8. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
 """
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The colours that were chosen in the site, where Material stores them, or those of the system.
+// The colour scheme that was chosen on the site, from where Material stores it, or else that of the system.
 (() => {
     const system = matchMedia("(prefers-color-scheme: dark)");
     const show = () => {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The pages that Doxygen has written to build/site_reference: what they are about, and what they lack in the site.
+"""Adapts the pages that Doxygen has written to build/site_reference to the site, and finds the page of each name.
 
-1. Their bar has the links of the site, and they have the colours that were chosen there (reference.js).
+1. Their bar gets the links of the site, and they follow the colour scheme that was chosen there (reference.js).
 2. Names such as object_pool are aliases, which Doxygen documents in fwd.hpp only. The pages of their headers and the
    list of classes lead to the class that has the members.
 3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
@@ -69,7 +69,7 @@ def link_to(name: str, pages: dict) -> str:
 
 
 def members_of_aliases(header: str, pages: dict) -> str:
-    """Where the members of the aliases are that a header is about."""
+    """Returns HTML that links the aliases of a header to the class with their members."""
     stem = Path(header).stem
     mine = {}
     for alias, name in aliases().items():
@@ -107,8 +107,8 @@ def mend(tabs: dict) -> None:
 
 
 def search_entries() -> list:
-    """What the search is to find: a class with the names of its members, a function of C. Pages that explain how to use
-    them come first, unless the words are the name of a class."""
+    """Entries for the search: classes with the names of their members, and functions of C. Pages that explain how to
+    use them come first, unless the words are the name of a class."""
     entries, of_class = [], {}
     for alias, name in aliases().items():
         if not alias.startswith("basic_"):

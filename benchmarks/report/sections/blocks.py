@@ -25,7 +25,7 @@ def unshared_table(setting):
 
 def shared_table():
     return model.Table("shared_blocks", "Blocks of 32 bytes, of a pool that threads share",
-                       "ns of processor time for a block", "./dev bench '^(pair|churn)/.*manual'",
+                       "ns of core time for a block", "./dev bench '^(pair|churn)/.*manual'",
                        map(rows.shown, SHARED_SIDES), statistic="least", reference="new/delete",
                        heading="shape, threads", is_reduced=True,
                        notes=["Least of the repetitions. A figure that stays the same from one thread to many means "

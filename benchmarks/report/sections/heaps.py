@@ -57,8 +57,8 @@ def race_table(setting, heap, metric):
     return model.Table(f"race_{metric}_{heap}", f"Programs, {heap} heap: {title}", "times the best malloc of the row",
                        command, list(setting.libraries), shows="ratio", heading="program",
                        is_reduced=(metric, heap) != ("memory", "littered"), best=best,
-                       notes=["Median of the rounds, in which the mallocs take turns. A program whose output is not "
-                              "that under the other mallocs, or that runs under another malloc, has failed."])
+                       notes=["Median of the rounds, in which the mallocs take turns. A program has failed if its "
+                              "output differs from that under the other mallocs, or if it runs under another malloc."])
 
 
 def structures_steps(setting):
@@ -122,7 +122,7 @@ def race_steps(setting, tables):
 
 
 def attempt_row(tables, name, columns, run):
-    """Runs; if it fails, the cells of this row have failed, and not the columns."""
+    """Runs; if it fails, marks the cells of this row as failed, not the columns."""
     try:
         run()
     except (race.Failure, OSError) as failure:

@@ -21,13 +21,11 @@ def table_of(setting, state):
     return model.Table(f"latency_{state}", title, "ns for a call", alone_command(setting),
                        [*setting.libraries, *map(rows.shown, SIDES), CLOCK], heading="quantile", is_reduced=is_reduced,
                        apart=[CLOCK],
-                       notes=["Median of the rounds, each a process of its own; 64 bytes; an allocation includes "
-                              "writing "
-                              "a word to the block. The median time of the clock is subtracted, but not from the "
-                              "column "
-                              f"`{CLOCK}`: the time of two readings with nothing in between. What is slow there is the "
-                              "system or another program, not an allocator. Blocks are freed in random order, in which "
-                              "an arena is rarely empty: it takes new memory, and its page faults."])
+                       notes=["Median of the rounds, each a process of its own; blocks of 64 bytes; an allocation "
+                              "includes writing a word to the block. The median time of the clock is subtracted, but "
+                              f"not from the column `{CLOCK}`: the time between two readings with nothing in between. "
+                              "What is slow there is the system or another program, not an allocator. Blocks are freed "
+                              "in random order, so an arena is rarely empty: it takes new memory, with page faults."])
 
 
 def alone_command(setting):

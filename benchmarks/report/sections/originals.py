@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The five originals: the tables that each publishes beside the same measured here, of its drop-in and of a stand-in,
-which is its algorithm written anew."""
+"""The five originals: the tables that each publishes, beside the same measured here with its drop-in and a stand-in,
+which is its algorithm, reimplemented."""
 import collections
 import os
 
@@ -16,7 +16,7 @@ from report.sections import patterns, rows
 STAND_IN, DROP_IN = "stand-in", "drop-in"
 SIDES = {"stand_in": STAND_IN, "drop_in": DROP_IN}
 # Cells of a quick report, as regular expressions; the seconds of a repetition, and those that all are expected to take.
-# Where threads meet, a repetition is longer than what a thread may lose its core for.
+# Where threads meet, a repetition takes longer than a preemption may last.
 Cells = collections.namedtuple("Cells", "quick min_time seconds unit note")
 CELLS = {
     "memory_pool": Cells("/16/(8|512|32768)/", 0.005, 10, "ns for an object, or for a pool",
@@ -26,7 +26,7 @@ CELLS = {
                                   "A cell is pattern/bytes of an item/items that the pool grows by."),
     "ArenaMR": Cells("/(list|map|strings|vector)/(5000|10000)/", 0.005, 3, "ns for ten rounds",
                      "A cell is shape/container/elements, which are filled in and cleared in each round."),
-    "custAlloc": Cells(".", 0.05, 10, "ns of the cores for a block",
+    "custAlloc": Cells(".", 0.05, 10, "ns of core time for a block",
                        "A cell is shape/threads that share the pool/blocks that each has at one time.")}
 TITLES = {"memory_pool": "memory_pool", "boost_intrusive_pool": "boost-intrusive-pool", "ArenaMR": "ArenaMR",
           "custAlloc": "poolAllocator"}
@@ -40,8 +40,8 @@ def cells_table(setting, name):
     command = f"./dev bench drop-ins {name} --min-time {its.min_time}"
     if not setting.is_full and its.quick != ".":
         command += f" --filter '{its.quick}'"
-    notes = [its.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, written "
-             "anew. Medians; both alternate in one process."]
+    notes = [its.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, "
+             "reimplemented. Medians; both alternate in one process."]
     return model.Table(f"original_{name}", f"{TITLES[name]}: drop-in and stand-in", its.unit, command,
                        [STAND_IN, DROP_IN], reference=STAND_IN, heading="cell", notes=notes)
 
@@ -113,10 +113,9 @@ def arena_table():
                        "times the best of the row", "./dev bench '^(map_rounds|map_rounds_reserved)/'",
                        ["new/delete", "std::pmr pool", "std::pmr monotonic", "ArenaMR (stand-in)", "arena_resource"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: with GCC 11 on Rocky Linux. Here: 100,000 insertions into a std::pmr::map, "
-                              "which "
-                              "is cleared, ten times; in benchmark 2, all memory was reserved before. Least of the "
-                              "repetitions."], statistic="least")
+                       notes=["Published: with GCC 11 on Rocky Linux. Here: ten times 100,000 insertions into a "
+                              "std::pmr::map, which is then cleared; in benchmark 2, all memory was reserved before. "
+                              "Least of the repetitions."], statistic="least")
 
 
 ARENA_SIDES = {"new_delete": "new/delete", "pmr_unsynchronized_pool": "std::pmr pool",
@@ -167,9 +166,8 @@ def np_alloc_table(setting):
     return model.Table("original_np_alloc", "np_alloc: its six tables, and ours", "times the best of the row",
                        "./dev bench race --filter '^six_tables$'", ["np_alloc (original)", *setting.libraries],
                        shows="ratio", heading="sizes, threads", is_reduced=True,
-                       notes=["Published: on two Xeon X5570 with Windows 10, against its malloc, which is in the "
-                              "column "
-                              "glibc. Here: time by the clock of each table in one process, one after the other; "
+                       notes=["Published: on two Xeon X5570 with Windows 10, against the malloc there, which is in "
+                              "the column glibc. Here: wall time of each table in one process, one after the other; "
                               "median of the rounds. np_alloc is the malloc of this library."])
 
 
@@ -200,7 +198,7 @@ def label_of(name):
 def summary_table():
     return model.Table("originals_summary", "Each drop-in against its stand-in", "times as long, geometric mean",
                        rows.alone("originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
-                       notes=["Below 1, the drop-in is faster. Of some cells; of all with --full."])
+                       notes=["Below 1, the drop-in is faster. A quick report has some cells, --full all of them."])
 
 
 def summarize(table, tables):
@@ -230,7 +228,7 @@ def plan(setting):
     steps.append(Step("summary", 0.1, lambda: summarize(summary, cells)))
     text = ("Programs written for five older libraries compile unchanged with the drop-ins of this one. For each, the "
             "tables that its authors publish, and the same shapes measured here. A stand-in is the algorithm of the "
-            "original, written anew, so that both run on one machine.")
+            "original, reimplemented, so that both run on one machine.")
     tables = [summary, objects, cells["memory_pool"], *large, cells["boost_intrusive_pool"], arenas, cells["ArenaMR"],
               pools, cells["custAlloc"], np_alloc]
     return Plan(model.section("originals", "The five originals", text, tables), steps,

@@ -28,10 +28,8 @@ def steps_table(malloc):
     return model.Table(f"original_patterns_{malloc}", f"boost-intrusive-pool: its plots, under {malloc}",
                        "ns for an object of 1 KiB", COMMAND + f" --mallocs {malloc}", SIDES.values(), statistic="least",
                        heading="pattern, step", reference="plain malloc",
-                       notes=["100,000 objects, with a pool that is new and grows by that many at a time. In "
-                              "brackets, how "
-                              "many times as fast as plain malloc, which has no step. The stand-in is how the original "
-                              "does it."])
+                       notes=["100,000 objects, with a new pool that grows by the step. In brackets, how many times as "
+                              "fast as plain malloc, which has no step. The stand-in works as the original does."])
 
 
 def saved_table():

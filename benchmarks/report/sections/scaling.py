@@ -17,7 +17,7 @@ SHAPES = {"by_size": ("By size: blocks of 8 B to 1 MiB", "size of a block (bytes
 
 def table_of(setting, shape):
     title, x_title, sides, _ = SHAPES[shape]
-    unit = "ns of the cores for a block" if shape == "by_threads" else "ns for a block out and back"
+    unit = "ns of core time for a block" if shape == "by_threads" else "ns for a block out and back"
     command = f"build/release/benchmarks/{PROGRAM} --benchmark_filter='^{shape}/'"
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
     if shape == "by_size":
@@ -39,10 +39,10 @@ def plan(setting):
     steps = []
     for shape, (_, _, sides, seconds) in SHAPES.items():
         beside = rows.BesideMallocs(setting, PROGRAM, tables, list(map(rows.shown, sides)))
-        # A repetition in which threads meet is longer than the time for which one may lose its core.
+        # Where threads meet, a repetition takes longer than a preemption may last.
         min_time = 0.05 if shape == "by_threads" else setting.at_most(0.003, 0.02)
         steps += beside.steps(shape, seconds * setting.at_most(1, 3), setting.at_most(2, 5), min_time)
     text = ("The same loop for blocks of more and more bytes, for more and more of them, and in more and more threads. "
-            "A line that stays flat scales.")
+            "A flat line means that the side scales.")
     return Plan(model.section("scaling", "Scaling", text, tables.values(),
                               [plot_of(setting, shape) for shape in SHAPES]), steps, list(tables.values()))

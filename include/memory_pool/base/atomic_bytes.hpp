@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Types of small values that are changed atomically by more than loads and stores.
+/// Types for small values with atomic read-modify-write operations.
 ///
-/// Some compilers have such operations on bytes in a library only (GCC 12 for RISC-V, in libatomic). There they are
-/// words, so that programs which use the headers need not link that library.
+/// Some compilers implement these operations on bytes in a library only (GCC 12 for RISC-V, in libatomic). There the
+/// types are words, so that programs which use the headers need not link that library.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

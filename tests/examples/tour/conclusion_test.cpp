@@ -143,7 +143,7 @@ TEST(conclusion, counts_little_memory_as_no_gain_if_other_jobs_have_more)
               "memory.");
 }
 
-TEST(conclusion, needs_no_figure_but_zero)
+TEST(conclusion, accepts_figures_of_zero)
 {
     EXPECT_EQ(conclusion({{"index", {0, 0}, {{0, 0}}}}),
               "This text is too small to tell what pools save; take a larger one.");
