@@ -16,9 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -40,20 +38,6 @@ struct figures
     std::size_t freed = 0;
     std::size_t idle = 0;
 };
-
-/// Returns: the peak of resident kilobytes; 0 if it is unknown.
-std::size_t peak_kilobytes()
-{
-    std::size_t peak = 0;
-    std::FILE* const status = std::fopen("/proc/self/status", "r");
-    if (status == nullptr)
-        return 0;
-    char line[256];
-    while (peak == 0 && std::fgets(line, sizeof line, status) != nullptr)
-        (void)std::sscanf(line, "VmHWM: %zu", &peak);
-    (void)std::fclose(status);
-    return peak;
-}
 
 std::size_t above(std::size_t base, std::size_t kilobytes)
 {
@@ -112,16 +96,16 @@ workload::tally run(const settings& its, figures& measured)
     measured.freed = above(base, workload::resident_kilobytes());
     std::this_thread::sleep_for(std::chrono::milliseconds(its.milliseconds));
     measured.idle = above(base, workload::resident_kilobytes());
-    measured.peak = above(base, peak_kilobytes());
+    measured.peak = above(base, workload::peak_kilobytes());
     return done;
 }
 } // namespace
 
 int main(int argc, char** argv)
 {
-    const std::string_view wanted = argc < 2 ? "" : argv[1];
-    workload::arguments arguments(std::max(argc - 1, 1), argv + std::min(argc, 2) - 1,
+    workload::arguments arguments(argc, argv,
                                   "block_memory SIDE: resident memory of blocks of one size, in kilobytes.");
+    const std::string wanted = arguments.first("SIDE", "one of " + sized_sides::names());
     const std::size_t bytes = arguments.number("bytes", 64, "of a block; a multiple of 8");
     const std::size_t all = arguments.number("mebibytes", 64, "of all blocks together") << 20U;
     const settings its{bytes, std::max<std::size_t>(all / bytes, 1),
@@ -133,7 +117,7 @@ int main(int argc, char** argv)
     figures measured;
     workload::tally done;
     if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
-        workload::fail("block_memory SIDE: there is no such side; see sized_sides.hpp");
+        workload::fail(sized_sides::no_such_side(wanted).c_str());
     done.print("block_memory", "live=" + std::to_string(measured.live) + " peak=" + std::to_string(measured.peak) +
                                    " freed=" + std::to_string(measured.freed) +
                                    " idle=" + std::to_string(measured.idle));

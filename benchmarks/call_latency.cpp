@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -229,9 +228,8 @@ void print(const workload::tally& done, times& measured)
 
 int main(int argc, char** argv)
 {
-    const std::string_view wanted = argc < 2 ? "" : argv[1];
-    workload::arguments arguments(std::max(argc - 1, 1), argv + std::min(argc, 2) - 1,
-                                  "call_latency SIDE: the time of single calls, in nanoseconds.");
+    workload::arguments arguments(argc, argv, "call_latency SIDE: the time of single calls, in nanoseconds.");
+    const std::string wanted = arguments.first("SIDE", "one of " + sized_sides::names());
     const settings its{arguments.number("bytes", 64, "of a block"),
                        arguments.number("live", 100000, "blocks in use, which the cold calls allocate"),
                        arguments.number("calls", 1000000, "warm calls of each kind"),
@@ -240,6 +238,6 @@ int main(int argc, char** argv)
     times measured(its);
     workload::tally done;
     if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
-        workload::fail("call_latency SIDE: there is no such side; see sized_sides.hpp");
+        workload::fail(sized_sides::no_such_side(wanted).c_str());
     print(done, measured);
 }

@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <memory_resource>
 #include <new>
+#include <set>
+#include <string>
 #include <string_view>
 
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
@@ -122,5 +124,24 @@ bool with_side(std::string_view wanted, Action&& action)
     for_each_unshared(try_one);
     for_each_shared(try_one);
     return is_found;
+}
+
+/// Returns: the names of all sides.
+inline std::string names()
+{
+    std::set<std::string> each_once;
+    const auto add = [&each_once](const char* name, auto) { each_once.insert(name); };
+    for_each_unshared(add);
+    for_each_shared(add);
+    std::string all;
+    for (const std::string& name : each_once)
+        all.append(all.empty() ? "" : ", ").append(name);
+    return all;
+}
+
+/// Returns: an error message.
+inline std::string no_such_side(const std::string& wanted)
+{
+    return "no such side: '" + wanted + "' (there are " + names() + ")";
 }
 } // namespace sized_sides

@@ -3,27 +3,17 @@
 // A long-running program: fills its memory with blocks of one range of sizes, frees most of them, and continues with
 // another range. The figures are in kilobytes: peak bytes in use and peak resident memory; then, at the end, with most
 // of it freed, the current values of both.
+#include "resident.hpp"
 #include "workload.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace {
-/// Returns: what the system says under this name about the memory of the process, in kilobytes.
-std::size_t kilobytes(const std::string& name)
-{
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.compare(0, name.size(), name) == 0)
-            return std::stoul(line.substr(name.size() + 1));
-    workload::fail("the system does not say how much memory the process has");
-}
-
 /// Blocks, and how many bytes they have together.
 class heap
 {
@@ -83,10 +73,13 @@ int main(int argc, char** argv)
             blocks.reduce(full / 100 * percent, random);
         }
     }
-    const std::size_t taken_at_end = kilobytes("VmRSS");
-    const std::string figures =
-        "most_in_use=" + std::to_string(most_in_use / 1024) + " most_taken=" + std::to_string(kilobytes("VmHWM")) +
-        " in_use_at_end=" + std::to_string(blocks.bytes() / 1024) + " taken_at_end=" + std::to_string(taken_at_end);
+    const std::size_t taken_at_end = workload::resident_kilobytes();
+    if (taken_at_end == 0)
+        workload::fail("the system does not say how much memory the process has");
+    const std::string figures = "most_in_use=" + std::to_string(most_in_use / 1024) +
+                                " most_taken=" + std::to_string(workload::peak_kilobytes()) +
+                                " in_use_at_end=" + std::to_string(blocks.bytes() / 1024) +
+                                " taken_at_end=" + std::to_string(taken_at_end);
     blocks.reduce(0, random);
     done.print("fragmentation", figures);
 }

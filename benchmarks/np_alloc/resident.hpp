@@ -10,20 +10,29 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
 namespace workload {
-/// Returns: resident kilobytes; 0 if they are unknown. Allocates nothing.
-inline std::size_t resident_kilobytes()
+/// Returns: what /proc/self/status says under that name, in kilobytes; 0 if it is unknown. Allocates nothing.
+inline std::size_t status_kilobytes(const char* name)
 {
-    std::array<char, 128> text{};
-    const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    std::array<char, 4096> text{};
+    const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     const auto length = file != -1 ? ::read(file, text.data(), text.size() - 1) : -1;
     if (file != -1)
         ::close(file);
-    if (length <= 0)
-        return 0;
-    char* rest = text.data();
-    (void)std::strtoul(rest, &rest, 10); // Addresses.
-    return std::strtoul(rest, nullptr, 10) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+    const char* const found = length > 0 ? std::strstr(text.data(), name) : nullptr;
+    return found != nullptr ? std::strtoul(found + std::strlen(name), nullptr, 10) : 0;
+}
+
+inline std::size_t resident_kilobytes()
+{
+    return status_kilobytes("\nVmRSS:");
+}
+
+/// Returns: the most that have been resident.
+inline std::size_t peak_kilobytes()
+{
+    return status_kilobytes("\nVmHWM:");
 }
 } // namespace workload

@@ -48,6 +48,18 @@ public:
         help_ += "\nArguments, with what they are if they are not given:\n";
     }
 
+    /// Returns: the first argument, if it has no name; else an empty string.
+    std::string first(const std::string& what, const std::string& meaning)
+    {
+        help_.append("  ").append(what).append("  ").append(meaning).append("\n");
+        std::string value;
+        if (!given_.empty() && given_.front().find_first_of("=-") == std::string::npos) {
+            value = given_.front();
+            given_.erase(given_.begin());
+        }
+        return value;
+    }
+
     /// Returns: the value of the argument, or `otherwise` if it was not given.
     std::size_t number(std::string_view name, std::size_t otherwise, std::string_view meaning)
     {

@@ -5,7 +5,7 @@
 The documents are written for a repository browser, so they link to sources, and some lie outside of docs/. Here,
 1. documents at the root of the tree become pages of the site (ROOT_DOCUMENTS);
 2. a link to a public header leads to its page in the reference (reference.py); if its text is the name of a class, to
-   to the page of the class;
+   the page of the class;
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. the text of a link that is the name of a document becomes the title of the page;
 5. links that have a line of the first page for themselves become buttons;

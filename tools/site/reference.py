@@ -8,6 +8,7 @@
 3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
 """
 
+import functools
 import re
 import xml.etree.ElementTree
 from pathlib import Path
@@ -22,6 +23,7 @@ SCRIPT = Path(__file__).with_name("reference.js")
 SITE_NAME = "memory_pool"
 
 
+@functools.cache
 def compounds(kind: str) -> list:
     """(name, page, element) of each class, file or other kind."""
     found = []
@@ -45,6 +47,7 @@ def headers() -> dict:
     return found
 
 
+@functools.cache
 def aliases() -> dict:
     """The class that each alias of fwd.hpp stands for."""
     found = {}
