@@ -121,7 +121,11 @@ class Tool(Files):
         without_legend = {key: FIGURES[key] for key in FIGURES if key != "legend"}
         for content, problem in (("{", "is no JSON"), ("[]", 'has no "schema"'), ({"schema": "x"}, 'has no "schema"'),
                                  (dict(FIGURES, version=2), 'has no "schema"'), (without_legend, "is incomplete: Key"),
-                                 (dict(FIGURES, jobs=7), "is incomplete")):
+                                 (dict(FIGURES, jobs=7), "is incomplete"),
+                                 (dict(FIGURES, conclusion=None), "is incomplete: Attribute"),
+                                 (dict(FIGURES, rounds="<i>"), "is incomplete: Value"),
+                                 (dict(FIGURES, threads=None), "is incomplete: Type"),
+                                 (dict(FIGURES, threads=float("nan")), "is no JSON: NaN is not a number")):
             with self.subTest(content):
                 self.assert_fails(self.run_tool(content), "figures.json' " + problem, "; write ")
         result = subprocess.run([sys.executable, TOUR_PAGE, self.directory / "none.json", "-o", self.page],
