@@ -43,15 +43,27 @@ def sections(text):
     return names
 
 
+def refuse_number(name):
+    raise ValueError(f"{name} is not a number")
+
+
 def report_to_read(text):
     """The path of a report.json."""
     try:
         with open(text, encoding="utf-8") as file:
-            read = json.load(file)
+            read = json.load(file, parse_constant=refuse_number)
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read as JSON: {error}") from None
     if not isinstance(read, dict) or read.get("schema") != model.SCHEMA:
         raise argparse.ArgumentTypeError(f"{text!r} is not a {model.SCHEMA}; make it with ./dev report")
+    try:  # what is done with it, before a file is written
+        model.tables_of(read)
+        for part in page.parts_of(reduced.reduce(read), {}):
+            markdown.text_of(part)
+        for part in page.parts_of(read, {}):
+            html.text_of(part)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is incomplete: {error!r}; make it with ./dev report") from None
     return read
 
 
@@ -161,9 +173,12 @@ def summarize(report, arguments):
 def main():
     arguments = parse_arguments(sys.argv[1:])
     report = arguments.source or run(arguments, sys.argv[1:])
-    is_complete = write(report, arguments.output)
-    if arguments.reduced:
-        is_complete = write_reduced(report, arguments) and is_complete
+    try:
+        is_complete = write(report, arguments.output)
+        if arguments.reduced:
+            is_complete = write_reduced(report, arguments) and is_complete
+    except OSError as error:
+        sys.exit(f"make_report.py: {error.filename or arguments.output} cannot be written: {error.strerror}")
     status = summarize(report, arguments)
     return status or (0 if is_complete else 1)
 

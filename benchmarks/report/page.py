@@ -193,4 +193,5 @@ def parts_of(report, pictures, raw="report.json"):
     for section in report["sections"]:
         yield from parts_of_section(section, pictures)
     yield Heading(2, "Raw data")
-    yield Text(f"All samples and the environment are in [{raw}]({raw}).")
+    what = "The figures of these tables" if report["is_reduced"] else "All samples"
+    yield Text(f"{what} and the environment are in [{raw}]({raw}).")

@@ -81,12 +81,12 @@ def draw_lines(drawing, plot, tables):
 
 
 def bar_values(tables, name, label):
-    """Returns {column: value} of a row, or of the geometric means."""
+    """Returns {column: value} of a row, or of the geometric means of all rows."""
     table = tables.get(name)
     if table is None:
         return {}
     if label == page.MEAN:
-        return {column: mean for column, (mean, _) in model.geometric_means(table).items()}
+        return model.means_of_all_rows(table)
     row = model.row_of(table, label)
     return model.values_of(table, row) if row else {}
 

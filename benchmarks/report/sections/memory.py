@@ -18,7 +18,7 @@ STATES = {"live": "all blocks in use", "peak": "peak", "freed": "all freed", "id
 
 
 def columns(setting):
-    return [*setting.libraries, *map(rows.shown, SIDES)]
+    return rows.columns_beside_mallocs(setting, SIDES)
 
 
 def tables_of(setting):

@@ -47,6 +47,11 @@ def rows_matching(shapes, side=None):
     return f"^({'|'.join(map(re.escape, shapes))})/" + (f"{side}(/|$)" if side else "")
 
 
+def columns_beside_mallocs(setting, sides):
+    """Returns the mallocs, and the sides if there is a glibc, under which they run."""
+    return [*setting.libraries, *(map(shown, sides) if "glibc" in setting.libraries else ())]
+
+
 def columns_under(malloc, sides):
     """Returns the columns that a run under that malloc fills: under glibc, also those of the pools."""
     return [malloc, *sides] if malloc == "glibc" else [malloc]
