@@ -119,6 +119,8 @@ def write_whole(page: Path, text: str) -> None:
     """Writes a file beside the page, and then puts it in the page's place."""
     if page.is_dir():
         raise IsADirectoryError(0, "it is a folder")
+    if page.exists() and not page.is_file():
+        raise OSError(0, "it is no regular file")
     handle, name = tempfile.mkstemp(dir=page.parent, prefix=".tour_page.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:

@@ -9,6 +9,7 @@ The tests in a browser are skipped where there is no Chromium.
 import copy
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -138,6 +139,9 @@ class Tool(Files):
         folder = self.directory / "folder.json"
         folder.mkdir()
         self.assert_fails(self.run_tool(FIGURES, folder), "folder.json' cannot be written: it is a folder; name a file")
+        pipe = self.directory / "pipe.json"
+        os.mkfifo(pipe)
+        self.assert_fails(self.run_tool(FIGURES, pipe), "pipe.json' cannot be written: it is no regular file; name")
 
 
 @unittest.skipUnless(chromium.PROGRAM, "no Chromium here")
