@@ -104,7 +104,10 @@ def run(arguments, argv):
     setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
         sys.exit("make_report.py: there is no malloc to run; pass --mallocs glibc")
-    signal.signal(signal.SIGTERM, interrupt)
+    # What runs in a session of its own does not end with this process.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     begin = time.monotonic()
     command = shlex.join(["./dev", "report", *argv])
     told = environment.read(setting, command)
@@ -172,7 +175,11 @@ def summarize(report, arguments):
 
 def main():
     arguments = parse_arguments(sys.argv[1:])
-    report = arguments.source or run(arguments, sys.argv[1:])
+    try:
+        report = arguments.source or run(arguments, sys.argv[1:])
+    except KeyboardInterrupt:
+        print("make_report.py: interrupted; nothing is written", file=sys.stderr)
+        return INTERRUPTED
     try:
         is_complete = write(report, arguments.output)
         if arguments.reduced:

@@ -31,7 +31,7 @@ with open(os.path.realpath(sys.argv[0]) + ".json") as file:
 if "--benchmark_list_tests" in sys.argv:
     sys.exit(0)
 if told.get("interrupt"):
-    os.kill(os.getppid(), signal.SIGINT)
+    os.kill(os.getppid(), told["interrupt"])
 time.sleep(told.get("sleep", 0))
 if told.get("signal"):
     os.kill(os.getpid(), told["signal"])
@@ -502,15 +502,24 @@ class Pages(Reports):
         self.assertNotIn("<img", self.page())
 
     def test_an_interrupted_run_leaves_what_was_measured(self):
-        self.program("concurrent_block_pool_benchmark", [], interrupt=True, sleep=5)
-        result = self.process(f"--reduced={self.directory / 'small'}")
-        self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
-        self.assertIn("small is unchanged, as the report is partial", result.stdout)
-        self.assertFalse((self.directory / "small").exists())
-        self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
-        self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.", " ".join(self.markdown().split()))
-        self.assertIn("partial", self.page())
-        self.assertEqual(self.line("one block out, and back")[0], "10.0")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name):
+                self.program("concurrent_block_pool_benchmark", [], interrupt=int(number), sleep=5)
+                result = self.process(f"--reduced={self.directory / 'small'}")
+                self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
+                self.assertIn("small is unchanged, as the report is partial", result.stdout)
+                self.assertFalse((self.directory / "small").exists())
+                self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
+                self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.",
+                              " ".join(self.markdown().split()))
+                self.assertIn("partial", self.page())
+                self.assertEqual(self.line("one block out, and back")[0], "10.0")
+
+    def test_an_interruption_before_the_first_step(self):
+        self.program("block_pool_benchmark", [], interrupt=int(signal.SIGINT), sleep=5)
+        result = self.process()
+        self.assertEqual((result.returncode, result.stderr), (130, "make_report.py: interrupted; nothing is written\n"))
+        self.assertFalse(self.output.exists())
 
     def test_elsewhere_than_on_a_terminal_each_step_is_a_line(self):
         lines = self.process().stderr.splitlines()
