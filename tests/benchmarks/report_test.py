@@ -273,6 +273,13 @@ class Failures(Reports):
         for where in (said, self.markdown()):
             self.assertIn("Blocks of 32 bytes: no program has rows of boost::pool", where)
 
+    def test_a_report_that_is_cut_short(self):
+        path = self.build / "block_pool_benchmark"
+        path.write_text("#!/bin/sh\necho '{\"benchmarks\": ['\n", encoding="utf-8")
+        self.assertEqual(self.report()[0], 1)
+        self.assertIn("block_pool_benchmark printed a report that is no JSON: Expecting value",
+                      " ".join(self.markdown().split()))
+
     def test_a_filter_that_matches_no_row(self):
         self.program("block_pool_benchmark", [])
         self.report()
