@@ -91,6 +91,8 @@ def parse_arguments(argv):
         parser.error(f"--from runs nothing: leave out {', '.join('--' + mode for mode in MODES)}")
     if arguments.update_readme and not arguments.reduced:
         parser.error("--update-readme needs --reduced DIRECTORY")
+    if arguments.reduced and os.path.realpath(arguments.reduced) == os.path.realpath(arguments.output):
+        parser.error("--reduced and --output are one directory, where the small copy would replace all samples")
     return arguments
 
 

@@ -432,6 +432,8 @@ class Arguments(Reports):
         for words, text in (([f"--from={other}"], "is not a memory_pool benchmark report 1; make it with ./dev report"),
                             ([f"--from={other}2"], "cannot be read as JSON"),
                             ([f"--output={other}/x"], "is not a writable directory"),
+                            ([f"--output={self.output}", f"--reduced={self.directory}/./report"],
+                             "--reduced and --output are one directory"),
                             (["--update-readme"], "--update-readme needs --reduced DIRECTORY"),
                             (["--sections=,"], "name at least one section"),
                             (["--rounds=0"], "is not a whole number from 1")):
