@@ -67,12 +67,19 @@ def report_to_read(text):
     return read
 
 
+def default_output(source):
+    """A small copy does not take the place of all samples."""
+    name = "report_reduced" if source is not None and source["is_reduced"] else "report"
+    return os.path.join(mallocs.ROOT, "build", name)
+
+
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(prog="make_report.py", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     allow_abbrev=False)  # `dev` looks for --from.
     parser.add_argument("--full", action="store_true", help="all programs, cells and mallocs, with more repetitions")
     parser.add_argument("--output", type=argument_types.directory_to_write, metavar="DIRECTORY",
-                        default=os.path.join(mallocs.ROOT, "build", "report"), help="default: build/report")
+                        help="default: build/report; build/report_reduced, if FILE is a small copy")
     parser.add_argument("--sections", type=sections, metavar="NAME,...", help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--from", dest="source", type=report_to_read, metavar="FILE",
                         help="rebuild the page from a report.json, without running anything")
@@ -91,6 +98,8 @@ def parse_arguments(argv):
         parser.error(f"--from runs nothing: leave out {', '.join('--' + mode for mode in MODES)}")
     if arguments.update_readme and not arguments.reduced:
         parser.error("--update-readme needs --reduced DIRECTORY")
+    if arguments.output is None:
+        arguments.output = default_output(arguments.source)
     if arguments.reduced and os.path.realpath(arguments.reduced) == os.path.realpath(arguments.output):
         parser.error("--reduced and --output are one directory, where the small copy would replace all samples")
     return arguments

@@ -357,7 +357,7 @@ class Failures(Reports):
             cells.add(cell, "stand-in", 2)
             cells.add(cell, "drop-in", time)
         cells.fail("b", "drop-in", "blocks overlap", is_wrong=True)
-        summary = originals.summary_table()
+        summary = originals.summary_table(mock.Mock(is_full=False))
         originals.summarize(summary, {"memory_pool": cells})
         self.assertEqual(summary.data["rows"][0]["cells"]["drop-in / stand-in"],
                          {"failure": "b, drop-in: blocks overlap", "is_wrong": True})
@@ -471,6 +471,20 @@ class Arguments(Reports):
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
             make_report.parse_arguments([f"--from={self.output / 'report.json'}", "--full"])
         self.assertIn("--from runs nothing: leave out --full", said.getvalue())
+
+    def test_a_small_copy_does_not_replace_all_samples(self):
+        self.report()
+        of_all = self.output / "report.json"
+        small = self.directory / "small.json"
+        small.write_text(json.dumps(reduced.reduce(json.loads(of_all.read_text(encoding="utf-8")))), encoding="utf-8")
+        for path, name in ((of_all, "report"), (small, "report_reduced")):
+            self.assertEqual(Path(make_report.parse_arguments([f"--from={path}"]).output).name, name)
+
+    def test_options_cannot_be_abbreviated(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
+            make_report.parse_arguments(["--fro", "report.json"])
+        self.assertIn("unrecognized arguments: --fro", said.getvalue())
 
 
 class Pages(Reports):

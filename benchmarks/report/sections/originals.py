@@ -196,9 +196,9 @@ def label_of(name):
 
 # --- all of them together
 
-def summary_table():
+def summary_table(setting):
     return model.Table("originals_summary", "Each drop-in against its stand-in", "times as long, geometric mean",
-                       rows.alone("originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
+                       rows.alone(setting, "originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
                        notes=["Below 1, the drop-in is faster. A quick report has some cells, --full all of them."])
 
 
@@ -221,7 +221,7 @@ def summarize(table, tables):
 
 def plan(setting):
     cells = {name: cells_table(setting, name) for name in drop_ins.DROP_INS}
-    summary, objects, arenas, pools, np_alloc = (summary_table(), objects_table(), arena_table(), pool_table(),
+    summary, objects, arenas, pools, np_alloc = (summary_table(setting), objects_table(), arena_table(), pool_table(),
                                                  np_alloc_table(setting))
     large, large_steps = patterns.parts(setting)
     steps = cells_steps(setting, cells)

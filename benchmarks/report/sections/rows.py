@@ -98,5 +98,6 @@ class BesideMallocs:
         return [self.tables[shape]]
 
 
-def alone(section):
-    return f"./dev report --sections {section}"
+def alone(setting, section):
+    """Returns the command that measures this section and no other."""
+    return f"./dev report{' --full' if setting.is_full else ''} --sections {section}"
