@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -75,21 +76,22 @@ public:
     }
 
     /// Returns: the smallest difference between two different times, which is the resolution of the clock if there are
-    ///   many. Preconditions: sorted.
+    ///   many; 0 if all times are equal. Preconditions: sorted.
     std::uint32_t resolution() const
     {
         std::uint32_t least = UINT32_MAX;
         for (std::size_t i = 1; i < count_; ++i)
             if (ticks_[i] != ticks_[i - 1])
                 least = std::min(least, ticks_[i] - ticks_[i - 1]);
-        return least;
+        return least == UINT32_MAX ? 0 : least;
     }
 
-    /// Preconditions: sorted, and not empty.
+    /// Returns: the least time that no less than this share of all times does not exceed. Preconditions: sorted, and
+    ///   not empty.
     std::uint32_t quantile(double share) const
     {
-        const auto place = static_cast<std::size_t>(share * static_cast<double>(count_));
-        return ticks_[std::min(place, count_ - 1)];
+        const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(count_)));
+        return ticks_[std::min(std::max(rank, std::size_t{1}), count_) - 1];
     }
 
 private:

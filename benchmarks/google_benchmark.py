@@ -45,8 +45,8 @@ def run(path, repetitions, min_time, rows, environment=None, timeout=None):
         raise Failure(f"{os.path.basename(path)} {how_it_ended(result.returncode)}:\n{result.stderr}")
     try:
         return json.loads(result.stdout)
-    except json.JSONDecodeError:
-        return None  # No row of this program matches the filter.
+    except json.JSONDecodeError as error:
+        raise Failure(f"{os.path.basename(path)} printed a report that is no JSON: {error}") from None
 
 
 def how_it_ended(status):

@@ -43,24 +43,43 @@ def sections(text):
     return names
 
 
+def refuse_number(name):
+    raise ValueError(f"{name} is not a number")
+
+
 def report_to_read(text):
     """The path of a report.json."""
     try:
         with open(text, encoding="utf-8") as file:
-            read = json.load(file)
+            read = json.load(file, parse_constant=refuse_number)
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read as JSON: {error}") from None
     if not isinstance(read, dict) or read.get("schema") != model.SCHEMA:
         raise argparse.ArgumentTypeError(f"{text!r} is not a {model.SCHEMA}; make it with ./dev report")
+    try:  # what is done with it, before a file is written
+        model.tables_of(read)
+        for part in page.parts_of(reduced.reduce(read), {}):
+            markdown.text_of(part)
+        for part in page.parts_of(read, {}):
+            html.text_of(part)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is incomplete: {error!r}; make it with ./dev report") from None
     return read
+
+
+def default_output(source):
+    """A small copy does not take the place of all samples."""
+    name = "report_reduced" if source is not None and source["is_reduced"] else "report"
+    return os.path.join(mallocs.ROOT, "build", name)
 
 
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(prog="make_report.py", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     allow_abbrev=False)  # `dev` looks for --from.
     parser.add_argument("--full", action="store_true", help="all programs, cells and mallocs, with more repetitions")
     parser.add_argument("--output", type=argument_types.directory_to_write, metavar="DIRECTORY",
-                        default=os.path.join(mallocs.ROOT, "build", "report"), help="default: build/report")
+                        help="default: build/report; build/report_reduced, if FILE is a small copy")
     parser.add_argument("--sections", type=sections, metavar="NAME,...", help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--from", dest="source", type=report_to_read, metavar="FILE",
                         help="rebuild the page from a report.json, without running anything")
@@ -79,6 +98,10 @@ def parse_arguments(argv):
         parser.error(f"--from runs nothing: leave out {', '.join('--' + mode for mode in MODES)}")
     if arguments.update_readme and not arguments.reduced:
         parser.error("--update-readme needs --reduced DIRECTORY")
+    if arguments.output is None:
+        arguments.output = default_output(arguments.source)
+    if arguments.reduced and os.path.realpath(arguments.reduced) == os.path.realpath(arguments.output):
+        parser.error("--reduced and --output are one directory, where the small copy would replace all samples")
     return arguments
 
 
@@ -92,7 +115,10 @@ def run(arguments, argv):
     setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
         sys.exit("make_report.py: there is no malloc to run; pass --mallocs glibc")
-    signal.signal(signal.SIGTERM, interrupt)
+    # What runs in a session of its own does not end with this process.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     begin = time.monotonic()
     command = shlex.join(["./dev", "report", *argv])
     told = environment.read(setting, command)
@@ -160,10 +186,17 @@ def summarize(report, arguments):
 
 def main():
     arguments = parse_arguments(sys.argv[1:])
-    report = arguments.source or run(arguments, sys.argv[1:])
-    is_complete = write(report, arguments.output)
-    if arguments.reduced:
-        is_complete = write_reduced(report, arguments) and is_complete
+    try:
+        report = arguments.source or run(arguments, sys.argv[1:])
+    except KeyboardInterrupt:
+        print("make_report.py: interrupted; nothing is written", file=sys.stderr)
+        return INTERRUPTED
+    try:
+        is_complete = write(report, arguments.output)
+        if arguments.reduced:
+            is_complete = write_reduced(report, arguments) and is_complete
+    except OSError as error:
+        sys.exit(f"make_report.py: {error.filename or arguments.output} cannot be written: {error.strerror}")
     status = summarize(report, arguments)
     return status or (0 if is_complete else 1)
 

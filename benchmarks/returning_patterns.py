@@ -58,21 +58,25 @@ def parse_arguments(argv):
     return parser.parse_args(argv)
 
 
-def run(program, library, arguments):
+def run(program, library, arguments, timeout=None):
+    """Raises Failure, also after `timeout` seconds."""
     environment = dict(os.environ)
     environment.pop("LD_PRELOAD", None)
     if library is not None:
         environment["LD_PRELOAD"] = library
-    result = subprocess.run([program, *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, check=False)
+    try:
+        result = subprocess.run([program, *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise google_benchmark.Failure(f"{os.path.basename(program)} took more than {timeout:g} s") from None
     if result.returncode != 0 or result.stderr:
         raise google_benchmark.Failure(f"{program} {arguments} failed:\n{result.stderr}")
     return [line.split() for line in result.stdout.splitlines()]
 
 
-def measure(arguments, libraries, tell=mallocs.say):
-    """Returns {(malloc, pattern, side, step, state): Sample}, the least of each."""
-    listed = run(arguments.program, None, [])
+def measure(arguments, libraries, tell=mallocs.say, timeout=None):
+    """Returns {(malloc, pattern, side, step, state): Sample}, the least of each. Each process may take `timeout`."""
+    listed = run(arguments.program, None, [], timeout)
     patterns = [name for kind, name in listed if kind == "pattern"]
     sides = [name for kind, name in listed if kind == "side"]
     least = {}
@@ -84,7 +88,7 @@ def measure(arguments, libraries, tell=mallocs.say):
         random.shuffle(jobs)
         for malloc, pattern, side, step in jobs:
             for state, nanoseconds, faults in run(arguments.program, libraries[malloc],
-                                                  [pattern, side, step, arguments.items]):
+                                                  [pattern, side, step, arguments.items], timeout):
                 key = malloc, pattern, side, step, state
                 sample = Sample(float(nanoseconds), float(faults))
                 least[key] = min(sample, least.get(key, sample))

@@ -634,12 +634,12 @@ int compare(const options& chosen, const reading& read, const std::vector<side>&
     const std::string problem = measure_all(measured, chosen.rounds, text, results);
     if (!problem.empty())
         return fail(failure, problem);
-    for (std::size_t job = 0; job != jobs.size(); ++job)
-        shown.jobs.push_back(figures_of(jobs[job], measured, results.sides[job]));
-    print_table(shown);
     const std::string differing = difference(measured, results);
     if (!differing.empty())
         return fail(failure, "RESULTS DIFFER: " + differing);
+    for (std::size_t job = 0; job != jobs.size(); ++job)
+        shown.jobs.push_back(figures_of(jobs[job], measured, results.sides[job]));
+    print_table(shown);
 
     shown.legend = legend(results);
     shown.agreement = agreement(results);

@@ -30,10 +30,14 @@ class Unusable(Exception):
     """There are no figures to make a page of, and the text says why."""
 
 
+def refuse_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
 def read_figures(path: Path) -> dict:
     remedy = "; write the figures with: tour --json FILE"
     try:
-        figures = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+        figures = json.loads(path.read_text(encoding="utf-8", errors="replace"), parse_constant=refuse_number)
     except OSError as error:
         raise Unusable(f"'{path}' cannot be read: {error.strerror}{remedy}") from None
     except ValueError as error:
@@ -98,8 +102,8 @@ def page_of(figures: dict, command: str) -> str:
         "text": html.escape(figures["text"]),
         "notes": "\n".join(f'<p class="quiet">{html.escape(note)}</p>' for note in figures["text_notes"]),
         "conclusion": html.escape(figures["conclusion"]).replace(" %", "&nbsp;%"),
-        "rounds": "once" if rounds == 1 else f"{rounds} times",
-        "threads": str(figures["threads"]),
+        "rounds": "once" if rounds == 1 else f"{rounds:d} times",
+        "threads": f"{figures['threads']:d}",
         "jobs": "\n".join(map(section, figures["jobs"])),
         "sides": definitions(figures["sides"]),
         "legend": definitions(figures["legend"]),
@@ -115,6 +119,8 @@ def write_whole(page: Path, text: str) -> None:
     """Writes a file beside the page, and then puts it in the page's place."""
     if page.is_dir():
         raise IsADirectoryError(0, "it is a folder")
+    if page.exists() and not page.is_file():
+        raise OSError(0, "it is no regular file")
     handle, name = tempfile.mkstemp(dir=page.parent, prefix=".tour_page.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
@@ -136,7 +142,7 @@ def main() -> int:
         figures = read_figures(arguments.figures)
         try:
             page = page_of(figures, arguments.command)
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise Unusable(f"'{arguments.figures}' is incomplete: {error!r}; write it again") from None
         write_whole(arguments.output, page)
     except Unusable as error:

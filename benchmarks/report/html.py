@@ -35,7 +35,7 @@ nav ul { padding-left: 1.2rem; }
 
 def inline(text):
     escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
-    return re.sub(r"\[([^\]]+)\]\(([^()\s]+)\)", r'<a href="\2">\1</a>', escaped)
+    return re.sub(r"\[([^\]]+)\]\(([^()\s\"]+)\)", r'<a href="\2">\1</a>', escaped)
 
 
 def anchor(text):

@@ -13,13 +13,17 @@ def wrapped(text, first="", rest=""):
                                    break_long_words=False, break_on_hyphens=False))
 
 
+def escaped(text):
+    return text.replace("|", "\\|")
+
+
 def cell(each):
-    text = each.text.replace("|", "\\|")
+    text = escaped(each.text)
     return f"**{text}**" if each.kind == "best" else text
 
 
 def grid(part):
-    yield "| " + " | ".join(part.header) + " |"
+    yield "| " + " | ".join(map(escaped, part.header)) + " |"
     yield "|---" * len(part.header) + "|"
     for row in part.rows:
         yield "| " + " | ".join(map(cell, row)) + " |"

@@ -121,7 +121,7 @@ def parts_of_table(table):
     if not table["rows"] and not table["column_failures"]:
         yield Text("Not measured.", "warning")
         return
-    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure this table alone:")
+    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure it alone, or with its section:")
     yield Code(table["command"])
     grid, reasons = grid_of(table)
     yield grid
@@ -193,4 +193,5 @@ def parts_of(report, pictures, raw="report.json"):
     for section in report["sections"]:
         yield from parts_of_section(section, pictures)
     yield Heading(2, "Raw data")
-    yield Text(f"All samples and the environment are in [{raw}]({raw}).")
+    what = "The figures of these tables" if report["is_reduced"] else "All samples"
+    yield Text(f"{what} and the environment are in [{raw}]({raw}).")

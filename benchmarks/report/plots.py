@@ -40,13 +40,18 @@ def style_of(place):
             "markersize": 5, "markerfacecolor": "none" if place % 2 else COLOURS[place % len(COLOURS)]}
 
 
+def drawn_value(table, value):
+    """No value is drawn below the resolution of the clock."""
+    return max(value, table["floor"] or value)
+
+
 def set_scales(axes, plot, table):
     if plot.get("x_scale") == "quantiles":
         axes.set_xticks(range(len(QUANTILES)), QUANTILES.values())
     else:
         axes.set_xscale("log")
-    values = [value for row in table["rows"] for value in model.values_of(table, row).values()]
-    axes.set_yscale(*(("log",) if min(values) > 0 else ("symlog",)))
+    values = [drawn_value(table, value) for row in table["rows"] for value in model.values_of(table, row).values()]
+    axes.set_yscale("log" if min(values) > 0 else "symlog")
 
 
 def place_of(plot, x):
@@ -55,7 +60,7 @@ def place_of(plot, x):
 
 def draw_panel(axes, plot, table, title, columns):
     for place, column in enumerate(columns):
-        points = [(place_of(plot, x), max(y, table["floor"] or y)) for x, y in points_of(table, column)]
+        points = [(place_of(plot, x), drawn_value(table, y)) for x, y in points_of(table, column)]
         if points:
             axes.plot(*zip(*points), label=column, **style_of(place))
     set_scales(axes, plot, table)
@@ -81,12 +86,12 @@ def draw_lines(drawing, plot, tables):
 
 
 def bar_values(tables, name, label):
-    """Returns {column: value} of a row, or of the geometric means."""
+    """Returns {column: value} of a row, or of the geometric means of all rows."""
     table = tables.get(name)
     if table is None:
         return {}
     if label == page.MEAN:
-        return {column: mean for column, (mean, _) in model.geometric_means(table).items()}
+        return model.means_of_all_rows(table)
     row = model.row_of(table, label)
     return model.values_of(table, row) if row else {}
 

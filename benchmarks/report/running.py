@@ -34,6 +34,8 @@ class Setting:
         self.rounds = rounds or (3 if is_full else 2)
         self.left_out = []
         self.libraries = self.found(wanted)
+        if "glibc" not in self.libraries:
+            self.left_out.append("pools and arenas are left out beside mallocs, as they run over glibc; name it, too")
         self.checked = {}
 
     def found(self, wanted):
@@ -61,12 +63,13 @@ class Setting:
                 yield turn, name
 
     def require_malloc(self, malloc, command):
-        """Raises a failure unless the program uses that malloc. Each program is checked once under each malloc."""
+        """Raises a failure unless the program uses that malloc: one of the libraries, or glibc, which pools take memory
+        from also if it is none of the chosen mallocs. Each program is checked once under each malloc."""
         key = malloc, command[0]
         if key not in self.checked:
             self.checked[key] = None
             try:
-                race.try_out(race_rows.Row(list(command), race_rows.EVERYTHING, {}), self.libraries[malloc],
+                race.try_out(race_rows.Row(list(command), race_rows.EVERYTHING, {}), self.libraries.get(malloc),
                              self.timeout)
             except race.Failure as failure:
                 self.checked[key] = str(failure)
@@ -82,7 +85,7 @@ class Setting:
         self.require_malloc(malloc, [path, "--benchmark_list_tests"])
         words = [f"--build={self.build}", f"--repetitions={repetitions}", f"--min-time={min_time}", f"--filter={rows}"]
         arguments = compare.parse_arguments(words + ([f"--litter={litter}"] if litter else []))
-        report = compare.run(program, self.libraries[malloc], arguments, self.timeout)
+        report = compare.run(program, self.libraries.get(malloc), arguments, self.timeout)
         if report is None:
             raise race.Failure(f"no row of {program} matches {rows}")
         return report
@@ -106,7 +109,7 @@ FAILURES = (race.Failure, google_benchmark.Failure, OSError, subprocess.Subproce
 
 
 def attempt(tables, columns, action):
-    """Runs the action; if it fails, marks the columns of the tables as failed."""
+    """Runs the action; if it fails, marks the columns of the tables as failed. Returns the reason, or None."""
     try:
         action()
     except FAILURES as failure:
@@ -114,6 +117,19 @@ def attempt(tables, columns, action):
             for column in columns:
                 if column in table.data["columns"]:
                     table.fail_column(column, reason_of(failure))
+        return reason_of(failure)
+    return None
+
+
+def attempt_rows(tables, labels, columns, action):
+    """The same for the cells of these rows, and not for the columns."""
+    try:
+        action()
+    except FAILURES as failure:
+        for table in tables:
+            for label in labels:
+                for column in columns:
+                    table.fail(label, column, reason_of(failure))
 
 
 def run_step(plan, step):
@@ -129,6 +145,7 @@ def run_all(plans):
     """Runs all steps. Returns why the run is unfinished; None if it is complete."""
     steps = [(plan, step) for plan in plans for step in plan.steps]
     progress = Progress(sum(step.seconds for _, step in steps), len(steps))
+    waiting = [id(plan) for plan, _ in steps]
     try:
         for plan, step in steps:
             progress.start(f"{plan.section['name']}: {step.label}")
@@ -136,6 +153,7 @@ def run_all(plans):
             run_step(plan, step)
             plan.section["seconds"] = round(plan.section["seconds"] + time.monotonic() - begin, 1)
             progress.finish(step.seconds)
+            waiting.remove(id(plan))
     except KeyboardInterrupt:
         return f"interrupted: {progress.done_steps} of {len(steps)} steps were done"
     finally:
@@ -143,5 +161,7 @@ def run_all(plans):
         for table in (table for plan in plans for table in plan.sorted):
             table.sort()
         for plan in plans:
-            model.leave_out_empty_columns(plan.section)
+            # Of what did not run to its end, it is unknown which rows there are.
+            if id(plan) not in waiting and not plan.section["problems"]:
+                model.leave_out_empty_columns(plan.section)
     return None

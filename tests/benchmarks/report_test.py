@@ -19,7 +19,9 @@ sys.path.insert(0, str(BENCHMARKS))
 sys.path.insert(0, str(BENCHMARKS.parent / "tests" / "tools"))
 import chromium  # pylint: disable=wrong-import-position
 import make_report  # pylint: disable=wrong-import-position
-from report import model, page, progress, readme, reduced  # pylint: disable=wrong-import-position
+from report import markdown, model, page, plots, progress  # pylint: disable=wrong-import-position
+from report import readme, reduced, running  # pylint: disable=wrong-import-position
+from report.sections import originals, patterns  # pylint: disable=wrong-import-position
 
 # A program with rows as Google Benchmark has them, which does what NAME.json beside it says.
 PROGRAM = f"""#!{sys.executable}
@@ -29,7 +31,7 @@ with open(os.path.realpath(sys.argv[0]) + ".json") as file:
 if "--benchmark_list_tests" in sys.argv:
     sys.exit(0)
 if told.get("interrupt"):
-    os.kill(os.getppid(), signal.SIGINT)
+    os.kill(os.getppid(), told["interrupt"])
 time.sleep(told.get("sleep", 0))
 if told.get("signal"):
     os.kill(os.getpid(), told["signal"])
@@ -212,6 +214,11 @@ class Figures(Reports):
         self.assertEqual([cell.text for cell in grid.rows[0]], ["one", "1.00 s", "2.00", "1.00"])
         self.assertEqual([cell.text for cell in grid.rows[-1]], ["geometric mean", "", "4.00", "1.00"])
 
+    def test_text_is_escaped(self):
+        self.assertEqual(make_report.html.inline('[a](b"c=d) <e> [f](g)'), '[a](b"c=d) &lt;e&gt; <a href="g">f</a>')
+        grid = page.Grid(["a|b"], [[page.Cell("c|d")]])
+        self.assertEqual(markdown.text_of(grid), "| a\\|b |\n|---|\n| c\\|d |")
+
     def test_what_is_published_is_not_compared(self):
         table = model.Table("t", "t", "ns", "c", ["published", "a", "b"], reference="a", apart=["published"])
         for column, value in (("published", 1), ("a", 4), ("b", 2)):
@@ -249,6 +256,7 @@ class Failures(Reports):
         self.assertEqual(self.report()[0], 1)
         self.assertIn("there is no block_pool_benchmark in the directory of the programs; build the target",
                       self.markdown())
+        self.assertNotIn("no program has rows of clock alone", self.report(sections="latency")[1])
 
     def test_a_program_that_takes_too_long(self):
         self.program("block_pool_benchmark", rows_of_blocks(), sleep=30)
@@ -265,6 +273,13 @@ class Failures(Reports):
         for where in (said, self.markdown()):
             self.assertIn("Blocks of 32 bytes: no program has rows of boost::pool", where)
 
+    def test_a_report_that_is_cut_short(self):
+        path = self.build / "block_pool_benchmark"
+        path.write_text("#!/bin/sh\necho '{\"benchmarks\": ['\n", encoding="utf-8")
+        self.assertEqual(self.report()[0], 1)
+        self.assertIn("block_pool_benchmark printed a report that is no JSON: Expecting value",
+                      " ".join(self.markdown().split()))
+
     def test_a_filter_that_matches_no_row(self):
         self.program("block_pool_benchmark", [])
         self.report()
@@ -279,6 +294,83 @@ class Failures(Reports):
         self.assertNotIn("boost::pool", table["rows"][0]["cells"])
         self.assertIn("wrong [1]", self.line("p50"))
         self.assertIn("20.5", self.line("p50"))
+
+    def test_a_column_that_has_failed_stays_failed(self):
+        table = model.Table("t", "t", "ns", "c", ["a"])
+        table.add("row", "a", 1)
+        table.fail_column("a", "it crashed")
+        table.add("row", "a", 2)
+        self.assertEqual(model.values_of(table.data, table.data["rows"][0]), {})
+        self.assertEqual(list(model.failures_in(table.data)), [("a", "it crashed")])
+
+    def test_patterns_that_fail_in_one_round_save_nothing(self):
+        saved, tables = patterns.saved_table(), {"glibc": patterns.steps_table("glibc")}
+        setting = mock.Mock(at_most=lambda quick, full: quick)
+        least = {("glibc", pattern, side, step, state): patterns.returning_patterns.Sample(time, 0)
+                 for pattern in patterns.PATTERNS for side, time in (("plain_malloc", 4), ("virtual_recycle", 3),
+                                                                     ("recycling_pool", 1))
+                 for step in (0 if side == "plain_malloc" else 10,) for state in ("new", "reused")}
+        step = patterns.step_of(setting, tables, saved, {}, "glibc", 0)
+        with mock.patch.object(patterns, "measured", lambda *_: least):
+            step.run()
+        row = saved.data["rows"][0]
+        self.assertEqual(model.values_of(saved.data, row), {"published": 44, "stand-in": 25, "recycling_pool, new": 75,
+                                                            "recycling_pool, reused": 75})
+        with mock.patch.object(patterns, "measured", side_effect=patterns.race.Failure("it crashed")):
+            step.run()
+        self.assertEqual(model.values_of(saved.data, row), {"published": 44})
+        with mock.patch.object(patterns, "measured", lambda *_: least):
+            step.run()
+        self.assertEqual(model.values_of(saved.data, row), {"published": 44})
+        self.assertIn(("glibc, mixed, stand-in", "it crashed"), list(model.failures_in(saved.data)))
+
+    def test_patterns_that_take_too_long(self):
+        (self.build / "returning_patterns").write_text("#!/bin/sh\nexec sleep 30\n", encoding="utf-8")
+        (self.build / "returning_patterns").chmod(0o755)
+        with self.assertRaisesRegex(SystemExit, "returning_patterns took more than 0.2 s"):
+            patterns.returning_patterns.run(str(self.build / "returning_patterns"), None, [], 0.2)
+
+    def test_what_is_published_stays_if_the_program_fails(self):
+        self.report(sections="originals")
+        self.assertEqual(self.line("benchmark 1, published")[0], "1.54")
+        self.assertEqual(self.line("benchmark 1, here"), ["failed [1]"] * 5)
+        self.assertEqual(self.line("single, published"), ["13.3", "**1.00**", "", ""])
+        self.assertEqual(self.line("random: 100 to 8,100 bytes, 50 threads, published"), ["**1.00**", "3.95"])
+        self.assertEqual(self.line("random: 100 to 8,100 bytes, 50 threads, here"), ["", "failed [1]"])
+
+    def test_columns_that_were_not_reached_are_not_left_out(self):
+        table = model.Table("t", "t", "ns", "c", ["a", "b"])
+
+        def interrupted():
+            raise KeyboardInterrupt
+        steps = [running.Step("a", 1, lambda: table.add("row", "a", 1)), running.Step("b", 1, interrupted)]
+        plan = running.Plan(model.section("s", "s", "", [table]), steps)
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(running.run_all([plan]), "interrupted: 1 of 2 steps were done")
+            self.assertEqual((table.data["columns"], plan.section["left_out"]), (["a", "b"], []))
+            self.assertIsNone(running.run_all([plan._replace(steps=steps[:1])]))
+        self.assertEqual((table.data["columns"], plan.section["left_out"]), (["a"], ["t: no program has rows of b"]))
+
+    def test_a_mean_without_the_cells_that_failed_is_none(self):
+        cells = model.Table("cells", "cells", "ns", "c", ["stand-in", "drop-in"])
+        for cell, time in (("a", 1), ("b", 4)):
+            cells.add(cell, "stand-in", 2)
+            cells.add(cell, "drop-in", time)
+        cells.fail("b", "drop-in", "blocks overlap", is_wrong=True)
+        summary = originals.summary_table(mock.Mock(is_full=False))
+        originals.summarize(summary, {"memory_pool": cells})
+        self.assertEqual(summary.data["rows"][0]["cells"]["drop-in / stand-in"],
+                         {"failure": "b, drop-in: blocks overlap", "is_wrong": True})
+
+    def test_mallocs_without_glibc(self):
+        self.scaling()
+        library = self.directory / "libmine.so"
+        library.symlink_to(NO_MALLOC)
+        with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(library)):
+            _, said = self.report(sections="blocks,scaling", mallocs="mine")
+        self.assertEqual(self.line("one block out, and back")[1], "2.00 (5.00x)", said)
+        self.assertIn("pools and arenas are left out beside mallocs, as they run over glibc", said)
+        self.assertNotIn("no program has rows of block_pool", said)
 
     def test_a_malloc_that_is_not_in_use(self):
         self.scaling()
@@ -306,6 +398,7 @@ class Failures(Reports):
         self.assertEqual(status, 1)
         self.assertIn("pools of one thread: KeyError: 'row'", said)
         self.assertIn("pools of one thread: KeyError: 'row'", self.markdown())
+        self.assertNotIn("no program has rows of", said, "it is unknown which rows there are")
         self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**")
 
     def test_rows_of_the_race_without_its_programs(self):
@@ -339,6 +432,8 @@ class Arguments(Reports):
         for words, text in (([f"--from={other}"], "is not a memory_pool benchmark report 1; make it with ./dev report"),
                             ([f"--from={other}2"], "cannot be read as JSON"),
                             ([f"--output={other}/x"], "is not a writable directory"),
+                            ([f"--output={self.output}", f"--reduced={self.directory}/./report"],
+                             "--reduced and --output are one directory"),
                             (["--update-readme"], "--update-readme needs --reduced DIRECTORY"),
                             (["--sections=,"], "name at least one section"),
                             (["--rounds=0"], "is not a whole number from 1")):
@@ -348,12 +443,48 @@ class Arguments(Reports):
             self.assertEqual(end.exception.code, 2, words)
             self.assertIn(text, said.getvalue())
 
+    def test_a_report_that_is_incomplete(self):
+        self.report()
+        whole, other = self.read(), self.directory / "other.json"
+        no_title, no_sample = json.loads(json.dumps(whole)), json.loads(json.dumps(whole))
+        del no_title["sections"][0]["title"]
+        no_sample["sections"][0]["tables"][0]["rows"][0]["cells"]["new/delete"]["samples"] = [float("nan")]
+        for report, text in ((no_title, "is incomplete: KeyError('title'); make it with ./dev report"),
+                             ({**whole, "seconds": "many"}, "is incomplete: TypeError"),
+                             ({**whole, "sections": None}, "is incomplete: TypeError"),
+                             (no_sample, "cannot be read as JSON: NaN is not a number")):
+            other.write_text(json.dumps(report), encoding="utf-8")
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
+                make_report.parse_arguments([f"--from={other}"])
+            self.assertEqual(end.exception.code, 2)
+            self.assertIn(text, said.getvalue())
+
+    def test_a_file_that_cannot_be_written(self):
+        (self.output / "report.md").mkdir(parents=True)
+        status, _ = self.report()
+        self.assertRegex(status, r"make_report.py: .*/report.md cannot be written: Is a directory")
+
     def test_a_report_that_is_read_runs_nothing(self):
         self.report()
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
             make_report.parse_arguments([f"--from={self.output / 'report.json'}", "--full"])
         self.assertIn("--from runs nothing: leave out --full", said.getvalue())
+
+    def test_a_small_copy_does_not_replace_all_samples(self):
+        self.report()
+        of_all = self.output / "report.json"
+        small = self.directory / "small.json"
+        small.write_text(json.dumps(reduced.reduce(json.loads(of_all.read_text(encoding="utf-8")))), encoding="utf-8")
+        for path, name in ((of_all, "report"), (small, "report_reduced")):
+            self.assertEqual(Path(make_report.parse_arguments([f"--from={path}"]).output).name, name)
+
+    def test_options_cannot_be_abbreviated(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
+            make_report.parse_arguments(["--fro", "report.json"])
+        self.assertIn("unrecognized arguments: --fro", said.getvalue())
 
 
 class Pages(Reports):
@@ -394,15 +525,24 @@ class Pages(Reports):
         self.assertNotIn("<img", self.page())
 
     def test_an_interrupted_run_leaves_what_was_measured(self):
-        self.program("concurrent_block_pool_benchmark", [], interrupt=True, sleep=5)
-        result = self.process(f"--reduced={self.directory / 'small'}")
-        self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
-        self.assertIn("small is unchanged, as the report is partial", result.stdout)
-        self.assertFalse((self.directory / "small").exists())
-        self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
-        self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.", " ".join(self.markdown().split()))
-        self.assertIn("partial", self.page())
-        self.assertEqual(self.line("one block out, and back")[0], "10.0")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name):
+                self.program("concurrent_block_pool_benchmark", [], interrupt=int(number), sleep=5)
+                result = self.process(f"--reduced={self.directory / 'small'}")
+                self.assertEqual(result.returncode, 130, result.stdout + result.stderr)
+                self.assertIn("small is unchanged, as the report is partial", result.stdout)
+                self.assertFalse((self.directory / "small").exists())
+                self.assertIn("partial: interrupted: 1 of 2 steps were done", result.stdout)
+                self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.",
+                              " ".join(self.markdown().split()))
+                self.assertIn("partial", self.page())
+                self.assertEqual(self.line("one block out, and back")[0], "10.0")
+
+    def test_an_interruption_before_the_first_step(self):
+        self.program("block_pool_benchmark", [], interrupt=int(signal.SIGINT), sleep=5)
+        result = self.process()
+        self.assertEqual((result.returncode, result.stderr), (130, "make_report.py: interrupted; nothing is written\n"))
+        self.assertFalse(self.output.exists())
 
     def test_elsewhere_than_on_a_terminal_each_step_is_a_line(self):
         lines = self.process().stderr.splitlines()
@@ -482,6 +622,56 @@ class Reduced(Reports):
                          "malloc (glibc: 2.00), and 3.00 times the peak memory (1.00): geometric means, with 2 "
                          "mallocs. "
                          "The command: `./dev bench race`.")
+
+
+    def race_tables(self, **times):
+        """Returns a report with these tables: {name: {malloc: times of its rows}}."""
+        self.report()
+        report = self.read()
+        for name, of_mallocs in times.items():
+            table = model.Table(name, name, "x", "./dev bench race", of_mallocs, shows="ratio", best=["s", 1])
+            for malloc, its_own in of_mallocs.items():
+                for number, time in enumerate(its_own):
+                    if time is None:
+                        table.fail(f"row {number}", malloc, "it crashed")
+                    else:
+                        table.add(f"row {number}", malloc, time)
+            report["sections"][0]["tables"].append(table.data)
+        return report
+
+    def test_means_of_fewer_rows_are_not_quoted(self):
+        report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "snmalloc": (3, 3), "np_alloc": (1, 1)},
+                                  race_cpu_littered={"glibc": (4, 4), "snmalloc": (3, None), "np_alloc": (1, 1)},
+                                  race_memory_fresh={"glibc": (1, 1), "snmalloc": (2, 2), "np_alloc": (None, 1)})
+        self.assertIn("for 2 programs, 1.00 times the CPU time of the best malloc (snmalloc: 3.00, glibc: 2.00), and "
+                      "1.00 on a littered heap (glibc: 4.00): geometric", readme.sentence_about_mallocs(report))
+        self.assertEqual(plots.bar_values(model.tables_of(report), "race_cpu_littered", page.MEAN),
+                         {"glibc": 4, "np_alloc": 1})
+        report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (None, 1)},
+                                  race_cpu_littered={"glibc": (4, 4), "np_alloc": (1, 1)})
+        self.assertEqual(readme.sentence_about_mallocs(report), "")
+
+    def test_a_pool_of_no_time(self):
+        self.program("block_pool_benchmark", rows_of_blocks(block_pool=0))
+        self.report()
+        self.assertIn("| one block out, and back | 10.0 | 0 | 1.50 | 4.00 | 20.0 |", readme.passage(self.read()))
+
+    def test_what_the_readme_says_but_the_report_does_not(self):
+        text = f"{readme.BEGIN}\n{readme.END}\n{readme.BOOST_IS_AHEAD}"
+        missing = f"README.md says, but the report does not: {readme.BOOST_IS_AHEAD}"
+        self.report()
+        self.assertNotIn(missing, list(readme.differences(text, self.read())))
+        self.program("block_pool_benchmark", rows_of_blocks(block_pool=1))
+        self.report()
+        self.assertIn(missing, list(readme.differences(text, self.read())))
+
+    def test_a_small_copy_does_not_promise_all_samples(self):
+        self.report()
+        report = self.read()
+        self.assertIn("All samples and the environment", self.markdown())
+        parts = "".join(map(markdown.text_of, page.parts_of(reduced.reduce(report), {})))
+        self.assertNotIn("All samples", parts)
+        self.assertIn("The figures of these tables and the environment are in [report.json]", parts)
 
 
 class Terminal(io.StringIO):

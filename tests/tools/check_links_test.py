@@ -32,6 +32,8 @@ BAD = {
     "a link to no anchor": ("tasks/one.html", "<h2 id='two words'>\n<a href='../index.html#none'>",
                             "tasks/one.html:2: no such anchor: ../index.html#none"),
     "an anchor in the page": ("index.html", "<a href='#none'>", "index.html:1: no such anchor: #none"),
+    "the name of a field, which is no anchor": ("index.html", "<input name=q><a href='#q'>",
+                                                "index.html:1: no such anchor: #q"),
     "a missing style sheet": ("index.html", "<link rel=stylesheet href='none.css'>", "no such page: none.css"),
     "a script of another host": ("index.html", "<script src='https://x/y.js'></script>",
                                  "is loaded from elsewhere: https://x/y.js"),

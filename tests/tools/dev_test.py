@@ -281,6 +281,12 @@ class TourPage(Dev):
         self.assertEqual((result.returncode, result.stdout), (4, ""))
         self.assert_one_line(result, f"cannot write {self.tree}/build/tour.html", "remove it")
 
+    def test_options_that_would_leave_no_page_are_refused(self):
+        for option in ("--json", "--map", "--json=file"):
+            result = self.tour(option, "file")
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assert_one_line(result, "leave out " + option.split("=", maxsplit=1)[0])
+
     def test_help_makes_no_page(self):
         result = self.tour("--help")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "usage\n", ""))

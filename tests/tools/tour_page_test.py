@@ -9,6 +9,7 @@ The tests in a browser are skipped where there is no Chromium.
 import copy
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -121,7 +122,11 @@ class Tool(Files):
         without_legend = {key: FIGURES[key] for key in FIGURES if key != "legend"}
         for content, problem in (("{", "is no JSON"), ("[]", 'has no "schema"'), ({"schema": "x"}, 'has no "schema"'),
                                  (dict(FIGURES, version=2), 'has no "schema"'), (without_legend, "is incomplete: Key"),
-                                 (dict(FIGURES, jobs=7), "is incomplete")):
+                                 (dict(FIGURES, jobs=7), "is incomplete"),
+                                 (dict(FIGURES, conclusion=None), "is incomplete: Attribute"),
+                                 (dict(FIGURES, rounds="<i>"), "is incomplete: Value"),
+                                 (dict(FIGURES, threads=None), "is incomplete: Type"),
+                                 (dict(FIGURES, threads=float("nan")), "is no JSON: NaN is not a number")):
             with self.subTest(content):
                 self.assert_fails(self.run_tool(content), "figures.json' " + problem, "; write ")
         result = subprocess.run([sys.executable, TOUR_PAGE, self.directory / "none.json", "-o", self.page],
@@ -134,6 +139,9 @@ class Tool(Files):
         folder = self.directory / "folder.json"
         folder.mkdir()
         self.assert_fails(self.run_tool(FIGURES, folder), "folder.json' cannot be written: it is a folder; name a file")
+        pipe = self.directory / "pipe.json"
+        os.mkfifo(pipe)
+        self.assert_fails(self.run_tool(FIGURES, pipe), "pipe.json' cannot be written: it is no regular file; name")
 
 
 @unittest.skipUnless(chromium.PROGRAM, "no Chromium here")

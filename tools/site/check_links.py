@@ -29,7 +29,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         values = {name: value or "" for name, value in attrs}
-        self.anchors.update(values[name] for name in ("id", "name") if name in values)
+        self.anchors.update(values[name] for name in ("id", "name") if name in values and (name == "id" or tag == "a"))
         line = self.getpos()[0]
         if tag in ("a", "area") and "href" in values:
             self.links.append((line, values["href"]))

@@ -9,7 +9,7 @@ import race
 import race_rows
 
 from report import model
-from report.running import Plan, Step
+from report.running import Plan, Step, attempt_rows
 from report.sections import rows
 
 PROGRAM = "structures_benchmark"
@@ -42,7 +42,7 @@ def structures_table(setting, heap):
     command = "./dev bench '^(hash_table|list|filled_pool)/'" + (f" --litter {LITTER}" if HEAPS[heap] else "")
     command += f" --mallocs {','.join(setting.libraries)}"
     return model.Table(f"structures_{heap}", f"Data structures, {heap} heap", "ns for a node", command,
-                       [*setting.libraries, *map(rows.shown, SIDES)], statistic="least", heading="structure/nodes",
+                       rows.columns_beside_mallocs(setting, SIDES), statistic="least", heading="structure/nodes",
                        is_reduced=True,
                        notes=["Least of all repetitions. A structure is built and dropped again and again, with its "
                               "pool. New and delete under each malloc, preloaded; pools and arenas over glibc."])
@@ -117,18 +117,8 @@ def race_steps(setting, tables):
             race_row(setting, name, row, heap, tables, tried)
         its_tables = [tables[f"race_{metric}_{heap}"] for metric in METRICS]
         return Step(f"{name} under each malloc, {heap} heap", seconds,
-                    lambda: attempt_row(its_tables, name, list(setting.libraries), run))
+                    lambda: attempt_rows(its_tables, [name], list(setting.libraries), run))
     return [step(name, row, heap) for name, row in chosen.items() for heap in HEAPS], left_out
-
-
-def attempt_row(tables, name, columns, run):
-    """Runs; if it fails, marks the cells of this row as failed, not the columns."""
-    try:
-        run()
-    except (race.Failure, OSError) as failure:
-        for table in tables:
-            for column in columns:
-                table.fail(name, column, str(failure))
 
 
 def plots(setting):

@@ -18,19 +18,15 @@ CLOCK = "clock alone"
 
 def table_of(setting, state):
     title, is_reduced = STATES[state]
-    return model.Table(f"latency_{state}", title, "ns for a call", alone_command(setting),
-                       [*setting.libraries, *map(rows.shown, SIDES), CLOCK], heading="quantile", is_reduced=is_reduced,
-                       apart=[CLOCK],
+    return model.Table(f"latency_{state}", title, "ns for a call", rows.alone(setting, "latency"),
+                       [*rows.columns_beside_mallocs(setting, SIDES), CLOCK], heading="quantile",
+                       is_reduced=is_reduced, apart=[CLOCK],
                        notes=["Median of the rounds, each a process of its own; blocks of 64 bytes; an allocation "
-                              "includes writing a word to the block. The median time of the clock is subtracted, but "
+                              "includes writing a word to the block, which is read again before it is freed, and "
+                              "so in the cache. The median time of the clock is subtracted, but "
                               f"not from the column `{CLOCK}`: the time between two readings with nothing in between. "
                               "What is slow there is the system or another program, not an allocator. Blocks are freed "
                               "in random order, so an arena is rarely empty: it takes new memory, with page faults."])
-
-
-def alone_command(setting):
-    calls = setting.at_most(500000, 3000000)
-    return f"build/release/benchmarks/{PROGRAM} block_pool live=100000 calls={calls}"
 
 
 def measure(setting, tables, malloc, side, expected):

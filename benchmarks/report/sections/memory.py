@@ -18,19 +18,17 @@ STATES = {"live": "all blocks in use", "peak": "peak", "freed": "all freed", "id
 
 
 def columns(setting):
-    return [*setting.libraries, *map(rows.shown, SIDES)]
+    return rows.columns_beside_mallocs(setting, SIDES)
 
 
 def tables_of(setting):
-    base = f"build/release/benchmarks/{PROGRAM} block_pool"
+    command = rows.alone(setting, "memory")
     by_size = model.Table("memory_by_size", "Overhead by block size", "bytes beyond each block",
-                          f"{base} bytes=64 mebibytes={MEBIBYTES}", columns(setting), heading="size of a block (bytes)",
-                          is_reduced=True,
+                          command, columns(setting), heading="size of a block (bytes)", is_reduced=True,
                           notes=[f"Resident memory with {MEBIBYTES} MiB of blocks in use, each written, divided by "
                                  "their number, minus their size. Pools and arenas take memory from glibc."])
     states = model.Table("memory_states", f"Peak, and after idle: {MEBIBYTES_OF_PEAK} MiB in blocks of 64 bytes",
-                         "MiB resident", f"{base} bytes=64 mebibytes={MEBIBYTES_OF_PEAK} wait={WAIT}", columns(setting),
-                         heading="when", is_reduced=True,
+                         "MiB resident", command, columns(setting), heading="when", is_reduced=True,
                          notes=["Blocks are freed in random order. The pool or arena still exists in the end, and is "
                                 "not trimmed; `trim()` and `release()` return free memory."])
     return by_size, states

@@ -10,7 +10,7 @@ import google_benchmark
 import race
 
 from report import model, published
-from report.running import Plan, Step, attempt
+from report.running import Plan, Step, attempt, attempt_rows
 from report.sections import patterns, rows
 
 STAND_IN, DROP_IN = "stand-in", "drop-in"
@@ -113,8 +113,9 @@ def arena_table():
                        "times the best of the row", "./dev bench '^(map_rounds|map_rounds_reserved)/'",
                        ["new/delete", "std::pmr pool", "std::pmr monotonic", "ArenaMR (stand-in)", "arena_resource"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: with GCC 11 on Rocky Linux. Here: ten times 100,000 insertions into a "
-                              "std::pmr::map, which is then cleared; in benchmark 2, all memory was reserved before. "
+                       notes=["Published: with GCC 11 on Rocky Linux; the original is in the column of its stand-in. "
+                              "Here: ten times 100,000 insertions into a std::pmr::map, which is then cleared; in "
+                              "benchmark 2, all memory was reserved before. "
                               "Least of the repetitions."], statistic="least")
 
 
@@ -140,9 +141,9 @@ def pool_table():
                        "times the best of the row", "./dev bench drop-ins custAlloc; ./dev bench '^(pair|bulk|churn)/'",
                        ["new/delete", "PoolAllocator (stand-in)", "PoolAllocator (drop-in)", "block_pool"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: on an Intel Core i7-9700K. Here, the drop-in runs beside the stand-in in one "
-                              "program, and block_pool beside new and delete in another: in each of them, sides "
-                              "alternate."])
+                       notes=["Published: on an Intel Core i7-9700K; the original is in the column of its stand-in. "
+                              "Here, the drop-in runs beside the stand-in in one program, and block_pool beside new "
+                              "and delete in another: in each of them, sides alternate."])
 
 
 POOL_SHAPES = {"pair": "single", "bulk": "bulk", "churn": "churn"}
@@ -180,8 +181,8 @@ def run_np_alloc(setting, table):
              f"--timeout={setting.timeout}"]
     row = race.race_rows.workloads(setting.program("np_alloc"))["six_tables"]
     for malloc, entry in race.run_row(row, setting.libraries, race.parse_arguments(words)).items():
-        if entry.failure is not None:
-            table.fail_column(malloc, entry.failure)
+        for name in published.NP_ALLOC if entry.failure is not None else ():
+            table.fail(f"{label_of(name)}, here", malloc, entry.failure, is_wrong="its output is not" in entry.failure)
         for run in entry.runs if entry.failure is None else ():
             figures = race.figures_of(run.output)
             for name in published.NP_ALLOC:
@@ -195,17 +196,23 @@ def label_of(name):
 
 # --- all of them together
 
-def summary_table():
+def summary_table(setting):
     return model.Table("originals_summary", "Each drop-in against its stand-in", "times as long, geometric mean",
-                       rows.alone("originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
+                       rows.alone(setting, "originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
                        notes=["Below 1, the drop-in is faster. A quick report has some cells, --full all of them."])
 
 
 def summarize(table, tables):
+    """A mean without the cells that have failed would be that of others."""
     for name, cells in tables.items():
+        failed = list(model.failures_in(cells.data))
         pairs = [model.values_of(cells.data, row) for row in cells.data["rows"]]
         ratios = [pair[DROP_IN] / max(pair[STAND_IN], 1e-6) for pair in pairs if DROP_IN in pair and STAND_IN in pair]
-        if ratios:
+        if ratios and failed:
+            what, reason = failed[0]
+            table.fail(TITLES[name], "drop-in / stand-in", f"{what}: {reason.removeprefix('wrong: ')}",
+                       is_wrong=reason.startswith("wrong: "))
+        elif ratios:
             table.add(TITLES[name], "drop-in / stand-in", drop_ins.statistics.geometric_mean(
                 max(ratio, 1e-6) for ratio in ratios))
         else:
@@ -214,17 +221,24 @@ def summarize(table, tables):
 
 def plan(setting):
     cells = {name: cells_table(setting, name) for name in drop_ins.DROP_INS}
-    summary, objects, arenas, pools, np_alloc = (summary_table(), objects_table(), arena_table(), pool_table(),
+    summary, objects, arenas, pools, np_alloc = (summary_table(setting), objects_table(), arena_table(), pool_table(),
                                                  np_alloc_table(setting))
     large, large_steps = patterns.parts(setting)
     steps = cells_steps(setting, cells)
     steps += large_steps
-    for label, table, run, seconds in (
-            ("memory_pool, its tables", objects, lambda: compare_objects(objects, cells["memory_pool"].data), 0.1),
-            ("ArenaMR, its benchmarks", arenas, lambda: run_arenas(setting, arenas), 5),
-            ("poolAllocator, its benchmarks", pools, lambda: run_pools(setting, pools, cells["custAlloc"]), 3),
-            ("np_alloc, its tables", np_alloc, lambda: run_np_alloc(setting, np_alloc), 12 * setting.rounds)):
-        steps.append(Step(label, seconds * setting.at_most(1, 2), attempt_of(table, run)))
+    # What is published stays if what is measured here fails.
+    here = [f"{label_of(name)}, here" for name in published.NP_ALLOC]
+    here_pools = [f"{shape}, here, block_pool" for shape in POOL_SHAPES.values()]
+    for label, seconds, run in (
+            ("memory_pool, its tables", 0.1, lambda: compare_objects(objects, cells["memory_pool"].data)),
+            ("ArenaMR, its benchmarks", 5, lambda: attempt_rows(
+                [arenas], ARENA_SHAPES.values(), ARENA_SIDES.values(), lambda: run_arenas(setting, arenas))),
+            ("poolAllocator, its benchmarks", 3, lambda: attempt_rows(
+                [pools], here_pools, ["new/delete", "block_pool"],
+                lambda: run_pools(setting, pools, cells["custAlloc"]))),
+            ("np_alloc, its tables", 12 * setting.rounds, lambda: attempt_rows(
+                [np_alloc], here, list(setting.libraries), lambda: run_np_alloc(setting, np_alloc)))):
+        steps.append(Step(label, seconds * setting.at_most(1, 2), run))
     steps.append(Step("summary", 0.1, lambda: summarize(summary, cells)))
     text = ("Programs written for five older libraries compile unchanged with the drop-ins of this one. For each, the "
             "tables that its authors publish, and the same shapes measured here. A stand-in is the algorithm of the "
@@ -233,7 +247,3 @@ def plan(setting):
               pools, cells["custAlloc"], np_alloc]
     return Plan(model.section("originals", "The five originals", text, tables), steps,
                 [*cells.values(), *large[1:]])
-
-
-def attempt_of(table, run):
-    return lambda: attempt([table], table.data["columns"], run)

@@ -49,7 +49,8 @@ def measured(setting, malloc):
         raise race.Failure("there is no returning_patterns in the directory of the programs; build the target "
                            "`benchmark_report`")
     setting.require_malloc(malloc, [arguments.program])
-    return returning_patterns.measure(arguments, {malloc: setting.libraries[malloc]}, tell=lambda text: None)
+    return returning_patterns.measure(arguments, {malloc: setting.libraries[malloc]}, tell=lambda text: None,
+                                      timeout=setting.timeout)
 
 
 def run(setting, tables, saved, all_least, malloc):
@@ -59,7 +60,7 @@ def run(setting, tables, saved, all_least, malloc):
         _, pattern, side, step, state = key
         if side in SIDES and state == STATE:
             add(tables[malloc], pattern, side, step, sample.nanoseconds, setting.at_most(QUICK_STEPS, STEPS))
-    for pattern in PATTERNS:
+    for pattern in PATTERNS if not tables[malloc].data["column_failures"] else ():
         add_saved(saved, least, malloc, pattern)
 
 
@@ -90,7 +91,20 @@ def parts(setting):
     return [saved, *tables.values()], steps
 
 
+def fail_saved(saved, malloc, reason):
+    for pattern in PATTERNS:
+        label = f"{malloc}, {pattern}"
+        saved.row(label)["cells"].clear()
+        saved.add(label, "published", published.INTRUSIVE_POOL_SAVES[malloc, pattern])
+        for column, _, _ in SAVED:
+            saved.fail(label, column, reason)
+
+
 def step_of(setting, tables, saved, all_least, malloc, turn):
+    def measure():
+        reason = attempt([tables[malloc]], list(SIDES.values()),
+                         lambda: run(setting, tables, saved, all_least, malloc))
+        if reason is not None:
+            fail_saved(saved, malloc, reason)
     return Step(f"boost-intrusive-pool, its patterns under {malloc}, round {turn + 1}", setting.at_most(10, 18),
-                lambda: attempt([tables[malloc]], list(SIDES.values()),
-                                lambda: run(setting, tables, saved, all_least, malloc)))
+                measure)

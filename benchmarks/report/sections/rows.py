@@ -47,6 +47,11 @@ def rows_matching(shapes, side=None):
     return f"^({'|'.join(map(re.escape, shapes))})/" + (f"{side}(/|$)" if side else "")
 
 
+def columns_beside_mallocs(setting, sides):
+    """Returns the mallocs, and the sides if there is a glibc, under which they run."""
+    return [*setting.libraries, *(map(shown, sides) if "glibc" in setting.libraries else ())]
+
+
 def columns_under(malloc, sides):
     """Returns the columns that a run under that malloc fills: under glibc, also those of the pools."""
     return [malloc, *sides] if malloc == "glibc" else [malloc]
@@ -93,5 +98,6 @@ class BesideMallocs:
         return [self.tables[shape]]
 
 
-def alone(section):
-    return f"./dev report --sections {section}"
+def alone(setting, section):
+    """Returns the command that measures this section and no other."""
+    return f"./dev report{' --full' if setting.is_full else ''} --sections {section}"

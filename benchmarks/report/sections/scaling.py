@@ -21,9 +21,9 @@ def table_of(setting, shape):
     command = f"build/release/benchmarks/{PROGRAM} --benchmark_filter='^{shape}/'"
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
     if shape == "by_size":
-        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. From some hundred KiB on, a "
-                     "malloc may take each block from the system, and page faults are most of the time.")
-    return model.Table(f"scaling_{shape}", title, unit, command, [*setting.libraries, *map(rows.shown, sides)],
+        notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
+                     "memory to the system and takes it again each time, page faults are most of the time.")
+    return model.Table(f"scaling_{shape}", title, unit, command, rows.columns_beside_mallocs(setting, sides),
                        statistic="least", heading=x_title, is_reduced=True, notes=notes)
 
 
