@@ -7,7 +7,7 @@
     make_report.py --from FILE [--output DIRECTORY] [--reduced DIRECTORY [--update-readme]]
 
 A quick run takes less than ten minutes on two cores. With --full, there are more repetitions, and all programs, cells
-and mallocs. A run that fails or is wrong is shown as such, never as a figure; the report goes on, and the exit status
+and mallocs: about 40 minutes. A run that fails or is wrong is shown as such, never as a figure; the report goes on, and the exit status
 is 1 in the end. Ctrl-C leaves a partial report of what was measured, which says so, and the exit status is 130.
 
 With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is

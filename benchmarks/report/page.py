@@ -121,7 +121,7 @@ def parts_of_table(table):
     if not table["rows"] and not table["column_failures"]:
         yield Text("Not measured.", "warning")
         return
-    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure it alone, or with its section:")
+    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure it again:")
     yield Code(table["command"])
     grid, reasons = grid_of(table)
     yield grid

@@ -74,8 +74,8 @@ def sentence_about_mallocs(report):
     rows = len(tables["race_cpu_fresh"]["rows"])
     command = tables["race_cpu_fresh"]["command"]
     listed = ", ".join(clauses[:-1]) + f", and {clauses[-1]}" if len(clauses) > 1 else clauses[0]
-    return (f"`libnp_malloc.so` in place of malloc takes, for {rows} programs, {listed}: geometric means, with "
-            f"{len(tables['race_cpu_fresh']['columns'])} mallocs. The command: `{command}`.")
+    return (f"`libnp_malloc.so` in place of malloc takes, for {rows} workloads and programs, {listed}: "
+            f"geometric means, with {len(tables['race_cpu_fresh']['columns'])} mallocs. The command: `{command}`.")
 
 
 def passage(report):
