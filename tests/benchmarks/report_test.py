@@ -642,7 +642,8 @@ class Reduced(Reports):
                                   race_cpu_littered={"glibc": (4, 4), "snmalloc": (3, None), "np_alloc": (1, 1)},
                                   race_memory_fresh={"glibc": (1, 1), "snmalloc": (2, 2), "np_alloc": (None, 1)})
         self.assertIn("for 2 workloads and programs, 1.00 times the CPU time of the best malloc (snmalloc: 3.00, "
-                      "glibc: 2.00), and 1.00 on a littered heap (glibc: 4.00): geometric", readme.sentence_about_mallocs(report))
+                      "glibc: 2.00), and 1.00 on a littered heap (glibc: 4.00): geometric",
+                      readme.sentence_about_mallocs(report))
         self.assertEqual(plots.bar_values(model.tables_of(report), "race_cpu_littered", page.MEAN),
                          {"glibc": 4, "np_alloc": 1})
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (None, 1)},
