@@ -171,10 +171,10 @@ def write_reduced(report, arguments):
 
 def summarize(report, arguments):
     """Says what went wrong, and where the page is. Returns the exit status."""
-    failures = list(model.failures_of(report))
+    failures = model.failures_of(report)
     print(f"{len(failures)} failed or wrong")
-    for section, table, what, reason in failures:
-        print(f"  {table or section}: {what}: {reason}")
+    for each in failures:
+        print(f"  {each}")
     for each in report["left_out"] + [each for section in report["sections"] for each in section["left_out"]]:
         print(each)
     print(f"report: {os.path.join(arguments.output, 'index.html')}, {report['seconds'] / 60:.1f} minutes")

@@ -135,13 +135,15 @@ def means_of_all_rows(table):
 
 
 def failures_of(report):
-    """Yields (section, table or None, what has failed, the reason) for all that went wrong."""
+    """Returns what went wrong, as texts: a failure that several tables have is told once."""
+    places = {}
     for each in report["sections"]:
         for problem in each["problems"]:
-            yield each["name"], None, "a step", problem
+            places.setdefault(f"a step: {problem}", []).append(each["title"])
         for table in each["tables"]:
             for what, reason in failures_in(table):
-                yield each["name"], table["name"], what, reason
+                places.setdefault(f"{what}: {reason}", []).append(table["title"])
+    return [f"{what} (in: {'; '.join(titles)})" for what, titles in places.items()]
 
 
 def failures_in(table):

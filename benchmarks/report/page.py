@@ -176,10 +176,10 @@ def parts_of_head(report):
     yield Heading(1, "Benchmark report")
     if report["unfinished"]:
         yield Text(f"This report is partial: {report['unfinished']}.", "warning")
-    failures = list(model.failures_of(report))
+    failures = model.failures_of(report)
     if failures:
         yield Text(f"{len(failures)} failed or wrong:", "warning")
-        yield List([f"{table or section}: {what}: {reason}" for section, table, what, reason in failures], "failed")
+        yield List(failures, "failed")
     yield Text(f"A {report['kind']} run of `./dev report`, which took {report['seconds'] / 60:.1f} minutes. The best "
                "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. On a shared "
                "machine, other programs add time: least values and ratios are steadier than single times.")

@@ -239,7 +239,8 @@ class Failures(Reports):
         self.assertEqual(self.line("one block out, and back")[0], "10.0", "others have their figures")
         self.assertIn("- [1] blocks overlap", self.markdown())
         self.assertIn('<td class="failed">wrong [1]</td>', self.page())
-        self.assertIn("1 failed or wrong\n  blocks: one block out, and back, boost::pool: wrong: blocks overlap", said)
+        self.assertIn("1 failed or wrong\n  one block out, and back, boost::pool: wrong: blocks overlap "
+                      "(in: Blocks of 32 bytes)\n", said)
         self.assertIn("1 failed or wrong:", self.markdown())
 
     def test_a_program_that_crashes(self):
