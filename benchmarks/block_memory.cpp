@@ -96,7 +96,7 @@ workload::tally run(const settings& its, figures& measured)
     measured.freed = above(base, workload::resident_kilobytes());
     std::this_thread::sleep_for(std::chrono::milliseconds(its.milliseconds));
     measured.idle = above(base, workload::resident_kilobytes());
-    // The kernel may count the peak a little late: it is no less than what was seen.
+    // VmHWM may lag behind VmRSS: the peak is at least each value read above.
     measured.peak = std::max({above(base, workload::peak_kilobytes()), measured.live, measured.freed, measured.idle});
     return done;
 }

@@ -86,8 +86,8 @@ public:
         return least == UINT32_MAX ? 0 : least;
     }
 
-    /// Returns: the least time that no less than this share of all times does not exceed. Preconditions: sorted, and
-    ///   not empty.
+    /// Returns: the smallest time such that at least this share of all times are at or below it (nearest rank).
+    ///   Preconditions: sorted, and not empty.
     std::uint32_t quantile(double share) const
     {
         const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(count_)));

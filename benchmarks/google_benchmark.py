@@ -46,7 +46,7 @@ def run(path, repetitions, min_time, rows, environment=None, timeout=None):
     try:
         return json.loads(result.stdout)
     except json.JSONDecodeError as error:
-        raise Failure(f"{os.path.basename(path)} printed a report that is no JSON: {error}") from None
+        raise Failure(f"{os.path.basename(path)} printed invalid JSON: {error}") from None
 
 
 def how_it_ended(status):

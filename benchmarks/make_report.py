@@ -7,8 +7,9 @@
     make_report.py --from FILE [--output DIRECTORY] [--reduced DIRECTORY [--update-readme]]
 
 A quick run takes less than ten minutes on two cores. With --full, there are more repetitions, and all programs, cells
-and mallocs: about 40 minutes. A run that fails or is wrong is shown as such, never as a figure; the report goes on, and the exit status
-is 1 in the end. Ctrl-C leaves a partial report of what was measured, which says so, and the exit status is 130.
+and mallocs: about 40 minutes. A run that fails or is wrong is shown as such, never as a figure; the report goes on,
+and the exit status is 1 in the end. Ctrl-C leaves a partial report of what was measured, which says so, and the exit
+status is 130.
 
 With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is
 committed in docs/benchmarks, and shows which lines of the README have to change; --update-readme changes them.
@@ -44,7 +45,7 @@ def sections(text):
 
 
 def refuse_number(name):
-    raise ValueError(f"{name} is not a number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def report_to_read(text):
@@ -56,7 +57,7 @@ def report_to_read(text):
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read as JSON: {error}") from None
     if not isinstance(read, dict) or read.get("schema") != model.SCHEMA:
         raise argparse.ArgumentTypeError(f"{text!r} is not a {model.SCHEMA}; make it with ./dev report")
-    try:  # what is done with it, before a file is written
+    try:  # Render it once, so that an incomplete report fails before any file is written.
         model.tables_of(read)
         for part in page.parts_of(reduced.reduce(read), {}):
             markdown.text_of(part)
@@ -68,7 +69,7 @@ def report_to_read(text):
 
 
 def default_output(source):
-    """A small copy does not take the place of all samples."""
+    """A small copy has a directory of its own, so that it does not overwrite a report with all samples."""
     name = "report_reduced" if source is not None and source["is_reduced"] else "report"
     return os.path.join(mallocs.ROOT, "build", name)
 
@@ -76,10 +77,10 @@ def default_output(source):
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(prog="make_report.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     allow_abbrev=False)  # `dev` looks for --from.
+                                     allow_abbrev=False)  # ./dev looks for --from itself.
     parser.add_argument("--full", action="store_true", help="all programs, cells and mallocs, with more repetitions")
     parser.add_argument("--output", type=argument_types.directory_to_write, metavar="DIRECTORY",
-                        help="default: build/report; build/report_reduced, if FILE is a small copy")
+                        help="default: build/report, or build/report_reduced if FILE is a small copy")
     parser.add_argument("--sections", type=sections, metavar="NAME,...", help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--from", dest="source", type=report_to_read, metavar="FILE",
                         help="rebuild the page from a report.json, without running anything")
@@ -101,7 +102,7 @@ def parse_arguments(argv):
     if arguments.output is None:
         arguments.output = default_output(arguments.source)
     if arguments.reduced and os.path.realpath(arguments.reduced) == os.path.realpath(arguments.output):
-        parser.error("--reduced and --output are one directory, where the small copy would replace all samples")
+        parser.error("--reduced and --output are the same directory: the small copy would overwrite all samples")
     return arguments
 
 
@@ -115,7 +116,7 @@ def run(arguments, argv):
     setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
         sys.exit("make_report.py: there is no malloc to run; pass --mallocs glibc")
-    # What runs in a session of its own does not end with this process.
+    # Unwind, which kills the running program: it may have its own session, and would outlive this process.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, interrupt)
@@ -189,7 +190,7 @@ def main():
     try:
         report = arguments.source or run(arguments, sys.argv[1:])
     except KeyboardInterrupt:
-        print("make_report.py: interrupted; nothing is written", file=sys.stderr)
+        print("make_report.py: interrupted; nothing was written", file=sys.stderr)
         return INTERRUPTED
     try:
         is_complete = write(report, arguments.output)

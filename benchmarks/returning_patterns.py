@@ -59,7 +59,7 @@ def parse_arguments(argv):
 
 
 def run(program, library, arguments, timeout=None):
-    """Raises Failure, also after `timeout` seconds."""
+    """Raises Failure if the program fails, or takes more than `timeout` seconds."""
     environment = dict(os.environ)
     environment.pop("LD_PRELOAD", None)
     if library is not None:
@@ -75,7 +75,7 @@ def run(program, library, arguments, timeout=None):
 
 
 def measure(arguments, libraries, tell=mallocs.say, timeout=None):
-    """Returns {(malloc, pattern, side, step, state): Sample}, the least of each. Each process may take `timeout`."""
+    """Returns {(malloc, pattern, side, step, state): Sample}, the least of each. `timeout` is that of each process."""
     listed = run(arguments.program, None, [], timeout)
     patterns = [name for kind, name in listed if kind == "pattern"]
     sides = [name for kind, name in listed if kind == "side"]

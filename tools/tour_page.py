@@ -31,7 +31,7 @@ class Unusable(Exception):
 
 
 def refuse_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def read_figures(path: Path) -> dict:
@@ -120,7 +120,7 @@ def write_whole(page: Path, text: str) -> None:
     if page.is_dir():
         raise IsADirectoryError(0, "it is a folder")
     if page.exists() and not page.is_file():
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     handle, name = tempfile.mkstemp(dir=page.parent, prefix=".tour_page.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:

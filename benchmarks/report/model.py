@@ -8,7 +8,7 @@
               best, columns, rows, column_failures}
     row      {label, x, cells}, where cells is {column: {samples} or {failure, is_wrong}}
 
-A cell that has failed has no samples. A column that has failed has none in any row, whatever else it measures.
+A cell that has failed has no samples. A column that has failed has none in any row, and takes no more.
 """
 import math
 import os
@@ -43,7 +43,7 @@ class Table:
         return self.data["rows"][-1]
 
     def add(self, label, column, sample, x=None):
-        """Adds nothing to a column that has failed."""
+        """Ignores samples for a column that has failed."""
         if column in self.data["column_failures"]:
             return
         cell = self.row(label, x)["cells"].setdefault(column, {"samples": []})
@@ -54,7 +54,7 @@ class Table:
         self.row(label, x)["cells"][column] = {"failure": tidy(reason), "is_wrong": is_wrong}
 
     def fail_column(self, column, reason):
-        """Fails each row, including those with samples: a side that fails once cannot be trusted, before or after."""
+        """Fails each row, including those with samples: no figure of a side that has failed once is trusted."""
         self.data["column_failures"][column] = tidy(reason)
         for row in self.data["rows"]:
             row["cells"].pop(column, None)
@@ -77,7 +77,7 @@ def section(name, title, text, tables, plots=()):
 
 def leave_out_empty_columns(its_section):
     """Removes columns for which programs have no rows, such as those of libraries that they were built without, and
-    says so. A table without any figure stays as it is. For a section all of whose steps have run."""
+    says so. A table without any figure is unchanged. Call this only when all steps of the section have run."""
     for table in its_section["tables"]:
         filled = {column for row in table["rows"] for column in row["cells"]} | table["column_failures"].keys()
         empty = [column for column in table["columns"] if column not in filled]
@@ -130,7 +130,7 @@ def has_figures(table):
 
 
 def means_of_all_rows(table):
-    """Returns {column: mean of its ratios} of the columns that have a value in each row, which can be compared."""
+    """Returns {column: mean of its ratios} for columns with a value in every row, so that the means are comparable."""
     return {column: mean for column, (mean, count) in geometric_means(table).items() if count == len(table["rows"])}
 
 

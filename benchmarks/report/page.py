@@ -121,7 +121,7 @@ def parts_of_table(table):
     if not table["rows"] and not table["column_failures"]:
         yield Text("Not measured.", "warning")
         return
-    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To measure it again:")
+    yield Text(f"Unit: {table['unit']}; {BETTER[table['better']]}. To reproduce:")
     yield Code(table["command"])
     grid, reasons = grid_of(table)
     yield grid
@@ -193,5 +193,5 @@ def parts_of(report, pictures, raw="report.json"):
     for section in report["sections"]:
         yield from parts_of_section(section, pictures)
     yield Heading(2, "Raw data")
-    what = "The figures of these tables" if report["is_reduced"] else "All samples"
+    what = "The figures in these tables" if report["is_reduced"] else "All samples"
     yield Text(f"{what} and the environment are in [{raw}]({raw}).")

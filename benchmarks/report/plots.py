@@ -41,7 +41,7 @@ def style_of(place):
 
 
 def drawn_value(table, value):
-    """No value is drawn below the resolution of the clock."""
+    """Clamps the value to the resolution of the clock."""
     return max(value, table["floor"] or value)
 
 
@@ -86,7 +86,7 @@ def draw_lines(drawing, plot, tables):
 
 
 def bar_values(tables, name, label):
-    """Returns {column: value} of a row, or of the geometric means of all rows."""
+    """Returns {column: value} of a row, or of the geometric means over all rows."""
     table = tables.get(name)
     if table is None:
         return {}

@@ -47,8 +47,8 @@ def machine(report):
 
 
 def means_of(table):
-    """Returns (the mean of np_alloc, the means of those in MALLOCS) as texts; None if np_alloc has no mean. Those that
-    have failed in a row have none, as theirs would be of other rows."""
+    """Returns (the mean of np_alloc, the means of those in MALLOCS) as texts; None if np_alloc has no mean. A malloc
+    that failed in any row has none, as it would cover fewer rows than the others."""
     means = {name: page.number(mean) for name, mean in model.means_of_all_rows(table).items()}
     others = [(MALLOCS[name], means[name]) for name in MALLOCS if name in means]
     return (means["np_alloc"], others) if "np_alloc" in means else None
@@ -62,11 +62,11 @@ def sentence_about_mallocs(report):
     for name, what in MEANS:
         found = means_of(tables[name]) if name in tables else None
         if found is None and not clauses:
-            return ""  # The others go on from the first.
+            return ""  # Later clauses build on the first.
         if found is None:
             continue
         mean, others = found
-        # The same mallocs are named once.
+        # A clause names the mallocs only if they differ from those of the clause before.
         is_named = titles == [title for title, _ in others]
         titles = [title for title, _ in others]
         texts = [text if is_named else f"{title}: {text}" for title, text in others]
@@ -74,8 +74,8 @@ def sentence_about_mallocs(report):
     rows = len(tables["race_cpu_fresh"]["rows"])
     command = tables["race_cpu_fresh"]["command"]
     listed = ", ".join(clauses[:-1]) + f", and {clauses[-1]}" if len(clauses) > 1 else clauses[0]
-    return (f"`libnp_malloc.so` in place of malloc takes, for {rows} workloads and programs, {listed}: "
-            f"geometric means, with {len(tables['race_cpu_fresh']['columns'])} mallocs. The command: `{command}`.")
+    return (f"Over {rows} workloads and programs, `libnp_malloc.so` in place of malloc takes {listed}: "
+            f"geometric means; {len(tables['race_cpu_fresh']['columns'])} mallocs compared. The command: `{command}`.")
 
 
 def passage(report):
@@ -118,4 +118,4 @@ def differences(text, report):
         if claim not in said:
             yield f"README.md does not say: {claim}"
     if BOOST_IS_AHEAD in said and BOOST_IS_AHEAD not in claimed:
-        yield f"README.md says, but the report does not: {BOOST_IS_AHEAD}"
+        yield f"README.md says what the report does not show: {BOOST_IS_AHEAD}"

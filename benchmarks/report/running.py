@@ -35,7 +35,8 @@ class Setting:
         self.left_out = []
         self.libraries = self.found(wanted)
         if "glibc" not in self.libraries:
-            self.left_out.append("pools and arenas are left out beside mallocs, as they run over glibc; name it, too")
+            self.left_out.append("pools and arenas are left out of tables with mallocs, as they run over glibc; "
+                                 "add glibc to --mallocs")
         self.checked = {}
 
     def found(self, wanted):
@@ -63,8 +64,8 @@ class Setting:
                 yield turn, name
 
     def require_malloc(self, malloc, command):
-        """Raises a failure unless the program uses that malloc: one of the libraries, or glibc, which pools take memory
-        from also if it is none of the chosen mallocs. Each program is checked once under each malloc."""
+        """Raises a failure unless the program uses that malloc: one of `libraries`, or glibc, which pools run over even
+        if it is not chosen. Each program is checked once under each malloc."""
         key = malloc, command[0]
         if key not in self.checked:
             self.checked[key] = None
@@ -122,7 +123,7 @@ def attempt(tables, columns, action):
 
 
 def attempt_rows(tables, labels, columns, action):
-    """The same for the cells of these rows, and not for the columns."""
+    """Like attempt(), but marks only the cells of these rows as failed, not whole columns."""
     try:
         action()
     except FAILURES as failure:
@@ -161,7 +162,7 @@ def run_all(plans):
         for table in (table for plan in plans for table in plan.sorted):
             table.sort()
         for plan in plans:
-            # Of what did not run to its end, it is unknown which rows there are.
+            # If the section is incomplete, a column may be empty only because its step did not run.
             if id(plan) not in waiting and not plan.section["problems"]:
                 model.leave_out_empty_columns(plan.section)
     return None

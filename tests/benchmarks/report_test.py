@@ -274,11 +274,11 @@ class Failures(Reports):
         for where in (said, self.markdown()):
             self.assertIn("Blocks of 32 bytes: no program has rows of boost::pool", where)
 
-    def test_a_report_that_is_cut_short(self):
+    def test_a_program_that_prints_truncated_json(self):
         path = self.build / "block_pool_benchmark"
         path.write_text("#!/bin/sh\necho '{\"benchmarks\": ['\n", encoding="utf-8")
         self.assertEqual(self.report()[0], 1)
-        self.assertIn("block_pool_benchmark printed a report that is no JSON: Expecting value",
+        self.assertIn("block_pool_benchmark printed invalid JSON: Expecting value",
                       " ".join(self.markdown().split()))
 
     def test_a_filter_that_matches_no_row(self):
@@ -304,7 +304,7 @@ class Failures(Reports):
         self.assertEqual(model.values_of(table.data, table.data["rows"][0]), {})
         self.assertEqual(list(model.failures_in(table.data)), [("a", "it crashed")])
 
-    def test_patterns_that_fail_in_one_round_save_nothing(self):
+    def test_patterns_that_fail_in_one_round_have_no_savings(self):
         saved, tables = patterns.saved_table(), {"glibc": patterns.steps_table("glibc")}
         setting = mock.Mock(at_most=lambda quick, full: quick)
         least = {("glibc", pattern, side, step, state): patterns.returning_patterns.Sample(time, 0)
@@ -331,7 +331,7 @@ class Failures(Reports):
         with self.assertRaisesRegex(SystemExit, "returning_patterns took more than 0.2 s"):
             patterns.returning_patterns.run(str(self.build / "returning_patterns"), None, [], 0.2)
 
-    def test_what_is_published_stays_if_the_program_fails(self):
+    def test_published_figures_stay_if_the_program_fails(self):
         self.report(sections="originals")
         self.assertEqual(self.line("benchmark 1, published")[0], "1.54")
         self.assertEqual(self.line("benchmark 1, here"), ["failed [1]"] * 5)
@@ -339,7 +339,7 @@ class Failures(Reports):
         self.assertEqual(self.line("random: 100 to 8,100 bytes, 50 threads, published"), ["**1.00**", "3.95"])
         self.assertEqual(self.line("random: 100 to 8,100 bytes, 50 threads, here"), ["", "failed [1]"])
 
-    def test_columns_that_were_not_reached_are_not_left_out(self):
+    def test_columns_of_steps_that_did_not_run_are_kept(self):
         table = model.Table("t", "t", "ns", "c", ["a", "b"])
 
         def interrupted():
@@ -352,7 +352,7 @@ class Failures(Reports):
             self.assertIsNone(running.run_all([plan._replace(steps=steps[:1])]))
         self.assertEqual((table.data["columns"], plan.section["left_out"]), (["a"], ["t: no program has rows of b"]))
 
-    def test_a_mean_without_the_cells_that_failed_is_none(self):
+    def test_a_failed_cell_fails_the_mean(self):
         cells = model.Table("cells", "cells", "ns", "c", ["stand-in", "drop-in"])
         for cell, time in (("a", 1), ("b", 4)):
             cells.add(cell, "stand-in", 2)
@@ -363,14 +363,14 @@ class Failures(Reports):
         self.assertEqual(summary.data["rows"][0]["cells"]["drop-in / stand-in"],
                          {"failure": "b, drop-in: blocks overlap", "is_wrong": True})
 
-    def test_mallocs_without_glibc(self):
+    def test_without_glibc_pools_are_left_out_beside_mallocs(self):
         self.scaling()
         library = self.directory / "libmine.so"
         library.symlink_to(NO_MALLOC)
         with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(library)):
             _, said = self.report(sections="blocks,scaling", mallocs="mine")
         self.assertEqual(self.line("one block out, and back")[1], "2.00 (5.00x)", said)
-        self.assertIn("pools and arenas are left out beside mallocs, as they run over glibc", said)
+        self.assertIn("pools and arenas are left out of tables with mallocs, as they run over glibc", said)
         self.assertNotIn("no program has rows of block_pool", said)
 
     def test_a_malloc_that_is_not_in_use(self):
@@ -399,7 +399,7 @@ class Failures(Reports):
         self.assertEqual(status, 1)
         self.assertIn("pools of one thread: KeyError: 'row'", said)
         self.assertIn("pools of one thread: KeyError: 'row'", self.markdown())
-        self.assertNotIn("no program has rows of", said, "it is unknown which rows there are")
+        self.assertNotIn("no program has rows of", said, "a section with a problem keeps its empty columns")
         self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**")
 
     def test_rows_of_the_race_without_its_programs(self):
@@ -434,7 +434,7 @@ class Arguments(Reports):
                             ([f"--from={other}2"], "cannot be read as JSON"),
                             ([f"--output={other}/x"], "is not a writable directory"),
                             ([f"--output={self.output}", f"--reduced={self.directory}/./report"],
-                             "--reduced and --output are one directory"),
+                             "--reduced and --output are the same directory"),
                             (["--update-readme"], "--update-readme needs --reduced DIRECTORY"),
                             (["--sections=,"], "name at least one section"),
                             (["--rounds=0"], "is not a whole number from 1")):
@@ -444,7 +444,7 @@ class Arguments(Reports):
             self.assertEqual(end.exception.code, 2, words)
             self.assertIn(text, said.getvalue())
 
-    def test_a_report_that_is_incomplete(self):
+    def test_an_incomplete_report_is_refused(self):
         self.report()
         whole, other = self.read(), self.directory / "other.json"
         no_title, no_sample = json.loads(json.dumps(whole)), json.loads(json.dumps(whole))
@@ -453,7 +453,7 @@ class Arguments(Reports):
         for report, text in ((no_title, "is incomplete: KeyError('title'); make it with ./dev report"),
                              ({**whole, "seconds": "many"}, "is incomplete: TypeError"),
                              ({**whole, "sections": None}, "is incomplete: TypeError"),
-                             (no_sample, "cannot be read as JSON: NaN is not a number")):
+                             (no_sample, "cannot be read as JSON: NaN is not a JSON number")):
             other.write_text(json.dumps(report), encoding="utf-8")
             said = io.StringIO()
             with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
@@ -473,7 +473,7 @@ class Arguments(Reports):
             make_report.parse_arguments([f"--from={self.output / 'report.json'}", "--full"])
         self.assertIn("--from runs nothing: leave out --full", said.getvalue())
 
-    def test_a_small_copy_does_not_replace_all_samples(self):
+    def test_a_small_copy_does_not_overwrite_all_samples(self):
         self.report()
         of_all = self.output / "report.json"
         small = self.directory / "small.json"
@@ -542,7 +542,8 @@ class Pages(Reports):
     def test_an_interruption_before_the_first_step(self):
         self.program("block_pool_benchmark", [], interrupt=int(signal.SIGINT), sleep=5)
         result = self.process()
-        self.assertEqual((result.returncode, result.stderr), (130, "make_report.py: interrupted; nothing is written\n"))
+        self.assertEqual((result.returncode, result.stderr),
+                         (130, "make_report.py: interrupted; nothing was written\n"))
         self.assertFalse(self.output.exists())
 
     def test_elsewhere_than_on_a_terminal_each_step_is_a_line(self):
@@ -618,10 +619,9 @@ class Reduced(Reports):
                 table.add("pairs", malloc, time)
             report["sections"][0]["tables"].append(table.data)
         self.assertEqual(readme.sentence_about_mallocs(report),
-                         "`libnp_malloc.so` in place of malloc takes, for 1 workloads and programs, 1.00 times the "
+                         "Over 1 workloads and programs, `libnp_malloc.so` in place of malloc takes 1.00 times the "
                          "CPU time of the best malloc (glibc: 2.00), and 3.00 times the peak memory (1.00): geometric "
-                         "means, with 2 mallocs. The command: `./dev bench race`.")
-
+                         "means; 2 mallocs compared. The command: `./dev bench race`.")
 
     def race_tables(self, **times):
         """Returns a report with these tables: {name: {malloc: times of its rows}}."""
@@ -642,8 +642,9 @@ class Reduced(Reports):
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "snmalloc": (3, 3), "np_alloc": (1, 1)},
                                   race_cpu_littered={"glibc": (4, 4), "snmalloc": (3, None), "np_alloc": (1, 1)},
                                   race_memory_fresh={"glibc": (1, 1), "snmalloc": (2, 2), "np_alloc": (None, 1)})
-        self.assertIn("for 2 workloads and programs, 1.00 times the CPU time of the best malloc (snmalloc: 3.00, "
-                      "glibc: 2.00), and 1.00 on a littered heap (glibc: 4.00): geometric",
+        self.assertIn("Over 2 workloads and programs, `libnp_malloc.so` in place of malloc takes 1.00 times the CPU "
+                      "time of the best malloc (snmalloc: 3.00, glibc: 2.00), and 1.00 on a littered heap (glibc: "
+                      "4.00): geometric",
                       readme.sentence_about_mallocs(report))
         self.assertEqual(plots.bar_values(model.tables_of(report), "race_cpu_littered", page.MEAN),
                          {"glibc": 4, "np_alloc": 1})
@@ -651,14 +652,14 @@ class Reduced(Reports):
                                   race_cpu_littered={"glibc": (4, 4), "np_alloc": (1, 1)})
         self.assertEqual(readme.sentence_about_mallocs(report), "")
 
-    def test_a_pool_of_no_time(self):
+    def test_a_time_of_zero_has_no_ratio(self):
         self.program("block_pool_benchmark", rows_of_blocks(block_pool=0))
         self.report()
         self.assertIn("| one block out, and back | 10.0 | 0 | 1.50 | 4.00 | 20.0 |", readme.passage(self.read()))
 
-    def test_what_the_readme_says_but_the_report_does_not(self):
+    def test_a_claim_of_the_readme_that_the_report_does_not_show(self):
         text = f"{readme.BEGIN}\n{readme.END}\n{readme.BOOST_IS_AHEAD}"
-        missing = f"README.md says, but the report does not: {readme.BOOST_IS_AHEAD}"
+        missing = f"README.md says what the report does not show: {readme.BOOST_IS_AHEAD}"
         self.report()
         self.assertNotIn(missing, list(readme.differences(text, self.read())))
         self.program("block_pool_benchmark", rows_of_blocks(block_pool=1))
@@ -671,7 +672,7 @@ class Reduced(Reports):
         self.assertIn("All samples and the environment", self.markdown())
         parts = "".join(map(markdown.text_of, page.parts_of(reduced.reduce(report), {})))
         self.assertNotIn("All samples", parts)
-        self.assertIn("The figures of these tables and the environment are in [report.json]", parts)
+        self.assertIn("The figures in these tables and the environment are in [report.json]", parts)
 
 
 class Terminal(io.StringIO):

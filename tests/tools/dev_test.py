@@ -281,7 +281,7 @@ class TourPage(Dev):
         self.assertEqual((result.returncode, result.stdout), (4, ""))
         self.assert_one_line(result, f"cannot write {self.tree}/build/tour.html", "remove it")
 
-    def test_options_that_would_leave_no_page_are_refused(self):
+    def test_html_is_refused_with_json_or_map(self):
         for option in ("--json", "--map", "--json=file"):
             result = self.tour(option, "file")
             self.assertEqual((result.returncode, result.stdout), (2, ""))

@@ -126,7 +126,7 @@ class Tool(Files):
                                  (dict(FIGURES, conclusion=None), "is incomplete: Attribute"),
                                  (dict(FIGURES, rounds="<i>"), "is incomplete: Value"),
                                  (dict(FIGURES, threads=None), "is incomplete: Type"),
-                                 (dict(FIGURES, threads=float("nan")), "is no JSON: NaN is not a number")):
+                                 (dict(FIGURES, threads=float("nan")), "is no JSON: NaN is not a JSON number")):
             with self.subTest(content):
                 self.assert_fails(self.run_tool(content), "figures.json' " + problem, "; write ")
         result = subprocess.run([sys.executable, TOUR_PAGE, self.directory / "none.json", "-o", self.page],
@@ -141,7 +141,7 @@ class Tool(Files):
         self.assert_fails(self.run_tool(FIGURES, folder), "folder.json' cannot be written: it is a folder; name a file")
         pipe = self.directory / "pipe.json"
         os.mkfifo(pipe)
-        self.assert_fails(self.run_tool(FIGURES, pipe), "pipe.json' cannot be written: it is no regular file; name")
+        self.assert_fails(self.run_tool(FIGURES, pipe), "pipe.json' cannot be written: it is not a regular file; name")
 
 
 @unittest.skipUnless(chromium.PROGRAM, "no Chromium here")

@@ -22,8 +22,8 @@ def table_of(setting, state):
                        [*rows.columns_beside_mallocs(setting, SIDES), CLOCK], heading="quantile",
                        is_reduced=is_reduced, apart=[CLOCK],
                        notes=["Median of the rounds, each a process of its own; blocks of 64 bytes; an allocation "
-                              "includes writing a word to the block, which is read again before it is freed, and "
-                              "so in the cache. The median time of the clock is subtracted, but "
+                              "includes writing a word to the block; before a free, that word is read, so the "
+                              "block is in the cache. The median time of the clock is subtracted, but "
                               f"not from the column `{CLOCK}`: the time between two readings with nothing in between. "
                               "What is slow there is the system or another program, not an allocator. Blocks are freed "
                               "in random order, so an arena is rarely empty: it takes new memory, with page faults."])

@@ -113,9 +113,9 @@ def arena_table():
                        "times the best of the row", "./dev bench '^(map_rounds|map_rounds_reserved)/'",
                        ["new/delete", "std::pmr pool", "std::pmr monotonic", "ArenaMR (stand-in)", "arena_resource"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: with GCC 11 on Rocky Linux; the original is in the column of its stand-in. "
-                              "Here: ten times 100,000 insertions into a std::pmr::map, which is then cleared; in "
-                              "benchmark 2, all memory was reserved before. "
+                       notes=["Published: with GCC 11 on Rocky Linux; figures of the original are in the column of "
+                              "its stand-in. Here: ten times 100,000 insertions into a std::pmr::map, which is then "
+                              "cleared; in benchmark 2, all memory was reserved before. "
                               "Least of the repetitions."], statistic="least")
 
 
@@ -141,9 +141,9 @@ def pool_table():
                        "times the best of the row", "./dev bench drop-ins custAlloc; ./dev bench '^(pair|bulk|churn)/'",
                        ["new/delete", "PoolAllocator (stand-in)", "PoolAllocator (drop-in)", "block_pool"],
                        shows="ratio", heading="benchmark", is_reduced=True,
-                       notes=["Published: on an Intel Core i7-9700K; the original is in the column of its stand-in. "
-                              "Here, the drop-in runs beside the stand-in in one program, and block_pool beside new "
-                              "and delete in another: in each of them, sides alternate."])
+                       notes=["Published: on an Intel Core i7-9700K; figures of the original are in the column of its "
+                              "stand-in. Here, the drop-in runs beside the stand-in in one program, and block_pool "
+                              "beside new and delete in another: in each of them, sides alternate."])
 
 
 POOL_SHAPES = {"pair": "single", "bulk": "bulk", "churn": "churn"}
@@ -203,7 +203,7 @@ def summary_table(setting):
 
 
 def summarize(table, tables):
-    """A mean without the cells that have failed would be that of others."""
+    """If a cell has failed, so has the mean: without that cell, it would not be comparable."""
     for name, cells in tables.items():
         failed = list(model.failures_in(cells.data))
         pairs = [model.values_of(cells.data, row) for row in cells.data["rows"]]
@@ -226,7 +226,7 @@ def plan(setting):
     large, large_steps = patterns.parts(setting)
     steps = cells_steps(setting, cells)
     steps += large_steps
-    # What is published stays if what is measured here fails.
+    # If a measurement fails, published figures in the same table stay.
     here = [f"{label_of(name)}, here" for name in published.NP_ALLOC]
     here_pools = [f"{shape}, here, block_pool" for shape in POOL_SHAPES.values()]
     for label, seconds, run in (

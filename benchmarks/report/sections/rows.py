@@ -48,7 +48,7 @@ def rows_matching(shapes, side=None):
 
 
 def columns_beside_mallocs(setting, sides):
-    """Returns the mallocs, and the sides if there is a glibc, under which they run."""
+    """Returns the mallocs, and if glibc is among them, the sides, which run over it."""
     return [*setting.libraries, *(map(shown, sides) if "glibc" in setting.libraries else ())]
 
 
@@ -99,5 +99,5 @@ class BesideMallocs:
 
 
 def alone(setting, section):
-    """Returns the command that measures this section and no other."""
+    """Returns the command that measures only this section."""
     return f"./dev report{' --full' if setting.is_full else ''} --sections {section}"

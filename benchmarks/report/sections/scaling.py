@@ -22,7 +22,7 @@ def table_of(setting, shape):
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
     if shape == "by_size":
         notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
-                     "memory to the system and takes it again each time, page faults are most of the time.")
+                     "memory to the system and takes it back each time, page faults dominate.")
     return model.Table(f"scaling_{shape}", title, unit, command, rows.columns_beside_mallocs(setting, sides),
                        statistic="least", heading=x_title, is_reduced=True, notes=notes)
 
