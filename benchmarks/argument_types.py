@@ -56,8 +56,17 @@ def file_to_write(text):
     return text
 
 
+def directory(text):
+    """A directory that exists."""
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"there is no directory {text!r}")
+    return text
+
+
 def directory_to_write(text):
     """A directory that exists, or can be created in the nearest one above it that does."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the directory is empty")
     above = os.path.abspath(text)
     while not os.path.exists(above):
         above = os.path.dirname(above)

@@ -21,6 +21,7 @@ import shlex
 import signal
 import sys
 import time
+from pathlib import Path
 
 import argument_types
 import mallocs
@@ -29,6 +30,7 @@ from report import environment, html, markdown, model, page, plots, readme, redu
 from report.sections import SECTIONS
 
 README = os.path.join(mallocs.ROOT, "README.md")
+INDEX = os.path.join(mallocs.ROOT, "docs", "index.md")
 INTERRUPTED = 130
 MODES = ("full", "sections", "mallocs", "rounds")
 
@@ -92,7 +94,7 @@ def parse_arguments(argv):
     parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 3)")
     parser.add_argument("--timeout", type=argument_types.seconds,
                         help="seconds after which a program has failed (default: 300, or 900)")
-    parser.add_argument("--build", default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
+    parser.add_argument("--build", type=argument_types.directory, default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
     arguments = parser.parse_args(argv)
     if arguments.source is not None and any(getattr(arguments, mode) for mode in MODES):
@@ -141,7 +143,9 @@ def write(report, directory, is_reduced=False):
     except ImportError as error:
         print(f"make_report.py: no plots: {error} (Debian package: python3-matplotlib)", file=sys.stderr)
         pictures = None
-    parts = list(page.parts_of(report, pictures or {}))
+        for plot in [plot for section in report["sections"] for plot in section["plots"]]:
+            Path(directory, f"{plot['name']}.svg").unlink(missing_ok=True)  # It is of an earlier run.
+    parts = list(page.parts_of(report, pictures))
     markdown.write(parts, os.path.join(directory, "report.md"))
     if not is_reduced:
         html.write(parts, os.path.join(directory, "index.html"))
@@ -166,7 +170,9 @@ def write_reduced(report, arguments):
         text = readme.with_passage(text, small)
         with open(README, "w", encoding="utf-8") as file:
             file.write(text)
-    print(*readme.differences(text, small), sep="\n")
+    with open(INDEX, encoding="utf-8") as file:
+        missing = readme.missing_in_index(file.read(), small)
+    print(*readme.differences(text, small), *missing, sep="\n")
     return is_complete
 
 
@@ -178,7 +184,7 @@ def summarize(report, arguments):
         print(f"  {each}")
     for each in report["left_out"] + [each for section in report["sections"] for each in section["left_out"]]:
         print(each)
-    print(f"report: {os.path.join(arguments.output, 'index.html')}, {report['seconds'] / 60:.1f} minutes")
+    print(f"report: {os.path.join(arguments.output, 'index.html')}, measured in {report['seconds'] / 60:.1f} minutes")
     if report["unfinished"]:
         print(f"partial: {report['unfinished']}")
         return INTERRUPTED

@@ -5,6 +5,7 @@
 /// are created. The system itself is in entities/world.hpp.
 ///
 ///     entities [FRAMES]
+/// See docs/tasks/entities.md.
 #include "entities/world.hpp"
 
 #include <memory_pool/handle_pool.hpp>

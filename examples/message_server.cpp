@@ -4,6 +4,7 @@
 /// A server whose clients send messages from a pool with a limit, so that a slow server cannot use up the memory. At
 /// the limit, a client with an order waits, as orders must not be lost; one with a price drops it, as prices go out of
 /// date.
+/// See docs/tasks/queues.md.
 #include <memory_pool/concurrent_object_pool.hpp>
 
 #include <array>

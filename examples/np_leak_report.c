@@ -3,7 +3,7 @@
 /** \file
  *  A program in C that finds its leaks by the line that has allocated them: a function that leaks if a message is
  *  malformed, and how a test can check it. With NP_LEAKS=1 in the environment, the same is reported when the process
- *  ends; with NP_LEAKS_EXIT=99, its status is then 99. */
+ *  ends; with NP_LEAKS_EXIT=99, its status is then 99. See docs/tasks/leaks.md. */
 #include <memory_pool/np_alloc.h>
 
 #include <stdint.h>

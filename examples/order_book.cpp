@@ -3,6 +3,7 @@
 /// \file
 /// The bids of an order book: each waits at its price, in order of arrival, until it is filled or cancelled. The memory
 /// of all orders is allocated before trading begins; nothing is allocated after that.
+/// See docs/tasks/limits.md.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/no_allocation_scope.hpp>
 

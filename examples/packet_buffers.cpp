@@ -3,6 +3,7 @@
 /// \file
 /// Packets of 1,500 bytes, which four threads receive in bursts. Their buffers are from one pool, with a limit; each
 /// starts at a cache line, so that no two threads write to the same one.
+/// See docs/tasks/packets.md.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <array>

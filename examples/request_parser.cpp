@@ -3,6 +3,7 @@
 /// \file
 /// A parser of requests: a path, and lines of the form "name: value". All memory of a request is from an arena, which
 /// serves the next request when this one is gone. A request that needs more than its limit is refused.
+/// See docs/tasks/requests.md.
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/limit_resource.hpp>
 #include <memory_pool/tracking_resource.hpp>

@@ -17,10 +17,10 @@ a { color: var(--link); }
 .box { overflow-x: auto; margin: .75rem 0; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--back); }
 table.facts th, table.facts td { text-align: left; }
 table.facts td + td { white-space: normal; overflow-wrap: anywhere; }
-th { background: var(--soft); }
+th, th:first-child { background: var(--soft); }
 td.best { font-weight: bold; }
 td.failed, .failed, .warning { color: var(--bad); font-weight: bold; }
 .note { font-size: .875rem; }

@@ -18,6 +18,7 @@ import drop_ins
 import mallocs
 
 SCHEMA = "memory_pool benchmark report 1"
+CELLS_NAMED = 3  # of those that a failure has left empty
 STATISTICS = {"least": min, "median": statistics.median, "most": max}
 
 
@@ -135,15 +136,22 @@ def means_of_all_rows(table):
 
 
 def failures_of(report):
-    """Returns what went wrong, as texts: a failure that several tables have is told once."""
+    """Returns what went wrong, as texts: each reason once, with all tables and columns that it has left empty."""
     places = {}
     for each in report["sections"]:
         for problem in each["problems"]:
-            places.setdefault(f"a step: {problem}", []).append(each["title"])
+            places.setdefault(problem, {}).setdefault(each["title"], [])
         for table in each["tables"]:
             for what, reason in failures_in(table):
-                places.setdefault(f"{what}: {reason}", []).append(table["title"])
-    return [f"{what} (in: {'; '.join(titles)})" for what, titles in places.items()]
+                places.setdefault(reason, {}).setdefault(table["title"], []).append(what)
+    return [f"{reason} (in: {'; '.join(map(place_of, titles.items()))})" for reason, titles in places.items()]
+
+
+def place_of(item):
+    title, cells = item
+    few = cells[:CELLS_NAMED]
+    more = f" and {len(cells) - len(few)} more" if len(cells) > len(few) else ""
+    return f"{title}: {' / '.join(few)}{more}" if cells else title
 
 
 def failures_in(table):

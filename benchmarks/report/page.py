@@ -60,9 +60,15 @@ class Failures:
         return [f"[{number + 1}] {reason}" for number, reason in enumerate(self.reasons)]
 
 
-def best_of(table, compared):
+def is_noise(table, values, compared):
+    """Whether the clock alone takes as long as the best of a row."""
+    return table["floor"] is not None and any(values.get(column, 0) >= min(compared.values())
+                                              for column in table["apart"])
+
+
+def best_of(table, values, compared):
     """Returns the columns that are the best of a row, after rounding; none if there is nothing to compare."""
-    if len(compared) < 2:
+    if len(compared) < 2 or is_noise(table, values, compared):
         return ()
     best = (max if table["better"] == "more" else min)(compared.values())
     return [column for column, value in compared.items() if shown(value, table["floor"]) == shown(best, table["floor"])]
@@ -71,7 +77,7 @@ def best_of(table, compared):
 def cells_of(table, row, failures):
     values = model.values_of(table, row)
     ratios = model.ratios_to_best(table, row) if table["shows"] == "ratio" else {}
-    best = best_of(table, ratios or {column: value for column, value in values.items() if column not in table["apart"]})
+    best = best_of(table, values, ratios or {column: value for column, value in values.items() if column not in table["apart"]})
     for column in table["columns"]:
         cell = model.cell_of(table, row, column)
         if cell is not None and "failure" in cell:
@@ -176,22 +182,35 @@ def parts_of_head(report):
     yield Heading(1, "Benchmark report")
     if report["unfinished"]:
         yield Text(f"This report is partial: {report['unfinished']}.", "warning")
-    failures = model.failures_of(report)
-    if failures:
-        yield Text(f"{len(failures)} failed or wrong:", "warning")
-        yield List(failures, "failed")
+    for warning in warnings_of(report["environment"]):
+        yield Text(warning, "warning")
     yield Text(f"A {report['kind']} run of `./dev report`, which took {report['seconds'] / 60:.1f} minutes. The best "
                "value of a row is in bold. A cell that is `failed` or `wrong` has no figure. On a shared "
                "machine, other programs add time: least values and ratios are steadier than single times.")
     yield Grid(["what", "value"], [[Cell(name), Cell(value)] for name, value in described(report["environment"])])
+    failures = model.failures_of(report)
+    if failures:
+        yield Text(f"{len(failures)} failed or wrong:", "warning")
+        yield List(failures, "failed")
     if report["left_out"]:
         yield List(report["left_out"], "note")
 
 
+def warnings_of(environment):
+    """Yields what makes the figures doubtful."""
+    loads = [load for when in ("load_before", "load_after") for load in environment[when] or []]
+    if loads and environment["cores"] and max(loads) > environment["cores"] + 0.5:
+        yield (f"The machine was busy: a load of {max(loads):.1f} on {environment['cores']} cores. Figures of several "
+               "threads, and those of single runs, may be much too high.")
+
+
 def parts_of(report, pictures, raw="report.json"):
+    """`pictures` are {name of a plot: (file, title)}, or None if they could not be drawn."""
     yield from parts_of_head(report)
+    if pictures is None:
+        yield Text("There are no plots, as there was no matplotlib when the page was made.", "warning")
     for section in report["sections"]:
-        yield from parts_of_section(section, pictures)
+        yield from parts_of_section(section, pictures or {})
     yield Heading(2, "Raw data")
     what = "The figures in these tables" if report["is_reduced"] else "All samples"
     yield Text(f"{what} and the environment are in [{raw}]({raw}).")

@@ -9,9 +9,11 @@ BEGIN = "<!-- Figures of docs/benchmarks/report.json, by ./dev report --reduced:
 END = "<!-- End of these figures. -->"
 COLUMNS = {"new/delete": "new/delete", "block_pool": "`block_pool`", "boost::pool": "`boost::pool`",
            "foonathan": "foonathan", "std::pmr pool": "`std::pmr` pool"}
-MALLOCS = {"mimalloc3": "mimalloc 3", "mimalloc": "mimalloc", "snmalloc": "snmalloc", "glibc": "glibc"}
-MEANS = (("race_cpu_fresh", "times the CPU time of the best malloc"), ("race_cpu_littered", "on a littered heap"),
-         ("race_memory_fresh", "times the peak memory"))
+MALLOCS = {"np_alloc": "np_alloc", "mimalloc3": "mimalloc 3", "mimalloc": "mimalloc 2", "tcmalloc": "tcmalloc",
+           "snmalloc": "snmalloc", "tbb": "TBB", "jemalloc": "jemalloc", "glibc": "glibc"}
+MEANS = {"race_cpu_fresh": "CPU time", "race_cpu_littered": "CPU time, littered heap",
+         "race_memory_fresh": "peak memory"}
+SHARED_ROW = "100 out, then back, 8"
 BOOST_IS_AHEAD = "`boost::pool`, which checks nothing, is ahead where a single block goes in and out"
 
 
@@ -46,44 +48,36 @@ def machine(report):
             f"the repetitions, which alternate. The command: `{model.tables_of(report)['blocks']['command']}`.")
 
 
-def means_of(table):
-    """Returns (the mean of np_alloc, the means of those in MALLOCS) as texts; None if np_alloc has no mean. A malloc
-    that failed in any row has none, as it would cover fewer rows than the others."""
-    means = {name: page.number(mean) for name, mean in model.means_of_all_rows(table).items()}
-    others = [(MALLOCS[name], means[name]) for name in MALLOCS if name in means]
-    return (means["np_alloc"], others) if "np_alloc" in means else None
-
-
-def sentence_about_mallocs(report):
-    """Returns the sentence; nothing without a race in the report."""
+def lines_about_mallocs(report):
+    """Yields a table of geometric means, and what was measured; nothing if the race is not in the report. A malloc that
+    failed in any row has no mean, as it would cover fewer rows than the others."""
     tables = model.tables_of(report)
-    clauses = []
-    titles = None
-    for name, what in MEANS:
-        found = means_of(tables[name]) if name in tables else None
-        if found is None and not clauses:
-            return ""  # Later clauses build on the first.
-        if found is None:
-            continue
-        mean, others = found
-        # A clause names the mallocs only if they differ from those of the clause before.
-        is_named = titles == [title for title, _ in others]
-        titles = [title for title, _ in others]
-        texts = [text if is_named else f"{title}: {text}" for title, text in others]
-        clauses.append(f"{mean} {what} ({', '.join(texts)})")
-    rows = len(tables["race_cpu_fresh"]["rows"])
-    command = tables["race_cpu_fresh"]["command"]
-    listed = ", ".join(clauses[:-1]) + f", and {clauses[-1]}" if len(clauses) > 1 else clauses[0]
-    return (f"Over {rows} workloads and programs, `libnp_malloc.so` in place of malloc takes {listed}: "
-            f"geometric means; {len(tables['race_cpu_fresh']['columns'])} mallocs compared. The command: `{command}`.")
+    race = tables.get("race_cpu_fresh")
+    if race is None:
+        return
+    means = {title: model.means_of_all_rows(tables[name]) for name, title in MEANS.items() if name in tables}
+    columns = [name for name in MALLOCS if any(name in each for each in means.values())]
+    failed = [MALLOCS[name] for name in race["columns"] if name not in columns]
+    without = f" Without {', '.join(failed)}: it failed in a row." if failed else ""
+    yield from markdown.wrapped(
+        f"`libnp_malloc.so` and others in place of malloc, over {len(race['rows'])} workloads and programs, as ratios to "
+        f"the best of the {len(race['columns'])} mallocs in each row: geometric means.{without}").splitlines()
+    yield ""
+    yield "| | " + " | ".join(MALLOCS[name] for name in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for title, each in means.items():
+        yield f"| {title} | " + " | ".join(page.number(each[name]) if name in each else "" for name in columns) + " |"
+    littered = ", with `--litter 1000000` for littered heaps" if "race_cpu_littered" in tables else ""
+    yield ""
+    yield from markdown.wrapped(f"The command: `{race['command']}`{littered}.").splitlines()
 
 
 def passage(report):
     """Returns the lines between BEGIN and END."""
     lines = [*table_of_blocks(model.tables_of(report)["blocks"]), "", *markdown.wrapped(machine(report)).splitlines()]
-    about_mallocs = sentence_about_mallocs(report)
+    about_mallocs = list(lines_about_mallocs(report))
     if about_mallocs:
-        lines += ["", *markdown.wrapped(about_mallocs).splitlines()]
+        lines += ["", *about_mallocs]
     return lines
 
 
@@ -97,6 +91,32 @@ def claims(report):
         yield f"A pool hands out a block in about {time}"
         if values.get("boost::pool", values["block_pool"]) < values["block_pool"]:
             yield BOOST_IS_AHEAD
+
+
+def claims_of_index(report):
+    """Yields the figures of docs/index.md, as far as the report has them."""
+    tables = model.tables_of(report)
+    single = model.values_of(tables["blocks"], tables["blocks"]["rows"][0])
+    if {"block_pool", "new/delete"} <= single.keys():
+        yield f"{page.number(single['block_pool'])} ns; new/delete of glibc: {page.number(single['new/delete'])}"
+    shared = model.row_of(tables["shared_blocks"], SHARED_ROW) if "shared_blocks" in tables else None
+    values = model.values_of(tables["shared_blocks"], shared) if shared else {}
+    if values.keys() >= {"concurrent_block_pool", "new/delete", "mutex and block_pool"}:
+        yield (f"{page.number(values['concurrent_block_pool'])} ns of CPU time; new/delete: "
+               f"{page.number(values['new/delete'])}; a mutex around a pool: "
+               f"{page.number(values['mutex and block_pool'])}")
+    race = tables.get("race_cpu_fresh")
+    means = model.means_of_all_rows(race) if race else {}
+    if {"np_alloc", "glibc"} <= means.keys():
+        yield (f"in {len(race['rows'])} workloads and programs, {page.number(means['np_alloc'])} times the CPU time of "
+               f"the best of {len(race['columns'])} mallocs, np_alloc included; glibc: {page.number(means['glibc'])}")
+
+
+def missing_in_index(text, report):
+    """Yields the figures of the report that docs/index.md lacks."""
+    for claim in claims_of_index(report):
+        if claim not in text:
+            yield f"docs/index.md does not say: {claim}"
 
 
 def with_passage(text, report):

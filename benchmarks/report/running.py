@@ -33,6 +33,7 @@ class Setting:
         self.timeout = timeout
         self.rounds = rounds or (3 if is_full else 2)
         self.left_out = []
+        self.wanted = wanted
         self.libraries = self.found(wanted)
         if "glibc" not in self.libraries:
             self.left_out.append("pools and arenas are left out of tables with mallocs, as they run over glibc; "
@@ -99,7 +100,14 @@ class Setting:
         process = race.start(list(command), environment)
         output, errors = race.finish(process, self.timeout)
         race.require_success(process.returncode, errors)
-        return race.checked_part(race_rows.CHECKED_OF_WORKLOADS, output), race.figures_of(output)
+        return race.checked_part(race_rows.CHECKED_OF_WORKLOADS, output), Figures(race.figures_of(output))
+
+
+class Figures(dict):
+    """What a program has printed. A figure that it has not is a failure."""
+
+    def __missing__(self, name):
+        raise race.Failure(f"its output has no figure {name}")
 
 
 def reason_of(failure):

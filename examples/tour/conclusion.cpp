@@ -168,8 +168,8 @@ std::string sentence(const groups& all, const std::array<std::string, verdict_co
 {
     const std::size_t leading = leading_verdict(all);
     const bool most_unknown = leading == unknown;
-    std::string text =
-        beginning + (most_unknown ? std::string("most ") + it.too_little : subject + ' ' + phrase[leading]);
+    const std::string most = beginning.empty() ? "Most " : "most ";
+    std::string text = beginning + (most_unknown ? most + it.too_little : subject + ' ' + phrase[leading]);
     const char* who = most_unknown ? " pools " : " they ";
     for (std::size_t each = 0; each != verdict_count; ++each) {
         if (each == leading || all[each].size() == 0)
@@ -185,16 +185,6 @@ bool have_same_verdicts(const std::vector<outcome>& a, const std::vector<outcome
 {
     return std::equal(a.begin(), a.end(), b.begin(),
                       [](const outcome& x, const outcome& y) { return x.found == y.found && x.found != unknown; });
-}
-
-/// Effects: counts memory too little to compare as no gain, if other jobs have more. Some jobs never use much.
-void settle(std::vector<outcome>& memory)
-{
-    const auto is_unknown = [](const outcome& each) { return each.found == unknown; };
-    if (std::all_of(memory.begin(), memory.end(), is_unknown))
-        return;
-    for (outcome& each : memory)
-        each.found = is_unknown(each) ? none : each.found;
 }
 
 std::string on_memory(const groups& memory, std::size_t jobs, bool times_tell)
@@ -220,7 +210,6 @@ std::string conclusion(const std::vector<compared_job>& jobs)
         time.push_back(judge(job.new_delete.nanoseconds, best.nanoseconds, least_nanoseconds));
         memory.push_back(judge(job.new_delete.peak_memory, best.peak_memory, least_bytes));
     }
-    settle(memory);
     const groups by_time = grouped(compared, time);
     const groups by_memory = grouped(compared, memory);
     const bool times_tell = by_time[unknown].size() != compared.size();

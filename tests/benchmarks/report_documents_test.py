@@ -50,6 +50,11 @@ class Documents(unittest.TestCase):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         self.assertEqual(list(readme.differences(text, self.report)), [], REMEDY)
 
+    def test_the_first_page_of_the_site_quotes_it(self):
+        text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+        self.assertEqual(list(readme.missing_in_index(text, self.report)), [])
+        self.assertEqual(len(list(readme.claims_of_index(self.report))), 3)
+
     def test_it_is_linked(self):
         self.assertIn("(docs/benchmarks/report.md)", (ROOT / "README.md").read_text(encoding="utf-8"))
         self.assertIn("(benchmarks/report.md)", (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"))

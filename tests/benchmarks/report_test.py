@@ -202,7 +202,7 @@ class Figures(Reports):
         self.assertEqual(self.line("single, published"), ["13.3", "**1.00**", "", ""])
         self.assertEqual(self.line("single, here, drop-in"), ["", "**1.00**", "1.33", ""])
         self.assertEqual(status, 1, "the others are missing")
-        self.assertIn("original_ArenaMR: stand-in: there is no ArenaMR_benchmark", said)
+        self.assertIn("there is no ArenaMR_benchmark in the directory of the drop-ins", said)
         self.assertEqual(self.line("ArenaMR"), ["failed [1]"])
 
     def test_ratios_are_to_the_best_of_a_row_and_means_are_geometric(self):
@@ -239,8 +239,8 @@ class Failures(Reports):
         self.assertEqual(self.line("one block out, and back")[0], "10.0", "others have their figures")
         self.assertIn("- [1] blocks overlap", self.markdown())
         self.assertIn('<td class="failed">wrong [1]</td>', self.page())
-        self.assertIn("1 failed or wrong\n  one block out, and back, boost::pool: wrong: blocks overlap "
-                      "(in: Blocks of 32 bytes)\n", said)
+        self.assertIn("1 failed or wrong\n  wrong: blocks overlap "
+                      "(in: Blocks of 32 bytes: one block out, and back, boost::pool)\n", said)
         self.assertIn("1 failed or wrong:", self.markdown())
 
     def test_a_program_that_crashes(self):
@@ -250,7 +250,8 @@ class Failures(Reports):
         self.assertEqual(self.line("one block out, and back"), ["failed [1]"] * 5)
         self.assertIn("block_pool_benchmark ended with signal 6", self.markdown())
         self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**", "the report goes on")
-        self.assertIn("5 failed or wrong", said)
+        self.assertIn("ended with signal 6: (in: Blocks of 32 bytes: new/delete / block_pool / boost::pool and 2 more)",
+                      said)
 
     def test_a_program_that_is_missing(self):
         (self.build / "block_pool_benchmark").unlink()
@@ -358,10 +359,34 @@ class Failures(Reports):
             cells.add(cell, "stand-in", 2)
             cells.add(cell, "drop-in", time)
         cells.fail("b", "drop-in", "blocks overlap", is_wrong=True)
-        summary = originals.summary_table(mock.Mock(is_full=False))
+        summary = originals.summary_table(mock.Mock(is_full=False, wanted=None))
         originals.summarize(summary, {"memory_pool": cells})
         self.assertEqual(summary.data["rows"][0]["cells"]["drop-in / stand-in"],
                          {"failure": "b, drop-in: blocks overlap", "is_wrong": True})
+
+    def test_figures_that_a_program_does_not_print(self):
+        self.program("block_memory", [], WORKLOAD, figures={})
+        status, said = self.report(sections="memory")
+        self.assertEqual(status, 1)
+        self.assertIn("its output has no figure live", said)
+
+    def test_a_busy_machine_is_told(self):
+        busy = {"load_before": [1.2, 1, 1], "load_after": [3.65, 2, 1], "cores": 2}
+        self.assertRegex("".join(page.warnings_of(busy)), "a load of 3.[67] on 2 cores")
+        self.assertEqual(list(page.warnings_of({**busy, "load_after": None})), [])
+
+    def test_no_side_is_the_best_if_the_clock_alone_takes_as_long(self):
+        table = {"floor": 10, "apart": ["clock"], "better": "less"}
+        compared = {"a": 10, "b": 20}
+        self.assertEqual(page.best_of(table, {**compared, "clock": 20}, compared), ())
+        self.assertEqual(page.best_of(table, {**compared, "clock": 5}, compared), ["a"])
+
+    def test_a_page_without_plots_says_so(self):
+        self.report()
+        report = self.read()
+        for pictures, is_told in ((None, True), ({}, False)):
+            texts = [part.text for part in page.parts_of(report, pictures) if isinstance(part, page.Text)]
+            self.assertEqual(any("There are no plots" in text for text in texts), is_told)
 
     def test_without_glibc_pools_are_left_out_beside_mallocs(self):
         self.scaling()
@@ -610,19 +635,6 @@ class Reduced(Reports):
         self.assertTrue(text.endswith(f"{readme.END}\nend\n"))
         self.assertEqual(sorted(path.name for path in small.iterdir()), ["report.json", "report.md"])
 
-    def test_the_means_of_mallocs_are_quoted(self):
-        self.report()
-        report = self.read()
-        for name, times in (("race_cpu_fresh", (2, 1)), ("race_memory_fresh", (1, 3))):
-            table = model.Table(name, name, "x", "./dev bench race", ["glibc", "np_alloc"], shows="ratio")
-            for malloc, time in zip(("glibc", "np_alloc"), times):
-                table.add("pairs", malloc, time)
-            report["sections"][0]["tables"].append(table.data)
-        self.assertEqual(readme.sentence_about_mallocs(report),
-                         "Over 1 workloads and programs, `libnp_malloc.so` in place of malloc takes 1.00 times the "
-                         "CPU time of the best malloc (glibc: 2.00), and 3.00 times the peak memory (1.00): geometric "
-                         "means; 2 mallocs compared. The command: `./dev bench race`.")
-
     def race_tables(self, **times):
         """Returns a report with these tables: {name: {malloc: times of its rows}}."""
         self.report()
@@ -638,19 +650,24 @@ class Reduced(Reports):
             report["sections"][0]["tables"].append(table.data)
         return report
 
+    def test_the_means_of_mallocs_are_quoted(self):
+        report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (1, 1)},
+                                  race_memory_fresh={"glibc": (1, 1), "np_alloc": (3, 3)})
+        self.assertEqual(list(readme.lines_about_mallocs(report)),
+                         ["`libnp_malloc.so` and others in place of malloc, over 2 workloads and programs, as ratios "
+                          "to the best of the 2", "mallocs in each row: geometric means.", "",
+                          "| | np_alloc | glibc |", "|---|---|---|",
+                          "| CPU time | 1.00 | 2.00 |", "| peak memory | 3.00 | 1.00 |", "",
+                          "The command: `./dev bench race`."])
+
     def test_means_of_fewer_rows_are_not_quoted(self):
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "snmalloc": (3, 3), "np_alloc": (1, 1)},
-                                  race_cpu_littered={"glibc": (4, 4), "snmalloc": (3, None), "np_alloc": (1, 1)},
-                                  race_memory_fresh={"glibc": (1, 1), "snmalloc": (2, 2), "np_alloc": (None, 1)})
-        self.assertIn("Over 2 workloads and programs, `libnp_malloc.so` in place of malloc takes 1.00 times the CPU "
-                      "time of the best malloc (snmalloc: 3.00, glibc: 2.00), and 1.00 on a littered heap (glibc: "
-                      "4.00): geometric",
-                      readme.sentence_about_mallocs(report))
+                                  race_cpu_littered={"glibc": (4, 4), "snmalloc": (3, None), "np_alloc": (1, 1)})
+        lines = list(readme.lines_about_mallocs(report))
+        self.assertIn("| CPU time | 1.00 | 3.00 | 2.00 |", lines)
+        self.assertIn("| CPU time, littered heap | 1.00 |  | 4.00 |", lines)
         self.assertEqual(plots.bar_values(model.tables_of(report), "race_cpu_littered", page.MEAN),
                          {"glibc": 4, "np_alloc": 1})
-        report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (None, 1)},
-                                  race_cpu_littered={"glibc": (4, 4), "np_alloc": (1, 1)})
-        self.assertEqual(readme.sentence_about_mallocs(report), "")
 
     def test_a_time_of_zero_has_no_ratio(self):
         self.program("block_pool_benchmark", rows_of_blocks(block_pool=0))

@@ -70,7 +70,7 @@ def run_cells(setting, table, name):
 
 def objects_table():
     return model.Table("original_memory_pool_published", "memory_pool: its tables, and ours",
-                       "ns for an object, or for a pool", "./dev bench drop-ins memory_pool --filter '/16/'",
+                       "ns for an object; for a pool in the rows creation and destruction", "./dev bench drop-ins memory_pool --filter '/16/'",
                        [PUBLISHED, STAND_IN, DROP_IN], reference=STAND_IN, heading="shape/objects", apart=[PUBLISHED],
                        is_reduced=True,
                        notes=["Published: on an Apple M1, divided by the number of objects where they are allocated or "
@@ -199,7 +199,8 @@ def label_of(name):
 def summary_table(setting):
     return model.Table("originals_summary", "Each drop-in against its stand-in", "times as long, geometric mean",
                        rows.alone(setting, "originals"), ["drop-in / stand-in"], heading="original", is_reduced=True,
-                       notes=["Below 1, the drop-in is faster. A quick report has some cells, --full all of them."])
+                       notes=["Below 1, the drop-in is faster. A quick report has some cells, --full all of them. The "
+                              "fifth original, np_alloc, has no stand-in: its table is the last one here."])
 
 
 def summarize(table, tables):

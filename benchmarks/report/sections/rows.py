@@ -100,4 +100,7 @@ class BesideMallocs:
 
 def alone(setting, section):
     """Returns the command that measures only this section."""
-    return f"./dev report{' --full' if setting.is_full else ''} --sections {section}"
+    words = ["./dev report", *(["--full"] if setting.is_full else []), "--sections", section]
+    if setting.wanted is not None:
+        words += ["--mallocs", ",".join(setting.wanted)]
+    return " ".join(words)

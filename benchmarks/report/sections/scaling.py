@@ -18,12 +18,11 @@ SHAPES = {"by_size": ("By size: blocks of 8 B to 1 MiB", "size of a block (bytes
 def table_of(setting, shape):
     title, x_title, sides, _ = SHAPES[shape]
     unit = "ns of core time for a block" if shape == "by_threads" else "ns for a block out and back"
-    command = f"build/release/benchmarks/{PROGRAM} --benchmark_filter='^{shape}/'"
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
     if shape == "by_size":
         notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
                      "memory to the system and takes it back each time, page faults dominate.")
-    return model.Table(f"scaling_{shape}", title, unit, command, rows.columns_beside_mallocs(setting, sides),
+    return model.Table(f"scaling_{shape}", title, unit, rows.alone(setting, "scaling"), rows.columns_beside_mallocs(setting, sides),
                        statistic="least", heading=x_title, is_reduced=True, notes=notes)
 
 

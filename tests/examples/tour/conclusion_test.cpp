@@ -136,11 +136,16 @@ TEST(conclusion, calls_half_of_the_times_not_most)
         "index the times are too short to compare. They save half of the memory.");
 }
 
-TEST(conclusion, counts_little_memory_as_no_gain_if_other_jobs_have_more)
+TEST(conclusion, calls_little_memory_too_little_to_compare)
 {
-    EXPECT_EQ(conclusion({job("index", 70, 50), job("tree", 70, 50), {"chapters", took(100, 1.2), {took(70, 1.1)}}}),
-              "For this text, pools save 30 % of the time. They save half of the memory; for the chapters they save no "
-              "memory.");
+    const compared_job chapters{"chapters", took(100, 1.2), {took(70, 0.9)}};
+    EXPECT_EQ(
+        conclusion({job("index", 70, 50), job("tree", 70, 50), chapters}),
+        "For this text, pools save 30 % of the time. They save half of the memory; for the chapters the memory is "
+        "too little to compare.");
+    EXPECT_EQ(conclusion({chapters, {"replay", took(100, 1.2), {took(70, 2)}}, job("tree", 70, 50)}),
+              "For this text, pools save 30 % of the time. Most memory is too little to compare; for the tree pools "
+              "save half of the memory.");
 }
 
 TEST(conclusion, accepts_figures_of_zero)
