@@ -94,7 +94,8 @@ def parse_arguments(argv):
     parser.add_argument("--rounds", type=argument_types.count, help="of what runs under each malloc (default: 2, or 3)")
     parser.add_argument("--timeout", type=argument_types.seconds,
                         help="seconds after which a program has failed (default: 300, or 900)")
-    parser.add_argument("--build", type=argument_types.directory, default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
+    parser.add_argument("--build", type=argument_types.directory,
+                        default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
     arguments = parser.parse_args(argv)
     if arguments.source is not None and any(getattr(arguments, mode) for mode in MODES):

@@ -77,7 +77,8 @@ def best_of(table, values, compared):
 def cells_of(table, row, failures):
     values = model.values_of(table, row)
     ratios = model.ratios_to_best(table, row) if table["shows"] == "ratio" else {}
-    best = best_of(table, values, ratios or {column: value for column, value in values.items() if column not in table["apart"]})
+    compared = ratios or {column: value for column, value in values.items() if column not in table["apart"]}
+    best = best_of(table, values, compared)
     for column in table["columns"]:
         cell = model.cell_of(table, row, column)
         if cell is not None and "failure" in cell:
