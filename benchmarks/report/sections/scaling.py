@@ -22,8 +22,9 @@ def table_of(setting, shape):
     if shape == "by_size":
         notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
                      "memory to the system and takes it back each time, page faults dominate.")
-    return model.Table(f"scaling_{shape}", title, unit, rows.alone(setting, "scaling"), rows.columns_beside_mallocs(setting, sides),
-                       statistic="least", heading=x_title, is_reduced=True, notes=notes)
+    return model.Table(f"scaling_{shape}", title, unit, rows.alone(setting, "scaling"),
+                       rows.columns_beside_mallocs(setting, sides), statistic="least", heading=x_title,
+                       is_reduced=True, notes=notes)
 
 
 def plot_of(setting, shape):
