@@ -60,8 +60,8 @@ def lines_about_mallocs(report):
     failed = [MALLOCS[name] for name in race["columns"] if name not in columns]
     without = f" Without {', '.join(failed)}: it failed in a row." if failed else ""
     yield from markdown.wrapped(
-        f"`libnp_malloc.so` and others in place of malloc, over {len(race['rows'])} workloads and programs, as ratios to "
-        f"the best of the {len(race['columns'])} mallocs in each row: geometric means.{without}").splitlines()
+        f"`libnp_malloc.so` and others in place of malloc, over {len(race['rows'])} workloads and programs, as ratios "
+        f"to the best of the {len(race['columns'])} mallocs in each row: geometric means.{without}").splitlines()
     yield ""
     yield "| | " + " | ".join(MALLOCS[name] for name in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"

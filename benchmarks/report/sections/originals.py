@@ -70,7 +70,8 @@ def run_cells(setting, table, name):
 
 def objects_table():
     return model.Table("original_memory_pool_published", "memory_pool: its tables, and ours",
-                       "ns for an object; for a pool in the rows creation and destruction", "./dev bench drop-ins memory_pool --filter '/16/'",
+                       "ns for an object; for a pool in the rows creation and destruction",
+                       "./dev bench drop-ins memory_pool --filter '/16/'",
                        [PUBLISHED, STAND_IN, DROP_IN], reference=STAND_IN, heading="shape/objects", apart=[PUBLISHED],
                        is_reduced=True,
                        notes=["Published: on an Apple M1, divided by the number of objects where they are allocated or "
