@@ -27,7 +27,8 @@ def tables_of(setting):
                           command, columns(setting), heading="size of a block (bytes)", is_reduced=True,
                           notes=[f"Resident memory with {MEBIBYTES} MiB of blocks in use, each written, divided by "
                                  "their number, minus their size. Pools and arenas take memory from glibc. The kernel "
-                                 "counts pages late: in blocks of 1,024 and 4,096 bytes, some bytes are noise, also below 0."])
+                                 "counts pages late: in blocks of 1,024 and 4,096 bytes, some bytes are noise, "
+                                 "also below 0."])
     states = model.Table("memory_states", f"Peak, and after idle: {MEBIBYTES_OF_PEAK} MiB in blocks of 64 bytes",
                          "MiB resident", command, columns(setting), heading="when", is_reduced=True,
                          notes=["Blocks are freed in random order. The pool or arena still exists in the end, and is "
