@@ -37,8 +37,8 @@ def saved_table():
                        "per cent of the time with plain malloc", COMMAND,
                        ["published", "stand-in", "recycling_pool, new", "recycling_pool, reused"], better="more",
                        heading="malloc, pattern", is_reduced=True, apart=["published"],
-                       notes=["With the step, by which a pool grows, that is best for each side. Published: on an Intel "
-                              "Core i5-4570 with Ubuntu 18.04 and the mallocs of that time."])
+                       notes=["With the step, by which a pool grows, that is best for each side. Published: on an "
+                              "Intel Core i5-4570 with Ubuntu 18.04 and the mallocs of that time."])
 
 
 def measured(setting, malloc):
