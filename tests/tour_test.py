@@ -108,7 +108,7 @@ class Tour(unittest.TestCase):
         self.assertLess(max(map(len, conclusion.splitlines())), 120)
         text = " ".join(conclusion.split())
         number = r"(\d+\.\d|[^.])*"
-        self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TP]{number}\.)?\Z")
+        self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TPM]{number}\.)?\Z")
 
     def test_says_that_a_tiny_text_is_too_small(self):
         output = self.assert_works(self.write("a.txt", "one ; word"))
