@@ -31,7 +31,8 @@ WIDTHS = {"phone": (390, 844), "desktop": (1440, 900)}
 SCHEMES = ("light", "dark")
 # Of the pages that are made of sources, and of those of Doxygen, some stand for all.
 SAMPLES = ("source/examples/entities.cpp.html", "source/include/memory_pool/core/slabs/index.html",
-           "reference/index.html", "reference/annotated.html", "reference/files.html",
+           "reference/index.html", "reference/annotated.html", "reference/files.html", "reference/hierarchy.html",
+           "reference/functions.html", "reference/classmemory__pool_1_1concurrent__handle__pool.html",
            "reference/classmemory__pool_1_1basic__block__pool.html",
            "reference/include_2memory__pool_2np__alloc_8h.html",
            "reference/structmemory__pool_1_1pool__options.html", "reference/block__pool_8hpp_source.html")
@@ -54,12 +55,36 @@ QUESTIONS = {
 }
 
 RESULTS = ("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href.replace(/[?#].*/, ''))")
+# What is searched for, and the pages one of which has to be among the first FIRST.
+FIRST = 3
+SEARCHES = {
+    "RISC-V": ("overview.html", "guide.html"),
+    "double free": ("find-my-bug.html", "errors.html"),
+    "use after free": ("find-my-bug.html", "errors.html"),
+    "std::bad_alloc": ("tasks/limits.html", "errors.html", "guide.html"),
+    "boost::pool": ("migrating.html", "performance.html"),
+    "reset arena": ("guide.html", "tasks/requests.html"),
+    "thread safe": ("guide.html", "interface.html", "tasks/which-pool.html"),
+    "exceptions off": ("guide.html",),
+    "-fno-exceptions": ("guide.html",),
+    "AddressSanitizer": ("find-my-bug.html", "guide.html"),
+    "pool exhausted": ("tasks/limits.html", "errors.html"),
+    "how do I limit memory": ("tasks/limits.html",),
+    "fork safe": ("tasks/fork.html",),
+    "coroutine frame": ("tasks/coroutines.html",),
+    "LD_PRELOAD": ("tasks/replace-malloc.html",),
+    '"double free"': ("find-my-bug.html", "errors.html"),
+}
 FRAME = "<!doctype html><meta name=viewport content='width=device-width'><body style='margin:8px'>{}</body>"
 WIDE = "<table><tr>" + "<td style='white-space:nowrap'>a cell that does not break" * 20 + "</table>"
+NAME = "concurrent_object_pool"
+WORDS = f"<tr><th>option<th>default<th>meaning<tr><td>{NAME}<td>{NAME}<td>{NAME}"
 GOOD = {
     "text": "<p>" + "some words " * 200 + "</p><p>more</p>",
     "a wide table in its container": f"<div style='overflow-x:auto'>{WIDE}</div>",
     "hidden text": "<p>one</p><p style='margin-top:-40px;visibility:hidden'>other</p>",
+    "a table of numbers": "<div style='overflow-x:auto'><table><tr><th>size<th>time"
+                          f"<tr><td style='min-width:500px'>{NAME}<td>12</table></div>",
 }
 BAD = {
     "a wide table": (WIDE, "scrolls sideways"),
@@ -67,6 +92,11 @@ BAD = {
                                           "<style>html,body{overflow-x:hidden}</style>", "cut off|scrolls sideways"),
     "text over text": ("<p>one text</p><p style='margin-top:-36px'>other text</p>", "texts overlap"),
     "grey on grey": ("<p style='color:#999;background:#bbb'>some text</p>", "contrast"),
+    "a table of words": (f"<div style='overflow-x:auto'><table>{WORDS}</table></div>", "out of sight"),
+}
+BAD_ON_DESKTOP = {
+    "a broken name": (f"<table><tr><td style='overflow-wrap:anywhere'>{NAME}<td style='width:100%'>text</table>",
+                      "broken in pieces"),
 }
 
 
@@ -92,11 +122,11 @@ class Site(unittest.TestCase):
 class Controls(Site):
     """The check of the layout fails for pages that are wrong."""
 
-    def problems_of(self, body):
+    def problems_of(self, body, size="phone"):
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "page.html")
             path.write_text(FRAME.format(body), encoding="utf-8")
-            page = self.open(path, "phone")
+            page = self.open(path, size)
             problems = page.value_of(LAYOUT)
             page.close()
             return problems
@@ -107,9 +137,10 @@ class Controls(Site):
                 self.assertEqual(self.problems_of(body), [])
 
     def test_bad_pages_fail(self):
-        for name, (body, words) in BAD.items():
-            with self.subTest(name):
-                self.assertRegex("\n".join(self.problems_of(body)), words)
+        for size, bad in (("phone", BAD), ("desktop", BAD_ON_DESKTOP)):
+            for name, (body, words) in bad.items():
+                with self.subTest(name):
+                    self.assertRegex("\n".join(self.problems_of(body, size)), words)
 
     def test_a_table_out_of_its_container_fails(self):
         page = self.open(SITE / "performance.html", "phone")
@@ -178,6 +209,31 @@ class Reference(unittest.TestCase):
             with self.subTest(header):
                 text = (SITE / "reference" / f"{header}_8hpp.html").read_text(encoding="utf-8")
                 self.assertRegex(text, rf'The members of .* are those of <a class="el" href="[^"]*1_1{name}.html">')
+
+    def test_lists_of_members_lead_to_every_letter(self):
+        for name in ("functions", "functions_func", "globals"):
+            with self.subTest(name):
+                text = (SITE / "reference" / f"{name}.html").read_text(encoding="utf-8")
+                bar = text[text.index('<div class="qindex">'):]
+                links = {target.partition("#")[0] for _, target in Links(bar[:bar.index("</div>")]).links}
+                letters = {each.name for each in (SITE / "reference").glob(f"{name}_?.html")}
+                self.assertEqual(links - {f"{name}.html"}, letters)
+
+    def test_classes_show_inherited_members(self):
+        for name, members in (("handle__pool", {"begin", "create", "contains", "reserve"}),
+                              ("concurrent__handle__pool", {"visit", "create", "create_wait", "contains"}),
+                              ("basic__shared__pool", {"make", "try_make", "reserve"}),
+                              ("recycling__pool", {"allocate", "set_recycle_action", "reserve"})):
+            with self.subTest(name):
+                text = (SITE / "reference" / f"classmemory__pool_1_1{name}.html").read_text(encoding="utf-8")
+                declared = text[text.index('<table class="memberdecls">'):text.index('name="details"')]
+                self.assertEqual(members - set(re.findall(r'ItemRight" valign="bottom">(?:<b>|<a [^>]*>)(\w+)',
+                                                          re.sub('<tr class="[^"]* inherit .*', "", declared))), set())
+
+    def test_pictures_show_only_the_interface(self):
+        for path in (SITE / "reference").glob("class*.html"):
+            with self.subTest(path.name):
+                self.assertNotRegex(path.read_text(encoding="utf-8"), '<area [^>]*alt="[^"]*detail::')
 
 
 class NotFound(Site):
@@ -265,6 +321,15 @@ class Search(Site):
             with self.subTest(words):
                 page = self.open(SITE / "index.html")
                 self.assertIn(place, self.find(page, words)[0])
+                page.close()
+
+    def test_answers_come_first(self):
+        for words, places in SEARCHES.items():
+            with self.subTest(words):
+                page = self.open(SITE / "index.html")
+                found = list(dict.fromkeys(self.find(page, words)))[:FIRST]
+                self.assertTrue(any(each.endswith(places) for each in found), found)
+                self.assertEqual(page.problems, [])
                 page.close()
 
     @staticmethod

@@ -9,11 +9,13 @@ The documents are written for a repository browser, so they link to sources, and
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. the text of a link that is the name of a document becomes the title of the page;
 5. links that have a line of the first page for themselves become buttons;
-6. the search finds the classes and functions of the reference, too, and tasks first;
+6. the search finds the classes and functions of the reference, too, and answers before reports and internals;
 7. 404.html replaces Material's, which works at the root of a server only;
-8. the words after ```cpp, which tools/extract_snippets.py reads, are left out.
+8. the words after ```cpp, which tools/extract_snippets.py reads, are left out;
+9. the cells of tables of words get the heading of their column, as phones show them below each other (site.css).
 """
 
+import html
 import json
 import re
 import sys
@@ -44,6 +46,17 @@ NAME_OF_DOCUMENT = re.compile(r"\[[\w/.-]+\.md$")
 NOT_FOUND = Path(__file__).with_name("404.html")
 TEXT_AND_LINK = re.compile(r"(\[[^\[\]]*)?" + LINK.pattern)
 IMAGES = (".png", ".svg")
+# Pages that begin so; others have 1.
+SEARCH_BOOSTS = {
+    "tasks/": 3, "errors": 3, "find-my-bug": 3, "guide": 2,
+    "performance": 0.7, "security": 0.7, "contributing": 0.3, "design": 0.3,
+    "benchmarks/": 0.2, "changelog": 0.2, "experiments": 0.2, "reading": 0.2, "testing": 0.2,
+}
+TABLE = re.compile("<table>.*?</table>", re.DOTALL)
+HEADING = re.compile("<th[^>]*>(.*?)</th>", re.DOTALL)
+CELL = re.compile("<td([^>]*)>(.*?)</td>", re.DOTALL)
+MOST_COLUMNS = 5
+WORD = re.compile(r"[^\W\d_]{4}")
 
 
 def document_of(src_uri: str) -> str:
@@ -153,8 +166,9 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
         markdown = markdown.replace("# memory_pool\n", f"# memory_pool {version(ROOT)}\n", 1)
     if src_uri == "overview.md":
         markdown = markdown.replace("# memory_pool\n", f"# {Site.titles[src_uri]}\n", 1)
-    if src_uri.startswith("tasks/"):
-        page.meta["search"] = {"boost": 2}
+    for begin, boost in SEARCH_BOOSTS.items():
+        if src_uri.startswith(begin):
+            page.meta["search"] = {"boost": boost}
     if src_uri.startswith("source/"):
         return markdown
     document = document_of(src_uri)
@@ -192,6 +206,28 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
     if src_uri == "reference.md":
         text = text.replace("\n\n", f"\n\n{LINKS_TO_REFERENCE}", 1)
     return text
+
+
+def labelled(table: str) -> str:
+    """Returns a table of words with labels on its cells; one of numbers, or of many columns, as it is."""
+    def plain(text):
+        return html.unescape(re.sub("<[^>]*>", "", text))
+
+    headings = [plain(each) for each in HEADING.findall(table)]
+    others = [plain(text) for row in table.split("<tr>") for _, text in CELL.findall(row)[1:]]
+    words = sum(WORD.search(each) is not None for each in others)
+    if not 1 < len(headings) <= MOST_COLUMNS or 5 * words < 2 * len(others):
+        return table
+
+    def row_of(row):
+        labels = iter(headings)
+        return CELL.sub(lambda cell: f'<td data-label="{html.escape(next(labels))}"{cell[1]}>{cell[2]}</td>', row)
+
+    return "<tr>".join(map(row_of, table.replace("<table>", "<table data-stacks>").split("<tr>")))
+
+
+def on_page_content(content, page, config, files): # noqa: ARG001
+    return TABLE.sub(lambda match: labelled(match[0]), content)
 
 
 def on_post_template(output_content, template_name, config): # noqa: ARG001

@@ -6,6 +6,9 @@
 2. Names such as object_pool are aliases, which Doxygen documents in fwd.hpp only. The pages of their headers and the
    list of classes lead to the class that has the members.
 3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
+4. Lists of members that have a page for each letter get links to the letters, which Doxygen puts into a menu only.
+5. Classes whose base is an instance of a template, such as handle_pool, get the members of the template, which Doxygen
+   leaves out. Pictures of bases that are no part of the interface are removed.
 """
 
 import functools
@@ -19,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "site_reference"
 PAGES = FOLDER / "html"
 PUBLIC = ("include/memory_pool", "include/memory_pool/report")
+CONTENTS = '<div class="contents">\n'
+DIAGRAM = re.compile(r'<div class="dynheader">\nInheritance diagram.*?</div></div>\n', re.DOTALL)
 SCRIPT = Path(__file__).with_name("reference.js")
 SITE_NAME = "memory_pool"
 
@@ -83,12 +88,40 @@ def members_of_aliases(header: str, pages: dict) -> str:
                    for name, names in mine.items())
 
 
+def letters() -> dict:
+    """The links to the letters of a list of members, by each page of the list."""
+    found = {}
+    menu = (PAGES / "menudata.js").read_text(encoding="utf-8")
+    for group in re.findall(r"children:\[((?:\s*\{text:\"[^\"]\",url:\"[^\"]*#index_\w+\"\},?)+)\]", menu):
+        entries = re.findall(r'text:"([^"])",url:"([^"]*)"', group)
+        bar = "&#160; ".join(f'<a class="qindex" href="{url}">{letter}</a>' for letter, url in entries)
+        found.update({url.partition("#")[0]: f'<div class="qindex">{bar}</div>\n' for _, url in entries})
+    return found
+
+
+def members_of_template(element, pages: dict) -> str:
+    """Returns HTML with the public members of the templates that the bases of a class are instances of."""
+    tables = []
+    for base in element.iterfind("base"):
+        name = base.text.partition("<")[0].removeprefix("memory_pool::")
+        if "<" not in base.text or name not in pages:
+            continue
+        text = (PAGES / pages[name]).read_text(encoding="utf-8")
+        for table in re.findall(r'<table class="memberdecls">.*?</table>', text, re.DOTALL):
+            if 'id="pub-' in table:
+                table = re.sub(r'<a id="[^"]*" name="[^"]*"></a>\n?', "", table)
+                tables.append(table.replace("</h2>", f" of {link_to(name, pages)}</h2>", 1) + "\n")
+    return "".join(tables)
+
+
 def mend(tabs: dict) -> None:
     """tabs: the pages that the bar of the site leads to, by title."""
     checker, pages, by_page = Checker(PAGES), classes(), {page: header for header, page in headers().items()}
     links = " ".join(f'<a href="../{page}">{title}</a>' for title, page in tabs.items())
     script = f"<script>\n{SCRIPT.read_text(encoding='utf-8')}</script>\n"
     others = ", ".join(link_to(alias, pages) for alias in aliases() if not alias.startswith("basic_"))
+    members = {page: members_of_template(element, pages) for _, page, element in compounds("class struct")}
+    lists = letters()
     for path in sorted(PAGES.glob("*.html")):
         text = path.read_text(encoding="utf-8")
         text = text.replace("</head>", f"{script}</head>", 1)
@@ -98,6 +131,9 @@ def mend(tabs: dict) -> None:
         details = '<a name="details" id="details"></a>'
         if path.name in by_page:
             text = text.replace(details, members_of_aliases(by_page[path.name], pages) + details, 1)
+        text = text.replace(details, members.get(path.name, "") + details, 1)
+        text = DIAGRAM.sub(lambda match: "" if "detail::" in match[0] else match[0], text)
+        text = text.replace(CONTENTS, f"{CONTENTS}{lists.get(path.name, '')}", 1)
         if path.name == "annotated.html":
             text = text.replace('<div class="textblock">', f'<div class="textblock"><p>Aliases: {others}.</p>', 1)
         targets = {target for _, target in checker.page(path).links
