@@ -66,7 +66,7 @@ def directory(text):
 def directory_to_write(text):
     """A directory that exists, or can be created in the nearest one above it that does."""
     if not text:
-        raise argparse.ArgumentTypeError("the name of the directory is empty")
+        raise argparse.ArgumentTypeError("the directory name is empty")
     above = os.path.abspath(text)
     while not os.path.exists(above):
         above = os.path.dirname(above)

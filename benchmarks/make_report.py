@@ -145,7 +145,7 @@ def write(report, directory, is_reduced=False):
         print(f"make_report.py: no plots: {error} (Debian package: python3-matplotlib)", file=sys.stderr)
         pictures = None
         for plot in [plot for section in report["sections"] for plot in section["plots"]]:
-            Path(directory, f"{plot['name']}.svg").unlink(missing_ok=True)  # It is of an earlier run.
+            Path(directory, f"{plot['name']}.svg").unlink(missing_ok=True)  # Left by an earlier run.
     parts = list(page.parts_of(report, pictures))
     markdown.write(parts, os.path.join(directory, "report.md"))
     if not is_reduced:

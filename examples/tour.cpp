@@ -584,8 +584,8 @@ std::vector<term> legend(const measurements& results)
             {"malloc calls", "that new and delete, or the pools, made for the job"},
             {"wasted", "bytes that were held for the nodes once all was built, beyond what the nodes asked for"},
             {"gain",
-             "in the last lines: 5 % or more, and at least 1 ms or 1 MiB. Of each job, the fastest pool counts; "
-             "of those within 5 % or 1 ms of it, the one with the least memory"}};
+             "in the last lines: 5 % or more, and at least 1 ms or 1 MiB. For each job, the fastest pool counts; "
+             "among those within 5 % or 1 ms of it, the one that uses the least memory"}};
 }
 
 std::string agreement(const measurements& results)

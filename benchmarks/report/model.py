@@ -18,7 +18,7 @@ import drop_ins
 import mallocs
 
 SCHEMA = "memory_pool benchmark report 1"
-CELLS_NAMED = 3  # of those that a failure has left empty
+CELLS_NAMED = 3  # per table, in the list of failures
 STATISTICS = {"least": min, "median": statistics.median, "most": max}
 
 
@@ -136,7 +136,7 @@ def means_of_all_rows(table):
 
 
 def failures_of(report):
-    """Returns what went wrong, as texts: each reason once, with all tables and columns that it has left empty."""
+    """Returns the failures as texts: each reason once, with the tables and cells that it affects."""
     places = {}
     for each in report["sections"]:
         for problem in each["problems"]:

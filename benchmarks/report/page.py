@@ -61,7 +61,7 @@ class Failures:
 
 
 def is_noise(table, values, compared):
-    """Whether the clock alone takes as long as the best of a row."""
+    """Whether the clock overhead alone is at least the best value of a row."""
     return table["floor"] is not None and any(values.get(column, 0) >= min(compared.values())
                                               for column in table["apart"])
 
@@ -198,18 +198,18 @@ def parts_of_head(report):
 
 
 def warnings_of(environment):
-    """Yields what makes the figures doubtful."""
+    """Yields reasons why the figures may be unreliable."""
     loads = [load for when in ("load_before", "load_after") for load in environment[when] or []]
     if loads and environment["cores"] and max(loads) > environment["cores"] + 0.5:
-        yield (f"The machine was busy: a load of {max(loads):.1f} on {environment['cores']} cores. Figures of several "
-               "threads, and those of single runs, may be much too high.")
+        yield (f"The machine was busy: load average {max(loads):.1f} on {environment['cores']} cores. Figures of "
+               "several threads and of single runs may be much too high.")
 
 
 def parts_of(report, pictures, raw="report.json"):
     """`pictures` are {name of a plot: (file, title)}, or None if they could not be drawn."""
     yield from parts_of_head(report)
     if pictures is None:
-        yield Text("There are no plots, as there was no matplotlib when the page was made.", "warning")
+        yield Text("No plots: matplotlib was not installed when this page was made.", "warning")
     for section in report["sections"]:
         yield from parts_of_section(section, pictures or {})
     yield Heading(2, "Raw data")

@@ -49,7 +49,7 @@ def machine(report):
 
 
 def lines_about_mallocs(report):
-    """Yields a table of geometric means, and what was measured; nothing if the race is not in the report. A malloc that
+    """Yields a table of geometric means and its explanation; nothing if the report has no race. A malloc that
     failed in any row has no mean, as it would cover fewer rows than the others."""
     tables = model.tables_of(report)
     race = tables.get("race_cpu_fresh")
@@ -58,10 +58,10 @@ def lines_about_mallocs(report):
     means = {title: model.means_of_all_rows(tables[name]) for name, title in MEANS.items() if name in tables}
     columns = [name for name in MALLOCS if any(name in each for each in means.values())]
     failed = [MALLOCS[name] for name in race["columns"] if name not in columns]
-    without = f" Without {', '.join(failed)}: it failed in a row." if failed else ""
+    without = f" Left out, as a row failed: {', '.join(failed)}." if failed else ""
     yield from markdown.wrapped(
-        f"`libnp_malloc.so` and others in place of malloc, over {len(race['rows'])} workloads and programs, as ratios "
-        f"to the best of the {len(race['columns'])} mallocs in each row: geometric means.{without}").splitlines()
+        f"`libnp_malloc.so` and other mallocs over {len(race['rows'])} workloads and programs: geometric means of the "
+        f"ratios to the best of the {len(race['columns'])} mallocs in each row.{without}").splitlines()
     yield ""
     yield "| | " + " | ".join(MALLOCS[name] for name in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"

@@ -104,10 +104,10 @@ class Setting:
 
 
 class Figures(dict):
-    """What a program has printed. A figure that it has not is a failure."""
+    """The figures that a program printed. Looking up one that is missing raises a failure."""
 
     def __missing__(self, name):
-        raise race.Failure(f"its output has no figure {name}")
+        raise race.Failure(f"its output has no figure {name!r}")
 
 
 def reason_of(failure):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Material's search finds sections with any of the words, and "RISC-V" found whatever begins with v. Here, each search
-// is two: for sections with all words, whose scores are multiplied, and for those with any. Their results are merged.
-const Message = {setup: 0, query: 2, result: 3}; // Material's, to and from the worker.
+// Material's search matches sections with any of the words: "RISC-V" matched every word that begins with v. Here, each
+// search runs two queries: sections with all words, whose scores are multiplied, and sections with any. The results are
+// merged.
+const Message = {setup: 0, query: 2, result: 3}; // Types of Material's messages to and from the worker.
 const ALL_WORDS_FACTOR = 10;
 const STOP_WORDS = new Set(("a an and are as at be by can do does for from has have how i if in is it its my of on or"
     + " so that the there this to was we what when where which why will with you").split(" "));
@@ -9,8 +10,8 @@ const STOP_WORDS = new Set(("a an and are as at be by can do does for from has h
 window.Worker = class extends window.Worker {
     constructor(url) {
         super(url);
-        this.searches = []; // Those without a result, in their order, which is that of the results.
-        // Registered before Material's listener, which only sees the event that is dispatched here.
+        this.searches = []; // Pending searches, oldest first; results arrive in the same order.
+        // Registered before Material's listener, which sees only the merged event dispatched below.
         this.addEventListener("message", event => {
             if (event.data.type !== Message.result || event.data.is_merged) return;
             event.stopImmediatePropagation();
@@ -34,11 +35,11 @@ window.Worker = class extends window.Worker {
         this.searches.push({factors: queries.length > 1 ? [ALL_WORDS_FACTOR, 1] : [1], found: new Map()});
         for (const data of queries) super.postMessage({type: Message.query, data});
     }
-    // A leading "-" is no operator here: more often, it is that of a compiler's flag.
+    // A leading "-" is not an operator here: it is more often part of a compiler flag.
     queries(typed) {
         const words = typed.toLowerCase().split(this.separator).filter(each => each && !STOP_WORDS.has(each));
         if (!words.length || /["*^~]|(^|\s)\+/.test(typed)) return [typed];
-        // A longer word may go on: one or two letters are the start of too many.
+        // Longer words also match as prefixes; one or two letters would match too much.
         return [words.map(each => (each.length < 3 ? `+${each}` : `+${each}*`)).join(" "), words.join(" ")];
     }
 };

@@ -368,14 +368,14 @@ class Failures(Reports):
         self.program("block_memory", [], WORKLOAD, figures={})
         status, said = self.report(sections="memory")
         self.assertEqual(status, 1)
-        self.assertIn("its output has no figure live", said)
+        self.assertIn("its output has no figure 'live'", said)
 
-    def test_a_busy_machine_is_told(self):
+    def test_a_busy_machine_is_reported(self):
         busy = {"load_before": [1.2, 1, 1], "load_after": [3.65, 2, 1], "cores": 2}
-        self.assertRegex("".join(page.warnings_of(busy)), "a load of 3.[67] on 2 cores")
+        self.assertRegex("".join(page.warnings_of(busy)), "load average 3.[67] on 2 cores")
         self.assertEqual(list(page.warnings_of({**busy, "load_after": None})), [])
 
-    def test_no_side_is_the_best_if_the_clock_alone_takes_as_long(self):
+    def test_a_row_within_the_clock_overhead_has_no_best(self):
         table = {"floor": 10, "apart": ["clock"], "better": "less"}
         compared = {"a": 10, "b": 20}
         self.assertEqual(page.best_of(table, {**compared, "clock": 20}, compared), ())
@@ -384,9 +384,9 @@ class Failures(Reports):
     def test_a_page_without_plots_says_so(self):
         self.report()
         report = self.read()
-        for pictures, is_told in ((None, True), ({}, False)):
+        for pictures, is_reported in ((None, True), ({}, False)):
             texts = [part.text for part in page.parts_of(report, pictures) if isinstance(part, page.Text)]
-            self.assertEqual(any("There are no plots" in text for text in texts), is_told)
+            self.assertEqual(any("No plots" in text for text in texts), is_reported)
 
     def test_without_glibc_pools_are_left_out_beside_mallocs(self):
         self.scaling()
@@ -654,8 +654,8 @@ class Reduced(Reports):
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (1, 1)},
                                   race_memory_fresh={"glibc": (1, 1), "np_alloc": (3, 3)})
         self.assertEqual(list(readme.lines_about_mallocs(report)),
-                         ["`libnp_malloc.so` and others in place of malloc, over 2 workloads and programs, as ratios "
-                          "to the best of the 2", "mallocs in each row: geometric means.", "",
+                         ["`libnp_malloc.so` and other mallocs over 2 workloads and programs: geometric means of the "
+                          "ratios to the best of the", "2 mallocs in each row.", "",
                           "| | np_alloc | glibc |", "|---|---|---|",
                           "| CPU time | 1.00 | 2.00 |", "| peak memory | 3.00 | 1.00 |", "",
                           "The command: `./dev bench race`."])

@@ -10,14 +10,14 @@
         problems.push(`the page scrolls sideways: ${page_width} px in ${width}`);
 
     const is_phone = width < 768;
-    // Only numbers may be in columns that a phone does not show at once.
+    // On a phone, only columns of numbers may be outside the viewport.
     for (const table of is_phone ? document.querySelectorAll("table") : []) {
         const cells = [...table.querySelectorAll("td:not(:first-child)")];
         const of_words = cells.filter(each => /\p{L}{4}/u.test(each.textContent));
         const columns = table.querySelectorAll("th").length;
         if (columns === 0 || columns > 5 || 5 * of_words.length < 2 * cells.length) continue;
         const hidden = of_words.find(each => each.getBoundingClientRect().right > width + 1);
-        if (hidden) problems.push(`a column of words is out of sight: ${shown(hidden.textContent)}`);
+        if (hidden) problems.push(`a text column is outside the viewport: ${shown(hidden.textContent)}`);
     }
 
     // Returns what is left of a box in the parts of the page that show it, or null; and whether one of them scrolls.
@@ -69,7 +69,7 @@
             range.setStart(node, word.index);
             range.setEnd(node, word.index + word[0].length);
             if (new Set([...range.getClientRects()].map(each => each.top)).size > 1)
-                problems.push(`a word is broken in pieces: ${shown(word[0])}`);
+                problems.push(`a word is broken across lines: ${shown(word[0])}`);
         }
         range.selectNodeContents(node);
         let is_visible = false;

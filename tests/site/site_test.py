@@ -55,7 +55,7 @@ QUESTIONS = {
 }
 
 RESULTS = ("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href.replace(/[?#].*/, ''))")
-# What is searched for, and the pages one of which has to be among the first FIRST.
+# {query: pages}: one of the pages must be among the first FIRST results.
 FIRST = 3
 SEARCHES = {
     "RISC-V": ("overview.html", "guide.html"),
@@ -92,11 +92,11 @@ BAD = {
                                           "<style>html,body{overflow-x:hidden}</style>", "cut off|scrolls sideways"),
     "text over text": ("<p>one text</p><p style='margin-top:-36px'>other text</p>", "texts overlap"),
     "grey on grey": ("<p style='color:#999;background:#bbb'>some text</p>", "contrast"),
-    "a table of words": (f"<div style='overflow-x:auto'><table>{WORDS}</table></div>", "out of sight"),
+    "a table of words": (f"<div style='overflow-x:auto'><table>{WORDS}</table></div>", "outside the viewport"),
 }
 BAD_ON_DESKTOP = {
     "a broken name": (f"<table><tr><td style='overflow-wrap:anywhere'>{NAME}<td style='width:100%'>text</table>",
-                      "broken in pieces"),
+                      "broken across lines"),
 }
 
 
@@ -210,7 +210,7 @@ class Reference(unittest.TestCase):
                 text = (SITE / "reference" / f"{header}_8hpp.html").read_text(encoding="utf-8")
                 self.assertRegex(text, rf'The members of .* are those of <a class="el" href="[^"]*1_1{name}.html">')
 
-    def test_lists_of_members_lead_to_every_letter(self):
+    def test_lists_of_members_link_to_every_letter(self):
         for name in ("functions", "functions_func", "globals"):
             with self.subTest(name):
                 text = (SITE / "reference" / f"{name}.html").read_text(encoding="utf-8")
@@ -230,7 +230,7 @@ class Reference(unittest.TestCase):
                 self.assertEqual(members - set(re.findall(r'ItemRight" valign="bottom">(?:<b>|<a [^>]*>)(\w+)',
                                                           re.sub('<tr class="[^"]* inherit .*', "", declared))), set())
 
-    def test_pictures_show_only_the_interface(self):
+    def test_inheritance_diagrams_show_only_public_classes(self):
         for path in (SITE / "reference").glob("class*.html"):
             with self.subTest(path.name):
                 self.assertNotRegex(path.read_text(encoding="utf-8"), '<area [^>]*alt="[^"]*detail::')
@@ -323,7 +323,7 @@ class Search(Site):
                 self.assertIn(place, self.find(page, words)[0])
                 page.close()
 
-    def test_answers_come_first(self):
+    def test_answers_rank_first(self):
         for words, places in SEARCHES.items():
             with self.subTest(words):
                 page = self.open(SITE / "index.html")

@@ -9,10 +9,10 @@ The documents are written for a repository browser, so they link to sources, and
 3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
 4. the text of a link that is the name of a document becomes the title of the page;
 5. links that have a line of the first page for themselves become buttons;
-6. the search finds the classes and functions of the reference, too, and answers before reports and internals;
+6. the search finds the classes and functions of the reference, too, and ranks answers above reports and internals;
 7. 404.html replaces Material's, which works at the root of a server only;
 8. the words after ```cpp, which tools/extract_snippets.py reads, are left out;
-9. the cells of tables of words get the heading of their column, as phones show them below each other (site.css).
+9. the cells of text tables get their column heading as a label, as phones stack these cells (site.css).
 """
 
 import html
@@ -46,7 +46,7 @@ NAME_OF_DOCUMENT = re.compile(r"\[[\w/.-]+\.md$")
 NOT_FOUND = Path(__file__).with_name("404.html")
 TEXT_AND_LINK = re.compile(r"(\[[^\[\]]*)?" + LINK.pattern)
 IMAGES = (".png", ".svg")
-# Pages that begin so; others have 1.
+# By prefix of the path of a page; the boost of all others is 1.
 SEARCH_BOOSTS = {
     "tasks/": 3, "errors": 3, "find-my-bug": 3, "guide": 2,
     "performance": 0.7, "security": 0.7, "contributing": 0.3, "design": 0.3,
@@ -209,7 +209,7 @@ def on_page_markdown(markdown, page, config, files): # noqa: ARG001
 
 
 def labelled(table: str) -> str:
-    """Returns a table of words with labels on its cells; one of numbers, or of many columns, as it is."""
+    """Returns a text table with labels on its cells; tables of numbers, or with many columns, unchanged."""
     def plain(text):
         return html.unescape(re.sub("<[^>]*>", "", text))
 

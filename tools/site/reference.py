@@ -6,9 +6,9 @@
 2. Names such as object_pool are aliases, which Doxygen documents in fwd.hpp only. The pages of their headers and the
    list of classes lead to the class that has the members.
 3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
-4. Lists of members that have a page for each letter get links to the letters, which Doxygen puts into a menu only.
-5. Classes whose base is an instance of a template, such as handle_pool, get the members of the template, which Doxygen
-   leaves out. Pictures of bases that are no part of the interface are removed.
+4. Lists of members with one page per letter get links to the letters, which Doxygen has in a menu only.
+5. Classes that derive from a specialization of a template, such as handle_pool, list the members of the template,
+   which Doxygen omits. Inheritance diagrams with implementation classes (detail::) are removed.
 """
 
 import functools
@@ -89,7 +89,7 @@ def members_of_aliases(header: str, pages: dict) -> str:
 
 
 def letters() -> dict:
-    """The links to the letters of a list of members, by each page of the list."""
+    """Returns {page: HTML with links to the letters} for each page of a list of members."""
     found = {}
     menu = (PAGES / "menudata.js").read_text(encoding="utf-8")
     for group in re.findall(r"children:\[((?:\s*\{text:\"[^\"]\",url:\"[^\"]*#index_\w+\"\},?)+)\]", menu):
@@ -100,7 +100,7 @@ def letters() -> dict:
 
 
 def members_of_template(element, pages: dict) -> str:
-    """Returns HTML with the public members of the templates that the bases of a class are instances of."""
+    """Returns HTML with the public members of the templates whose specializations a class derives from."""
     tables = []
     for base in element.iterfind("base"):
         name = base.text.partition("<")[0].removeprefix("memory_pool::")
