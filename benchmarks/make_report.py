@@ -95,13 +95,14 @@ def parse_arguments(argv):
     parser.add_argument("--timeout", type=argument_types.seconds,
                         help="seconds after which a program has failed (default: 300, or 900)")
     parser.add_argument("--build", type=argument_types.directory,
-                        default=os.path.join(mallocs.ROOT, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
     arguments = parser.parse_args(argv)
     if arguments.source is not None and any(getattr(arguments, mode) for mode in MODES):
         parser.error(f"--from runs nothing: leave out {', '.join('--' + mode for mode in MODES)}")
     if arguments.update_readme and not arguments.reduced:
         parser.error("--update-readme needs --reduced DIRECTORY")
+    if arguments.build is None:  # Not a default, which would have to exist even with --from.
+        arguments.build = os.path.join(mallocs.ROOT, "build", "release", "benchmarks")
     if arguments.output is None:
         arguments.output = default_output(arguments.source)
     if arguments.reduced and os.path.realpath(arguments.reduced) == os.path.realpath(arguments.output):
