@@ -124,11 +124,15 @@ class Page:
         return result["result"].get("value")
 
     def wait_for(self, expression):
-        """Returns the value when it is true."""
+        """Returns the value when it is true, on this page or on the one that it leads to."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            if value := self.value_of(expression):
-                return value
+            try:
+                if value := self.value_of(expression):
+                    return value
+            except RuntimeError as error:
+                if "Inspected target navigated" not in str(error):
+                    raise
             time.sleep(0.02)
         raise TimeoutError(f"never true: {expression}")
 
