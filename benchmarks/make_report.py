@@ -12,7 +12,8 @@ and the exit status is 1 in the end. Ctrl-C leaves a partial report of what was 
 status is 130.
 
 With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is
-committed in docs/benchmarks, and shows which lines of the README have to change; --update-readme changes them.
+committed in docs/benchmarks, and shows which lines of README.md and docs/index.md have to change; --update-readme
+changes those of the README between its comments.
 """
 import argparse
 import json

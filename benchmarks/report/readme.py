@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The passage of the README that quotes the committed report: it is made from it, and a test compares both."""
+"""What README.md and docs/index.md quote of the committed report: the passage of the README is made from it, and tests
+compare both documents with it."""
 import difflib
 
 from report import markdown, model, page
@@ -102,7 +103,7 @@ def claims_of_index(report):
     shared = model.row_of(tables["shared_blocks"], SHARED_ROW) if "shared_blocks" in tables else None
     values = model.values_of(tables["shared_blocks"], shared) if shared else {}
     if values.keys() >= {"concurrent_block_pool", "new/delete", "mutex and block_pool"}:
-        yield (f"{page.number(values['concurrent_block_pool'])} ns of CPU time; new/delete: "
+        yield (f"{page.number(values['concurrent_block_pool'])} ns of core time; new/delete: "
                f"{page.number(values['new/delete'])}; a mutex around a pool: "
                f"{page.number(values['mutex and block_pool'])}")
     race = tables.get("race_cpu_fresh")

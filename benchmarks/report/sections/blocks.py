@@ -30,7 +30,7 @@ def shared_table():
                        heading="shape, threads", is_reduced=True,
                        notes=["Least of the repetitions. A figure that stays the same from one thread to many means "
                               "that threads do not hinder each other. new/delete is glibc's; mimalloc is called "
-                              "directly."])
+                              "directly.", rows.CORE_TIME])
 
 
 def run_unshared(setting, table):

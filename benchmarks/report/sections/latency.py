@@ -18,7 +18,7 @@ CLOCK = "clock alone"
 
 def table_of(setting, state):
     title, is_reduced = STATES[state]
-    return model.Table(f"latency_{state}", title, "ns for a call", rows.alone(setting, "latency"),
+    return model.Table(f"latency_{state}", title, "ns for a call", rows.command_of(setting, "latency"),
                        [*rows.columns_beside_mallocs(setting, SIDES), CLOCK], heading="quantile",
                        is_reduced=is_reduced, apart=[CLOCK],
                        notes=["Median of the rounds, each a process of its own; blocks of 64 bytes; an allocation "

@@ -17,20 +17,16 @@ WAIT = 2000
 STATES = {"live": "all blocks in use", "peak": "peak", "freed": "all freed", "idle": "2 s later, without a call"}
 
 
-def columns(setting):
-    return rows.columns_beside_mallocs(setting, SIDES)
-
-
 def tables_of(setting):
-    command = rows.alone(setting, "memory")
+    command, columns = rows.command_of(setting, "memory"), rows.columns_beside_mallocs(setting, SIDES)
     by_size = model.Table("memory_by_size", "Overhead by block size", "bytes beyond each block",
-                          command, columns(setting), heading="size of a block (bytes)", is_reduced=True,
+                          command, columns, heading="size of a block (bytes)", is_reduced=True,
                           notes=[f"Resident memory with {MEBIBYTES} MiB of blocks in use, each written, divided by "
                                  "their number, minus their size. Pools and arenas take memory from glibc. The kernel "
                                  "counts pages late: in blocks of 1,024 and 4,096 bytes, some bytes are noise, "
                                  "also below 0."])
     states = model.Table("memory_states", f"Peak, and after idle: {MEBIBYTES_OF_PEAK} MiB in blocks of 64 bytes",
-                         "MiB resident", command, columns(setting), heading="when", is_reduced=True,
+                         "MiB resident", command, columns, heading="when", is_reduced=True,
                          notes=["Blocks are freed in random order. The pool or arena still exists in the end, and is "
                                 "not trimmed; `trim()` and `release()` return free memory."])
     return by_size, states

@@ -9,6 +9,7 @@ import drop_ins
 from report.running import Step, attempt
 
 NEW_DELETE = "new_delete"
+CORE_TIME = "Core time is elapsed time, times the cores in use, also while threads wait."
 # As they are called in the tables, if not by their own names.
 SHOWN = {"new_delete": "new/delete", "unsynchronized_pool_resource": "pool_resource",
          "unsynchronized_arena_resource": "arena_resource", "pmr_unsynchronized_pool": "std::pmr pool",
@@ -98,7 +99,7 @@ class BesideMallocs:
         return [self.tables[shape]]
 
 
-def alone(setting, section):
+def command_of(setting, section):
     """Returns the command that measures only this section."""
     words = ["./dev report", *(["--full"] if setting.is_full else []), "--sections", section]
     if setting.wanted is not None:

@@ -19,10 +19,12 @@ def table_of(setting, shape):
     title, x_title, sides, _ = SHAPES[shape]
     unit = "ns of core time for a block" if shape == "by_threads" else "ns for a block out and back"
     notes = ["Least of all repetitions. New and delete under each malloc, preloaded; pools and arenas over glibc."]
+    if shape == "by_threads":
+        notes.append(rows.CORE_TIME)
     if shape == "by_size":
         notes.append("A thousand blocks at a time, or 16 MiB of them if that is less. Where a side returns their "
                      "memory to the system and takes it back each time, page faults dominate.")
-    return model.Table(f"scaling_{shape}", title, unit, rows.alone(setting, "scaling"),
+    return model.Table(f"scaling_{shape}", title, unit, rows.command_of(setting, "scaling"),
                        rows.columns_beside_mallocs(setting, sides), statistic="least", heading=x_title,
                        is_reduced=True, notes=notes)
 
