@@ -95,6 +95,14 @@ public:
         detail::base::pool_gone(this);
     }
 
+    /// Returns: the bytes of upstream memory that `arenas` arenas take, where the option asks for `arena_size` bytes
+    ///   each. A buffer must be aligned to an arena: to the next power of two.
+    static constexpr std::size_t bytes_for(std::size_t arenas,
+                                           std::size_t arena_size = arena_options{}.arena_size) noexcept
+    {
+        return arenas * detail::core::actual_arena_size(arena_size);
+    }
+
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
     /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
@@ -262,12 +270,21 @@ private:
     {
         detail::core::check_alignment(alignment, name());
         if (!fits(bytes, alignment))
-            return arenas_.allocate_large(bytes, alignment);
+            return allocate_large(bytes, alignment);
         std::byte* const block = arenas_.bump_in_next(extent(bytes), alignment);
         if constexpr (!Arenas::is_shared)
             if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
                 publish_if_changed();
         return handed_out(block, {bytes, alignment});
+    }
+
+    void* allocate_large(std::size_t bytes, std::size_t alignment)
+    {
+        detail::core::oversized_blocks::check_size(bytes, alignment);
+        void* block = nullptr;
+        detail::base::try_again_after([this] { return trim() != 0; },
+                                      [&] { block = arenas_.allocate_large(bytes, alignment); });
+        return block;
     }
 
     // Reports.

@@ -85,6 +85,17 @@ public:
     ///   time, or later.
     ~basic_block_pool() = default;
 
+    /// Returns: how many bytes of upstream memory hold `count` blocks of `block_size` bytes, aligned to `alignment` as
+    ///   in pool_options. From a limit_resource of that many bytes, or from a buffer, a pool whose `initial_capacity`
+    ///   is `count` gets exactly `count` blocks. The buffer must be aligned to the blocks and to 16 bytes; to 64 bytes
+    ///   if threads share the pool, which then has no memory for caches.
+    /// Preconditions: that is less than 4 GiB. `block_size` is not 0, and `alignment` is 0 or a power of two.
+    static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size,
+                                           std::size_t alignment = 0) noexcept
+    {
+        return count != 0 ? Store::bytes_for(count, block_size, alignment) : 0;
+    }
+
     /// Effects: hands out a block.
     /// Returns: the block: `block_size()` bytes, aligned as requested, with undefined content.
     /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No
@@ -94,9 +105,7 @@ public:
     /// Thread safety: the pool's.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
-        void* const block = store_.allocate();
-        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
-        return block;
+        return allocate([] { return false; });
     }
 
     /// Effects: hands out a block, if one is available.
@@ -193,7 +202,7 @@ public:
     /// Thread safety: the pool's.
     void reserve(std::size_t count)
     {
-        detail::core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
+        check_count(count);
         store_.reserve(count);
     }
 
@@ -343,11 +352,28 @@ private:
         detail::base::check_policy<Policy>();
     }
 
+    template <class Relieve>
+    MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
+    {
+        void* const block = store_.allocate(relieve);
+        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
+        return block;
+    }
+
     // The bulk forms, for pointers of any type.
+
+    /// Throws: as `reserve`, before it calls upstream.
+    void check_count(std::size_t count) const
+    {
+        detail::core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
+    }
 
     template <class T>
     std::size_t allocate_many(T** blocks, std::size_t count)
     {
+        detail::base::failure_guard refusal([this] { store_.count_failure(); });
+        check_count(count);
+        refusal.succeeded();
         std::size_t done = 0;
         detail::base::failure_guard guard([&] { deallocate_many(blocks, done); });
         while ((done += store_.allocate_cached(blocks + done, count - done)) != count)
@@ -359,6 +385,10 @@ private:
     template <class T>
     std::size_t try_allocate_many(T** blocks, std::size_t count) noexcept
     {
+        if (!detail::core::is_addressable(count)) {
+            store_.count_failure();
+            return 0;
+        }
         std::size_t done = 0;
         while ((done += store_.allocate_cached(blocks + done, count - done)) != count) {
             void* const block = try_allocate();

@@ -94,6 +94,10 @@ public:
         }
     }
 
+    /// Returns: how many bytes of upstream memory hold `count` objects and their places: see
+    ///   basic_block_pool::bytes_for. A buffer must be aligned to `T` and to 64 bytes.
+    static constexpr std::size_t bytes_for(std::size_t count) noexcept { return store::bytes_for_objects(count); }
+
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: its handle.
     /// Throws: as `Blocks::allocate`; pool_exhausted at 2^28 - 64 objects; what the constructor throws. The block and
@@ -275,13 +279,7 @@ public:
     /// Throws: as `Blocks::reserve`; pool_exhausted if `count` is above 2^28 - 64.
     /// Complexity: as `Blocks::reserve`, and linear in places added.
     /// Thread safety: that of the blocks.
-    void reserve(std::size_t count)
-    {
-        if (count > Places::max_capacity())
-            this->throw_no_place();
-        blocks_.reserve(count);
-        this->reserve_places(count);
-    }
+    void reserve(std::size_t count) { this->reserve_all(count); }
 
     /// Effects: returns slabs without objects alive to upstream. The table of places stays.
     /// Returns: the number of bytes returned.

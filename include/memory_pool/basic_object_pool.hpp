@@ -125,6 +125,13 @@ public:
         clear();
     }
 
+    /// Returns: how many bytes of upstream memory hold `count` objects: see basic_block_pool::bytes_for.
+    static constexpr std::size_t bytes_for(std::size_t count) noexcept
+    {
+        return Blocks::bytes_for(count, sizeof(detail::core::complete_object<T>),
+                                 alignof(detail::core::complete_object<T>));
+    }
+
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: the object.
     /// Throws: as `Blocks::allocate`, and what the constructor throws. The block is back in the pool then.

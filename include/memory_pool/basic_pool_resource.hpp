@@ -87,8 +87,8 @@ public:
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
     /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
-    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed
-    ///   out then.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws, also after `trim`. No
+    ///   block is handed out then.
     /// Complexity: that of `Pool`: O(1), and occasionally a call upstream.
     /// Thread safety: that of `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
@@ -101,7 +101,8 @@ public:
             return allocate_large(bytes, alignment);
         const std::size_t number = detail::core::block_sizes::of(needed);
         Pool* const pool = pools_.find(number);
-        return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number, alignment);
+        return MEMORY_POOL_LIKELY(pool != nullptr) ? detail::core::pool_access::allocate(*pool, relief())
+                                                   : allocate_first(number, alignment);
     }
 
     /// Effects: frees a block. nullptr is ignored.
@@ -213,16 +214,27 @@ private:
     MEMORY_POOL_SLOW_PATH void* allocate_first(std::size_t number, std::size_t alignment)
     {
         detail::core::check_alignment(alignment, name());
-        return make(number).allocate();
+        Pool* made = nullptr;
+        detail::base::try_again_after(relief(), [&] { made = &make(number); });
+        return detail::core::pool_access::allocate(*made, relief());
+    }
+
+    /// Returns: a function that gives back memory that is wholly free, before a request fails.
+    auto relief() noexcept
+    {
+        return [this] { return trim() != 0; };
     }
 
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
         detail::core::check_alignment(alignment, name());
         detail::core::oversized_blocks::check_size(bytes, alignment);
-        [[maybe_unused]] const auto held = upstream_.lock();
-        void* const block = pools_.large().allocate(bytes, alignment);
-        publish_rest();
+        void* block = nullptr;
+        detail::base::try_again_after(relief(), [&] {
+            [[maybe_unused]] const auto held = upstream_.lock();
+            block = pools_.large().allocate(bytes, alignment);
+            publish_rest();
+        });
         return block;
     }
 

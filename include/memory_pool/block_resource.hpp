@@ -56,7 +56,7 @@ public:
     {
         if (MEMORY_POOL_LIKELY(fits(bytes, alignment)))
             return pool_.allocate();
-        return detail::core::allocate_upstream(upstream_, bytes, alignment, pool_.name());
+        return allocate_upstream(bytes, alignment);
     }
 
     /// Effects: returns a block to the pool or upstream. nullptr is ignored.
@@ -88,6 +88,16 @@ private:
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
+    }
+
+    /// Before it fails, gives back what is wholly free.
+    MEMORY_POOL_SLOW_PATH void* allocate_upstream(std::size_t bytes, std::size_t alignment)
+    {
+        void* block = nullptr;
+        detail::base::try_again_after(
+            [this] { return pool_.trim() != 0; },
+            [&] { block = detail::core::allocate_upstream(upstream_, bytes, alignment, pool_.name()); });
+        return block;
     }
 
     void deallocate_upstream(void* block, std::size_t bytes, std::size_t alignment) noexcept

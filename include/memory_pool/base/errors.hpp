@@ -218,6 +218,22 @@ void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 #endif
 }
 
+/// Effects: calls `action`. If it throws, and `relieve()` returns true, calls it once more.
+/// Throws: what the last call of `action` throws.
+template <class Relieve, class Action>
+void try_again_after(Relieve&& relieve, Action&& action)
+{
+    bool has_ended = false;
+    try_to(
+        [&] {
+            action();
+            has_ended = true;
+        },
+        relieve);
+    if (!has_ended)
+        action();
+}
+
 /// Effects: calls `action`.
 /// Returns: whether it ended without an exception; whatever it threw is dropped.
 template <class Action>

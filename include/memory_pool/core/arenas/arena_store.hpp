@@ -34,6 +34,13 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Returns: bytes of an arena, header included, where the option asks for `arena_size`.
+constexpr std::size_t actual_arena_size(std::size_t arena_size) noexcept
+{
+    constexpr std::size_t smallest_arena = 1024;
+    return base::power_of_two_at_least(std::max(arena_size, smallest_arena));
+}
+
 /// Returns: bytes of an arena, header included.
 /// Throws: std::invalid_argument or size_overflow, for invalid options.
 inline std::size_t checked_arena_size(const arena_options& options, const std::pmr::memory_resource* upstream)
@@ -53,10 +60,9 @@ inline std::size_t checked_arena_size(const arena_options& options, const std::p
             "memory_pool: arenas '%.100s': max_arenas is %zu, below arena_count, which is %zu; raise one or "
             "lower the other",
             name, options.max_arenas, options.arena_count));
-    constexpr std::size_t smallest_arena = 1024;
     if (base::saturating_multiply(std::max<std::size_t>(options.arena_count, 1), options.arena_size) > largest_size)
         base::throw_size_overflow(std::max<std::size_t>(options.arena_count, 1), options.arena_size);
-    return base::power_of_two_at_least(std::max(options.arena_size, smallest_arena));
+    return actual_arena_size(options.arena_size);
 }
 
 /// The arenas of one resource. `Arena` is derived from arena_links.

@@ -152,7 +152,6 @@ public:
 
     void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
-        oversized_blocks::check_size(bytes, alignment);
         const pool_lock lock(mutex_, slots_);
         return large_.allocate(bytes, alignment);
     }

@@ -40,7 +40,7 @@ protected:
     local_slabs(std::size_t stride, std::size_t block_size, const pool_options& options,
                 const slab_store_options& store_options, std::pmr::memory_resource* upstream)
         : local_caches(stride),
-          slabs_(slab_layout(stride, alignment_of_blocks(block_size, options), options.max_capacity,
+          slabs_(slab_layout(stride, alignment_of_blocks(block_size, options.alignment), options.max_capacity,
                              blocks_in_a_step(options), store_options.listener != nullptr ? slab_granule : 1),
                  options.max_capacity, store_options, {name_in(options), block_size}, upstream)
     {

@@ -85,13 +85,24 @@ public:
                                   [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
+    /// Returns: the bytes of `count` blocks in one slab, with the smallest magazine.
+    static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size, std::size_t alignment) noexcept
+    {
+        const std::size_t stride = stride_of_blocks(block_size, canary_bytes, alignment);
+        const std::size_t pointers = variant::checks ? 0 : magazine::least_room(count, stride, 0);
+        return slab_layout(stride, alignment_of_blocks(block_size, alignment), count).slab_bytes(count) +
+               pointers * sizeof(void*);
+    }
+
     // One block.
 
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    /// If that fails, and `relieve()` returns true, tries once more.
+    template <class Relieve>
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            return observed(allocate_uncached());
+            return observed(allocate_uncached(relieve));
         hand_out(block);
         return observed(block);
     }
@@ -358,10 +369,12 @@ private:
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void* allocate_uncached()
+    template <class Relieve>
+    MEMORY_POOL_NOINLINE void* allocate_uncached(Relieve relieve)
     {
         base::failure_guard guard([this] { this->count_failure(); });
-        void* const block = hand_out_after_growth();
+        void* block = nullptr;
+        base::try_again_after(relieve, [&] { block = hand_out_after_growth(); });
         if (block == nullptr)
             base::throw_exhausted(identity().name, limit(), identity().block_size);
         guard.succeeded();

@@ -27,6 +27,20 @@ struct pool_access
         return Pool(block_size, options, upstream, listener);
     }
 
+    /// Throws: size_overflow or pool_exhausted, if the pool can never have `count` blocks.
+    template <class Pool>
+    static void check_count(const Pool& pool, std::size_t count)
+    {
+        pool.check_count(count);
+    }
+
+    /// As `allocate` of the pool. If that fails and `relieve()` returns true, tries once more.
+    template <class Pool, class Relieve>
+    MEMORY_POOL_ALWAYS_INLINE static void* allocate(Pool& pool, Relieve relieve)
+    {
+        return pool.allocate(relieve);
+    }
+
     /// As the bulk forms of the pool, for pointers of any type.
     template <class Pool, class T>
     static std::size_t allocate_bulk(Pool& pool, T** blocks, std::size_t count)

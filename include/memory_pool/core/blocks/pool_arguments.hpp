@@ -23,11 +23,17 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 inline constexpr std::size_t largest_size =
     std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
-/// Returns: the alignment of blocks of `block_size` bytes, in bytes.
-inline std::size_t alignment_of_blocks(std::size_t block_size, const pool_options& options) noexcept
+/// Returns: the alignment of blocks of `block_size` bytes, in bytes; `alignment` is as in pool_options.
+constexpr std::size_t alignment_of_blocks(std::size_t block_size, std::size_t alignment) noexcept
 {
     const std::size_t natural = std::min(block_size & (~block_size + 1), alignof(std::max_align_t));
-    return std::max(options.alignment != 0 ? options.alignment : natural, alignof(void*));
+    return std::max(alignment != 0 ? alignment : natural, alignof(void*));
+}
+
+/// Returns: the distance between such blocks, each followed by `behind` more bytes, in bytes.
+constexpr std::size_t stride_of_blocks(std::size_t block_size, std::size_t behind, std::size_t alignment) noexcept
+{
+    return base::round_up(block_size + behind, alignment_of_blocks(block_size, alignment));
 }
 
 /// Returns: the maximum number of blocks in a growth step.
@@ -95,7 +101,13 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
                                   std::max(block_size, options.alignment));
     if (base::saturating_multiply(std::min(options.growth_step, options.max_capacity), block_size) > largest_size)
         base::throw_size_overflow(options.growth_step, block_size);
-    return base::round_up(block_size + behind, alignment_of_blocks(block_size, options));
+    return stride_of_blocks(block_size, behind, options.alignment);
+}
+
+/// Returns: whether there can be an array of that many pointers.
+constexpr bool is_addressable(std::size_t count) noexcept
+{
+    return count <= largest_size / sizeof(void*);
 }
 
 /// Throws: size_overflow or pool_exhausted, if `count` blocks exceed the limit.

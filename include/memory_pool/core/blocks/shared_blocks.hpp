@@ -45,12 +45,13 @@ public:
     shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                   slab_listener* listener)
         : shared_store(
-              layout_for(checked_stride(block_size, canary_bytes, options, upstream), block_size, options,
+              layout_for(checked_stride(block_size, canary_bytes, options, upstream),
+                         alignment_in_slab(block_size, options.alignment), options,
                          listener != nullptr ? slab_granule : 1),
               options.max_capacity,
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
-          alignment_(alignment_of_blocks(block_size, options)),
+          alignment_(alignment_of_blocks(block_size, options.alignment)),
           entry_("concurrent_block_pool", identity().name, {&read_figures, this, is_shared})
     {
         enter_again_with(entry_);
@@ -76,13 +77,23 @@ public:
                                   [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
+    /// Returns: the bytes of `count` blocks in one slab, without caches.
+    static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size, std::size_t alignment) noexcept
+    {
+        return slab_layout(stride_of_blocks(block_size, canary_bytes, alignment),
+                           alignment_in_slab(block_size, alignment), count)
+            .slab_bytes(count);
+    }
+
     // One block.
 
-    MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    /// If that fails, and `relieve()` returns true, tries once more.
+    template <class Relieve>
+    MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            block = take_uncached();
+            block = take_uncached(relieve);
         MEMORY_POOL_ASSUME(block != nullptr);
         return handed_out(block);
     }
@@ -197,11 +208,15 @@ private:
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
     /// The first block of a slab begins at a cache line: see shared_store.
-    static slab_layout layout_for(std::size_t stride, std::size_t block_size, const pool_options& options,
+    static constexpr std::size_t alignment_in_slab(std::size_t block_size, std::size_t alignment) noexcept
+    {
+        return std::max(alignment_of_blocks(block_size, alignment), cache_line_size);
+    }
+
+    static slab_layout layout_for(std::size_t stride, std::size_t alignment, const pool_options& options,
                                   std::size_t granule) noexcept
     {
-        return {stride, std::max(alignment_of_blocks(block_size, options), cache_line_size), options.max_capacity,
-                blocks_in_a_step(options), granule};
+        return {stride, alignment, options.max_capacity, blocks_in_a_step(options), granule};
     }
 
     /// Saturates where the other duration type would overflow.
@@ -238,10 +253,12 @@ private:
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void* take_uncached()
+    template <class Relieve>
+    MEMORY_POOL_NOINLINE void* take_uncached(Relieve relieve)
     {
         base::failure_guard guard([this] { count_failure(); });
-        void* const block = take();
+        void* block = nullptr;
+        base::try_again_after(relieve, [&] { block = take(); });
         if (block == nullptr)
             base::throw_exhausted(identity().name, limit(), identity().block_size);
         guard.succeeded();

@@ -45,10 +45,12 @@ protected:
     using place = typename Places::place;
 
     handle_store(const pool_options& options, std::pmr::memory_resource* upstream)
-        : blocks_(block_size(), with_alignment(alignof(complete_object<T>), options), upstream), places_(upstream)
+        : blocks_(pool_access::make<Blocks>(block_size(), with_alignment(alignof(complete_object<T>), options),
+                                            upstream, nullptr)),
+          places_(upstream)
     {
         pool_access::set_kind(blocks_, "handle_pool", "concurrent_handle_pool");
-        reserve_places(options.initial_capacity);
+        reserve_all(options.initial_capacity);
     }
 
     /// Returns: the object in the block.
@@ -57,6 +59,11 @@ protected:
     static std::uint32_t& index_in(void* block) noexcept
     {
         return *std::launder(static_cast<std::uint32_t*>(base::address_past(block, index_offset())));
+    }
+
+    static constexpr std::size_t bytes_for_objects(std::size_t count) noexcept
+    {
+        return Places::bytes_for(count) + Blocks::bytes_for(count, block_size(), alignof(complete_object<T>));
     }
 
     // One object.
@@ -119,6 +126,9 @@ protected:
     /// Throws: as `Blocks::allocate`; pool_exhausted.
     void prepare_many(handle* handles, std::size_t count)
     {
+        base::failure_guard refusal([this] { pool_access::count_failure(blocks_); });
+        pool_access::check_count(blocks_, count);
+        refusal.succeeded();
         std::size_t done = 0;
         base::failure_guard guard([&] { give_back_many(handles, done); });
         while (done != count) {
@@ -137,7 +147,7 @@ protected:
     std::size_t try_prepare_many(handle* handles, std::size_t count) noexcept
     {
         std::size_t done = 0;
-        while (done != count) {
+        while (done != count && is_addressable(count)) {
             block_batch blocks;
             const std::size_t size = std::min(blocks.size(), count - done);
             const std::size_t taken = pool_access::try_allocate_bulk(blocks_, blocks.data(), size);
@@ -210,12 +220,14 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
-    /// Makes the table large enough for `count` objects.
-    /// Throws: what upstream throws; pool_exhausted.
-    void reserve_places(std::size_t count)
+    /// Has blocks and places for `count` objects. Places first: their bytes are a multiple of the alignment of blocks.
+    /// Throws: as `Blocks::reserve`; pool_exhausted.
+    void reserve_all(std::size_t count)
     {
-        if (!grow_places([&] { return places_.capacity() < count; }))
+        pool_access::check_count(blocks_, count);
+        if (count > Places::max_capacity() || !grow_places([&] { return places_.capacity() < count; }))
             throw_no_place();
+        blocks_.reserve(count);
     }
 
     std::size_t bytes_of_places() const noexcept
@@ -244,10 +256,20 @@ private:
     }
     static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
 
-    /// Grows the table of places while `is_needed()`, with the lock held, as upstream may not be thread-safe.
+    /// Grows the table of places while `is_needed()`; if upstream has no memory for it, with that of free blocks.
     /// Returns: false if the table is at its maximum size and still too small.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
+    {
+        bool is_large_enough = true;
+        base::try_again_after([this] { return blocks_.trim() != 0; },
+                              [&] { is_large_enough = this->try_to_grow_places(is_needed); });
+        return is_large_enough;
+    }
+
+    /// The same without that, and with the lock held, as upstream may not be thread-safe.
+    template <class IsNeeded>
+    bool try_to_grow_places(IsNeeded& is_needed)
     {
         return pool_access::store(blocks_).with_slabs([&](const slab_store&) {
             while (is_needed()) {

@@ -34,8 +34,8 @@ class local_places : place_table<local_place>
 {
 public:
     using place = local_place;
-    using place_table::at, place_table::bytes, place_table::capacity, place_table::grow, place_table::max_capacity,
-        place_table::none, place_table::place_table;
+    using place_table::at, place_table::bytes, place_table::bytes_for, place_table::capacity, place_table::grow,
+        place_table::max_capacity, place_table::none, place_table::place_table;
 
     /// Whether `end_object` always leaves the object to its caller.
     static constexpr bool caller_always_destroys = true;

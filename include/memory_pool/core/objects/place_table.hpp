@@ -4,7 +4,7 @@
 /// The table of places behind the handles of a pool. It only grows, and no place ever moves, so a handle can be looked
 /// up without a lock while another thread makes the table grow.
 ///
-///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...
+///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...    fewer where upstream is short of memory
 ///
 ///     index of a place: | place in the chunk, 27 bits | chunk, 5 bits |
 ///
@@ -18,6 +18,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 
@@ -58,16 +59,15 @@ public:
     {
         static_assert(std::is_trivially_destructible_v<Place>);
         for (unsigned number = 0; number != chunk_count_; ++number)
-            upstream_->deallocate(chunk(number), bytes_of_chunk(number), alignment);
+            upstream_->deallocate(chunk(number), places_of_chunk(number) * sizeof(Place), alignment);
     }
 
     /// Returns: the place, or nullptr if the table has none of that index.
     MEMORY_POOL_ALWAYS_INLINE Place* find(std::uint32_t index) const noexcept
     {
-        Place* const places = chunk(chunk_of(index));
+        const unsigned number = chunk_of(index);
         const std::uint32_t place = index / most_chunks;
-        const bool is_there = places != nullptr && place < places_of_chunk(chunk_of(index));
-        return MEMORY_POOL_LIKELY(is_there) ? places + place : nullptr;
+        return MEMORY_POOL_LIKELY(place < places_of_chunk(number)) ? chunk(number) + place : nullptr;
     }
 
     /// Returns: the place.
@@ -79,7 +79,7 @@ public:
         return *place;
     }
 
-    /// Effects: adds a chunk.
+    /// Effects: adds a chunk: of as many places as there are, or where upstream has less memory, down to an eighth.
     /// Returns: whether it did; not if the table has `MostChunks`.
     /// Throws: what upstream throws. Nothing has changed then.
     /// Thread safety: one thread at a time.
@@ -88,15 +88,16 @@ public:
         if (chunk_count_ == MostChunks)
             return false;
         const late_notes notes;
-        auto* const places = static_cast<Place*>(allocate_upstream(upstream_, bytes_of_chunk(chunk_count_), alignment));
-        std::uninitialized_value_construct_n(places, places_of_chunk(chunk_count_));
-        chunks_[chunk_count_].store(places, std::memory_order_release);
+        const std::size_t usual = std::size_t{1} << (bits_of_first_chunk + chunk_count_);
+        for (std::size_t count = usual; places_of_chunk(chunk_count_) == 0; count /= 2)
+            base::try_to([&] { add_chunk(count); }, [=] { return count > usual / 8; });
         ++chunk_count_;
         return true;
     }
 
     /// Returns: the index of the place after that of `index`, which may not be in the table yet. The first is 0.
-    static constexpr std::uint32_t after(std::uint32_t index) noexcept
+    /// Preconditions: as `at`.
+    std::uint32_t after(std::uint32_t index) const noexcept
     {
         const bool is_last = index / most_chunks + 1 == places_of_chunk(chunk_of(index));
         return is_last ? chunk_of(index) + 1 : index + most_chunks;
@@ -133,7 +134,7 @@ public:
             const unsigned number = (chunk_of(index_) + 1) % most_chunks;
             index_ = number;
             place_ = table.find(index_);
-            last_ = place_ != nullptr ? place_ + (places_of_chunk(number) - 1) : nullptr;
+            last_ = place_ != nullptr ? place_ + (table.places_of_chunk(number) - 1) : nullptr;
         }
 
         Place* place_ = nullptr;
@@ -143,14 +144,23 @@ public:
 
     /// Returns: how many places there are.
     /// Thread safety: as `grow`.
-    std::size_t capacity() const noexcept { return places_before(chunk_count_); }
+    std::size_t capacity() const noexcept { return capacity_; }
 
     /// Returns: bytes held from upstream.
     /// Thread safety: as `grow`.
     std::size_t bytes() const noexcept { return capacity() * sizeof(Place); }
 
     /// Returns: how many places there can be.
-    static constexpr std::size_t max_capacity() noexcept { return places_before(MostChunks); }
+    static constexpr std::size_t max_capacity() noexcept { return usual_places(MostChunks); }
+
+    /// Returns: the bytes of a table for `count` places.
+    static constexpr std::size_t bytes_for(std::size_t count) noexcept
+    {
+        unsigned chunks = 0;
+        while (usual_places(chunks) < count && chunks != MostChunks)
+            ++chunks;
+        return usual_places(chunks) * sizeof(Place);
+    }
 
 private:
     static constexpr unsigned most_chunks = 32;
@@ -159,25 +169,35 @@ private:
     static_assert(MostChunks + bits_of_first_chunk <= 28 && alignof(Place) <= alignment);
 
     static constexpr unsigned chunk_of(std::uint32_t index) noexcept { return index % most_chunks; }
-    static constexpr std::size_t places_of_chunk(unsigned number) noexcept
+    /// Returns: places in that many chunks, unless upstream was short of memory.
+    static constexpr std::size_t usual_places(unsigned chunks) noexcept
     {
-        return std::size_t{1} << (bits_of_first_chunk + number);
+        return ((std::size_t{1} << chunks) - 1) << bits_of_first_chunk;
     }
-    static constexpr std::size_t places_before(unsigned chunk) noexcept
+
+    void add_chunk(std::size_t count)
     {
-        return places_of_chunk(chunk) - places_of_chunk(0);
+        auto* const places = static_cast<Place*>(allocate_upstream(upstream_, count * sizeof(Place), alignment));
+        std::uninitialized_value_construct_n(places, count);
+        chunks_[chunk_count_].store(places, std::memory_order_relaxed);
+        sizes_[chunk_count_].store(static_cast<std::uint32_t>(count), std::memory_order_release);
+        capacity_ += count;
     }
-    static constexpr std::size_t bytes_of_chunk(unsigned number) noexcept
+
+    /// Returns: places in that chunk; 0: it does not exist. Else, the thread sees them as they were made.
+    MEMORY_POOL_ALWAYS_INLINE std::uint32_t places_of_chunk(unsigned number) const noexcept
     {
-        return places_of_chunk(number) * sizeof(Place);
+        return sizes_[number].load(std::memory_order_acquire);
     }
 
     MEMORY_POOL_ALWAYS_INLINE Place* chunk(unsigned number) const noexcept
     {
-        return chunks_[number].load(std::memory_order_acquire); // sees the places as they were made
+        return chunks_[number].load(std::memory_order_relaxed);
     }
 
+    std::array<std::atomic<std::uint32_t>, most_chunks> sizes_{};
     std::array<std::atomic<Place*>, most_chunks> chunks_{};
+    std::size_t capacity_ = 0;
     unsigned chunk_count_ = 0; ///< Read and written by the thread that makes the table grow.
     std::pmr::memory_resource* upstream_;
 };

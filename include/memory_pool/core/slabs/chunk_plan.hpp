@@ -4,6 +4,7 @@
 /// The size of the chunks that a pool takes from upstream, and the layout of slabs in them.
 ///
 ///     the first:   | slab | array of a magazine |          at no special address, unless there is a listener
+///     loose ones:  | slab |                                the same: alignment would cost more than their size
 ///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
 ///
 ///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          of all but the first
@@ -28,6 +29,9 @@ struct chunk_shape
     std::size_t room_each; ///< Blocks that fit into a slab.
     std::size_t bytes;
     std::size_t alignment;
+
+    /// Returns: how many blocks it has room for.
+    std::size_t blocks() const noexcept { return slabs * room_each; }
 };
 
 /// Plans the chunks of one pool. Refers to the layout and the options that it was made with.
@@ -57,15 +61,16 @@ public:
     }
 
     /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
-    ///   no first chunk now, as there never was one, or it has gone upstream.
-    chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
+    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream has refused more, so
+    ///   that the chunk has room for little else.
+    chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first, bool is_short = false) const noexcept
     {
         if (is_first && options_.listener == nullptr)
-            return first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
+            return first_of(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks(), is_short);
         const std::size_t largest = layout_.max_blocks();
-        const std::size_t room = std::min(std::max(blocks, room_for_steps(capacity)), largest);
+        const std::size_t room = std::min(std::max(blocks, is_short ? 0 : room_for_steps(capacity)), largest);
         if (is_first)
-            return first(room);
+            return first_of(room, is_short);
         const std::size_t most_slabs =
             std::max(std::size_t{1}, slab_layout::largest_chunk_bytes / layout_.slab_alignment());
         return other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
@@ -81,16 +86,13 @@ public:
     /// Returns: the shape of a further chunk, by its first slab.
     chunk_shape other(const slab& chunk) const noexcept { return other(chunk.slabs_in_chunk(), chunk.room()); }
 
+    /// Returns: whether a further chunk of that shape may begin anywhere.
+    bool is_loose(const chunk_shape& shape) const noexcept { return shape.alignment != layout_.slab_alignment(); }
+
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
     {
         return magazine::suitable_room(capacity, layout_.stride(), options_.max_cached_blocks);
-    }
-
-    /// Returns: the room for a magazine behind a first slab that has room for `blocks` blocks, in pointers.
-    std::size_t pointers_behind(std::size_t blocks) const noexcept
-    {
-        return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
     }
 
 private:
@@ -104,15 +106,20 @@ private:
         return is_small && !blocks_are_dear() ? 3 * capacity : capacity;
     }
 
-    chunk_shape first(std::size_t room) const noexcept
+    chunk_shape first_of(std::size_t room, bool is_short) const noexcept
     {
-        return first(room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*));
+        std::size_t pointers = 0;
+        if (options_.has_room_for_magazine)
+            pointers = is_short ? magazine::least_room(room, layout_.stride(), options_.max_cached_blocks)
+                                : suitable_magazine_room(room);
+        return first(room, layout_.slab_bytes(room) + pointers * sizeof(void*));
     }
 
     chunk_shape other(std::size_t slabs, std::size_t room_each) const noexcept
     {
-        return {slabs, room_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each),
-                layout_.slab_alignment()};
+        const std::size_t bytes = (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each);
+        const bool is_small = 2 * bytes <= layout_.slab_alignment() && options_.listener == nullptr;
+        return {slabs, room_each, bytes, is_small ? layout_.first_slab_alignment() : layout_.slab_alignment()};
     }
 
     /// Slabs with a listener begin at multiples of the granule. Where a step is smaller, leave room for as many further

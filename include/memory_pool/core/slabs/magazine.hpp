@@ -65,11 +65,17 @@ public:
 
     /// Returns: the capacity of a magazine, in pointers, in front of `capacity` blocks, `stride` bytes apart; at most
     ///   `most`, if that is not 0.
-    static std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
+    static constexpr std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
     {
         const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
         return std::min({std::max(affordable, small_enough_for_all), capacity,
                          most != 0 ? std::max(most, smallest_room) : largest_room});
+    }
+
+    /// Returns: the same where memory is short: at most an eighth of the blocks.
+    static constexpr std::size_t least_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
+    {
+        return std::min(suitable_room(capacity, stride, most), std::max(capacity / 8, smallest_room));
     }
 
     /// Effects: makes a magazine without an array: closed, until `adopt`.

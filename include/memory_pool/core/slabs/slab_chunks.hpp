@@ -4,11 +4,16 @@
 /// The chunks that one pool has from upstream, and their slabs: finds the slab of a block, and gives wholly free chunks
 /// back upstream.
 ///
-///     chunks:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
-///     list:    G <-> C <-> A                               slabs that may have free blocks
+///     chunks:  [ A + ] < [ B ] < [ C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
+///     list:    G <-> C <-> A                                   slabs that may have free blocks
 ///
 /// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
-/// (+), so that a pool that does not grow makes one request upstream.
+/// (+), so that a pool that does not grow makes one request upstream. Small further chunks (B) are loose: they have no
+/// special alignment, either, and the directory finds them. All others are aligned, and masking an address finds their
+/// slabs.
+///
+/// Where upstream refuses a chunk, the pool asks for half as many blocks, and so on, down to one. It does not repeat
+/// such requests: `affordable_` blocks are what it asks for at most, until it has given a chunk back.
 ///
 /// Thread safety: none; the pool that owns the store synchronizes.
 #pragma once
@@ -59,8 +64,23 @@ public:
     /// Returns: the slab that `block` lies in, if it is a block of this store.
     slab* slab_of(const void* block) const noexcept
     {
-        return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
+        if (is_in_first(block))
+            return first_;
+        return masked_.has(block) ? slab::of(block, layout_) : look_up(block);
     }
+
+    /// Returns: the slab that `address` lies in, or nullptr. Any pointer is allowed.
+    /// Complexity: logarithmic in chunks. Reads nothing near `address` unless it lies in a chunk.
+    MEMORY_POOL_NOINLINE slab* look_up(const void* address) const noexcept
+    {
+        slab* const chunk = directory_.last_at_or_before(address);
+        if (chunk == nullptr || !range_of(chunk).has(address))
+            return nullptr;
+        return chunk->slabs_in_chunk() == 1 ? chunk : slab::of(address, layout_);
+    }
+
+    /// Returns: whether upstream has refused a chunk lately: since one has gone back, or it gave what was planned.
+    bool is_short() const noexcept { return affordable_ != slab::any_number; }
 
     /// Room for the array of a magazine, without a request of its own. Gone when the first chunk goes upstream.
     struct magazine_room
@@ -102,7 +122,9 @@ public:
             directory_.remove_if([this](const slab* chunk) { return chunk == first_; }, dispose);
         if (directory_.size() == 0)
             directory_.clear();
-        note_range();
+        if (detached.first_ != nullptr)
+            affordable_ = slab::any_number;
+        note_ranges();
         return detached;
     }
 
@@ -178,11 +200,7 @@ protected:
             first_bytes_ = shape.bytes;
             note_room_for_magazine();
         }
-        if (chunk != first_) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
-            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
-            highest_ = std::max(highest_, begin + shape.bytes);
-        }
+        note_range(chunk);
         if (slab_with_room(chunk) != nullptr)
             extensible_ = chunk;
         slab_count_ += shape.slabs;
@@ -200,8 +218,8 @@ protected:
         }
         detach_first(detached);
         directory_.clear();
-        lowest_ = 0;
-        highest_ = 0;
+        affordable_ = slab::any_number;
+        note_ranges();
         extensible_ = nullptr;
         with_free_.clear();
         slab_count_ = 0;
@@ -234,24 +252,29 @@ protected:
         return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
     }
 
-    /// Returns: the slab that `address` lies in.
-    /// Preconditions: it lies in one of this store.
-    slab* slab_around(const void* address) const noexcept
-    {
-        return is_in_first(address) ? first_ : slab::of(address, layout_);
-    }
-
-    /// Whether `block` is within the range of all chunks but the first. Only there may its address be masked: elsewhere
-    /// the masked address may be unreadable.
-    bool may_be_in_other(const void* block) const noexcept
-    {
-        return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
-    }
-
     /// The owner stored in a slab.
     const void* owner() const noexcept
     {
         return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
+    }
+
+    /// Allocates a chunk for `wanted` blocks, or as many as upstream has memory for, and sets `shape`.
+    /// Throws: what upstream throws, if it has no memory for one block.
+    slab* new_chunk_for(std::size_t wanted, chunk_shape& shape)
+    {
+        slab* chunk = nullptr;
+        while (chunk == nullptr) {
+            const std::size_t blocks = std::min(wanted, affordable_);
+            shape = plan().next(blocks, capacity_, first_ == nullptr, is_short());
+            // The first chunk is smaller the second time, as it has less room for a magazine.
+            const bool may_be_less = blocks > 1 || !is_short();
+            base::try_to([&] { chunk = new_chunk(shape); }, [may_be_less] { return may_be_less; });
+            if (chunk == nullptr)
+                affordable_ = is_short() || first_ != nullptr ? std::max<std::size_t>(shape.blocks() / 2, 1) : blocks;
+            else if (is_short())
+                affordable_ = blocks == wanted ? slab::any_number : base::saturating_multiply(blocks, 2);
+        }
+        return chunk;
     }
 
     /// Allocates a chunk from upstream and creates its slabs, still without blocks.
@@ -302,23 +325,50 @@ private:
     /// The room is at the end of the first chunk.
     void note_room_for_magazine() noexcept
     {
-        const std::size_t size = plan().pointers_behind(first_->room());
+        const std::size_t size = (first_bytes_ - layout_.slab_bytes(first_->room())) / sizeof(void*);
         if (size != 0)
             room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
     }
 
-    /// Computes the range of all chunks but the first.
-    void note_range() noexcept
+    /// Addresses from `begin` up to `end`.
+    struct address_range
     {
-        lowest_ = 0;
-        highest_ = 0;
-        for (const slab* const chunk : directory_) {
-            if (chunk == first_)
-                continue;
-            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
-            lowest_ = highest_ == 0 ? begin : lowest_;
-            highest_ = begin + shape_of(chunk).bytes;
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+
+        bool has(const void* address) const noexcept
+        {
+            return reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
         }
+        bool overlaps(const address_range& other) const noexcept { return begin < other.end && other.begin < end; }
+        void include(const address_range& added) noexcept
+        {
+            begin = end == 0 ? added.begin : std::min(begin, added.begin);
+            end = std::max(end, added.end);
+        }
+    };
+
+    address_range range_of(const slab* chunk) const noexcept
+    {
+        const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
+        return {begin, begin + shape_of(chunk).bytes};
+    }
+
+    /// Adds a chunk to the ranges. An address in `masked_` may be masked: in a loose chunk, or outside of all chunks,
+    /// the masked address may be unreadable.
+    void note_range(const slab* chunk) noexcept
+    {
+        if (chunk != first_)
+            (plan().is_loose(shape_of(chunk)) ? loose_ : aligned_).include(range_of(chunk));
+        masked_ = loose_.overlaps(aligned_) ? address_range{} : aligned_;
+    }
+
+    /// Computes the ranges.
+    void note_ranges() noexcept
+    {
+        loose_ = aligned_ = masked_ = {};
+        for (const slab* const chunk : directory_)
+            note_range(chunk);
     }
 
     bool is_wholly_free(const slab* chunk) const noexcept
@@ -360,8 +410,10 @@ private:
 
     std::size_t first_bytes_ = 0; ///< 0 if there is no first chunk.
     magazine_room room_for_magazine_;
-    std::uintptr_t lowest_ = 0;  ///< Begin of the other chunks.
-    std::uintptr_t highest_ = 0; ///< Their end; 0: there are none.
+    address_range loose_;   ///< From the lowest to the highest loose chunk.
+    address_range aligned_; ///< The same of aligned ones, but the first chunk.
+    address_range masked_;  ///< aligned_, or empty if there may be loose ones in between.
+    std::size_t affordable_ = slab::any_number;
     detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
 };

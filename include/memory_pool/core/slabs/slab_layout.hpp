@@ -69,8 +69,8 @@ public:
     ///   of it.
     /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not
     ///   0.
-    slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
-                std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t granule = 1) noexcept
+    constexpr slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
+                          std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t granule = 1) noexcept
         : stride_(stride), alignment_(alignment), limit_(limit)
     {
         std::size_t bytes = std::max(usual_slab_bytes, bytes_for(1));
@@ -82,41 +82,50 @@ public:
     }
 
     /// Returns: bytes from the start of one block to the start of the next.
-    std::size_t stride() const noexcept { return stride_; }
+    constexpr std::size_t stride() const noexcept { return stride_; }
 
     /// Returns: the alignment of the first block of a slab, in bytes.
-    std::size_t alignment() const noexcept { return alignment_; }
+    constexpr std::size_t alignment() const noexcept { return alignment_; }
 
     /// Returns: the alignment of every slab, in bytes.
-    std::size_t slab_alignment() const noexcept { return slab_alignment_; }
+    constexpr std::size_t slab_alignment() const noexcept { return slab_alignment_; }
 
     /// Returns: the most blocks that a slab can have.
-    std::size_t max_blocks() const noexcept { return most_within(std::min(slab_alignment_, largest_slab_bytes)); }
+    constexpr std::size_t max_blocks() const noexcept
+    {
+        return most_within(std::min(slab_alignment_, largest_slab_bytes));
+    }
 
     /// Returns: the alignment of the first slab of a pool, in bytes. For common blocks it is what malloc gives anyway.
-    std::size_t first_slab_alignment() const noexcept { return std::max(alignment_, alignof(std::max_align_t)); }
+    constexpr std::size_t first_slab_alignment() const noexcept
+    {
+        return std::max(alignment_, alignof(std::max_align_t));
+    }
 
     /// Returns: whether the first slab of a pool can have `blocks` blocks. Cheaper than max_first_blocks.
-    bool fits_first_slab(std::size_t blocks) const noexcept
+    constexpr bool fits_first_slab(std::size_t blocks) const noexcept
     {
         return blocks == 1 || (blocks <= limit_ && bytes_for(blocks) <= largest_slab_bytes);
     }
 
     /// Returns: the most blocks that the first slab of a pool can have.
-    std::size_t max_first_blocks() const noexcept { return most_within(largest_slab_bytes); }
+    constexpr std::size_t max_first_blocks() const noexcept { return most_within(largest_slab_bytes); }
 
     /// Returns: bytes from the start of a slab of `blocks` blocks to the first of them.
-    std::size_t first_block(std::size_t blocks) const noexcept
+    constexpr std::size_t first_block(std::size_t blocks) const noexcept
     {
         const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
         return base::round_up(slab_header_bytes + words * sizeof(std::uint64_t), alignment_);
     }
 
     /// Returns: the bytes of a slab of `blocks` blocks.
-    std::size_t slab_bytes(std::size_t blocks) const noexcept { return first_block(blocks) + blocks * stride_; }
+    constexpr std::size_t slab_bytes(std::size_t blocks) const noexcept
+    {
+        return first_block(blocks) + blocks * stride_;
+    }
 
     /// Returns: how many blocks a slab of at most `bytes` bytes can have.
-    std::size_t blocks_within(std::size_t bytes) const noexcept
+    constexpr std::size_t blocks_within(std::size_t bytes) const noexcept
     {
         if (bytes < slab_bytes(1))
             return 0;
@@ -143,13 +152,13 @@ public:
 
 private:
     /// The most blocks in a slab of at most `bytes` bytes, or of a single block.
-    std::size_t most_within(std::size_t bytes) const noexcept
+    constexpr std::size_t most_within(std::size_t bytes) const noexcept
     {
         return std::max(std::size_t{1}, std::min(blocks_within(bytes), limit_));
     }
 
     /// `slab_bytes`, but as large as can be if that does not fit.
-    std::size_t bytes_for(std::size_t blocks) const noexcept
+    constexpr std::size_t bytes_for(std::size_t blocks) const noexcept
     {
         const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
         const std::size_t before =

@@ -29,12 +29,12 @@ public:
         return array() == slabs.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: grows the array if it is much too small and upstream has memory.
+    /// Effects: grows the array if it is much too small and upstream has memory to spare.
     /// Returns: whether it did.
     bool grow(const slab_store& slabs) noexcept
     {
         const std::size_t suitable = suitable_for(slabs);
-        return suitable > room() + room() / 2 && try_to_fit(slabs, suitable);
+        return suitable > room() + room() / 2 && !slabs.is_short() && try_to_fit(slabs, suitable);
     }
 
     /// Effects: shrinks the array if it is much too large.

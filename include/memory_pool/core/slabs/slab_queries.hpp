@@ -53,15 +53,8 @@ public:
     /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
     block_position find(const void* address) const noexcept
     {
-        slab* const chunk = directory_.last_at_or_before(address);
-        if (chunk == nullptr)
-            return {nullptr, 0, false};
-        const auto in_chunk =
-            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(chunk));
-        if (in_chunk >= shape_of(chunk).bytes)
-            return {nullptr, 0, false};
-        slab* const home = slab_around(address);
-        if (address < home->first_block())
+        slab* const home = look_up(address);
+        if (home == nullptr || address < home->first_block())
             return {nullptr, 0, false};
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
         const std::size_t index = offset / layout_.stride();

@@ -55,8 +55,9 @@ public:
     /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as
     ///   all so far together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws, and nothing is added then; what the listener throws, and the blocks it has added
-    ///   stay.
+    ///   Where upstream has less memory, it adds fewer.
+    /// Throws: what upstream throws if it has no memory for one block, and nothing is added then; what the listener
+    ///   throws, and the blocks it has added stay.
     void grow(std::size_t wanted)
     {
         const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
@@ -64,8 +65,7 @@ public:
             extend(*home, blocks);
             return;
         }
-        const chunk_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
-        add_chunk(shape, std::min(blocks, shape.room_each));
+        add_chunk(blocks);
     }
 
     /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
@@ -150,7 +150,7 @@ public:
     {
         if (span.empty())
             return 0;
-        slab* const home = slab_around(span.begin);
+        slab* const home = slab_of(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
         const std::size_t in_span = layout_.blocks_in(span.bytes());
         const std::size_t count = std::min(in_span, home->carved() - std::min(home->carved(), first));
@@ -211,7 +211,7 @@ public:
     {
         if (row.empty())
             return {};
-        const slab* const home = slab_around(row.first);
+        const slab* const home = slab_of(row.first);
         char* const first = home->first_block();
         char* const carved = home->block(home->carved(), layout_.stride());
         char* const end = home->block(home->block_count(), layout_.stride());
@@ -273,17 +273,19 @@ public:
     }
 
 private:
-    void add_chunk(const chunk_shape& shape, std::size_t blocks_each)
+    /// Adds a chunk for `blocks` blocks, or as many as possible.
+    void add_chunk(std::size_t blocks)
     {
         directory_.make_room();
-        slab* const chunk = new_chunk(shape);
+        chunk_shape shape{};
+        slab* const chunk = new_chunk_for(blocks, shape);
         base::failure_guard guard([&] {
             if (chunk->block_count() == 0)
                 upstream_->deallocate(chunk, shape.bytes, shape.alignment);
             else
                 take_in(chunk, shape);
         });
-        for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, blocks_each); });
+        for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, std::min(blocks, shape.room_each)); });
         guard.succeeded();
         take_in(chunk, shape);
     }
@@ -349,16 +351,21 @@ private:
         }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
-        const std::size_t carved = home->owner() == owner() ? home->carved() : 0;
+        const bool is_mine = home->owner() == owner();
+        const std::size_t bytes = is_mine ? home->block_count() * layout_.stride() : 0;
+        const std::size_t carved = is_mine ? home->carved() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
-        for (; block != end && slab_of(*block) == home; ++block) {
-            const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - first_block);
+        const auto offset_of = [first_block](void* each) {
+            return static_cast<std::size_t>(static_cast<char*>(each) - first_block);
+        };
+        do {
+            const std::size_t offset = offset_of(*block);
             const std::size_t index = layout_.index(offset);
             const std::uint64_t bit = base::bit_in_word(index);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
                 report_misuse(what_is_wrong_at(offset, *home), *block);
-                continue;
+                continue; // to the condition
             }
             std::uint64_t& word = words[index / base::bits_per_word];
             if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
@@ -368,7 +375,7 @@ private:
             word |= bit;
             lowest = std::min(lowest, index);
             ++accepted;
-        }
+        } while (++block != end && offset_of(*block) < bytes);
         if (accepted != 0) {
             home->search_from(lowest);
             with_free_.add_first(home);
