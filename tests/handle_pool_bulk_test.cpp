@@ -147,7 +147,7 @@ TYPED_TEST(handle_pool_bulk, changes_nothing_whichever_call_upstream_fails)
         std::fill(handles.begin(), handles.end(), mp::pool_handle<counted>{});
         typename TestFixture::template pool_of<counted> pool(test::in_steps_of(500), &this->upstream_);
         const auto before = pool.create();
-        this->upstream_.fail_at(call);
+        this->upstream_.fail_from(call);
         bool has_failed = false;
         try {
             (void)pool.create_bulk(handles.data(), handles.size());
@@ -181,7 +181,7 @@ TYPED_TEST(handle_pool_bulk, tries_to_create_as_many_as_upstream_has_memory_for)
     typename TestFixture::template handles_of<counted> handles(3000);
     for (std::size_t call = 1;; ++call) {
         typename TestFixture::template pool_of<counted> pool(test::in_steps_of(500), &this->upstream_);
-        this->upstream_.fail_at(call);
+        this->upstream_.fail_from(call);
         const std::size_t made = pool.try_create_bulk(handles.data(), handles.size(), 1);
         this->upstream_.never_fail();
         ASSERT_EQ(pool.size(), made);

@@ -118,7 +118,7 @@ TYPED_TEST(intrusive_pool_test, loses_nothing_if_upstream_fails_at_any_call)
 {
     for (std::size_t k = 1; k != 20; ++k) {
         accounting_upstream upstream;
-        upstream.fail_at(k);
+        upstream.fail_from(k);
         (void)mp::detail::base::succeeds([&] {
             typename TestFixture::pool_type pool({}, &upstream);
             std::vector<typename TestFixture::pointer> all;

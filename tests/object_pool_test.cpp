@@ -660,7 +660,7 @@ TYPED_TEST(object_pool_test, makes_as_many_objects_as_there_are_blocks_when_upst
     std::vector<counted*> objects(5000);
     for (std::size_t call = 1;; ++call) {
         typename TestFixture::pool_type pool({}, &this->upstream_);
-        this->upstream_.fail_at(call);
+        this->upstream_.fail_from(call);
         const std::size_t made = pool.try_create_bulk(objects.data(), objects.size(), 1);
         ASSERT_EQ(pool.in_use(), made);
         ASSERT_EQ(counted::alive, static_cast<int>(made));

@@ -211,7 +211,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_upstream_fails_at_any_call)
 {
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
-        upstream.fail_at(k);
+        upstream.fail_from(k);
         (void)mp::detail::base::succeeds([&] {
             typename TestFixture::pool_type pool(in_steps_of(200), &upstream);
             std::vector<typename TestFixture::pointer> all;

@@ -197,7 +197,7 @@ TYPED_TEST(shared_pool_test, loses_nothing_if_upstream_fails_at_any_call)
 {
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
-        upstream.fail_at(k);
+        upstream.fail_from(k);
         (void)mp::detail::base::succeeds([&] {
             const auto pool = this->make_pool({}, &upstream);
             std::vector<std::shared_ptr<node>> all;

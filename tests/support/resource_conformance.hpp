@@ -247,7 +247,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
         {
             TypeParam resource(&upstream);
             std::vector<filled_block> blocks;
-            upstream.fail_at(failing_call);
+            upstream.fail_from(failing_call);
             const auto allocate = [&](std::size_t bytes, std::size_t alignment) {
                 const std::size_t before = resource.bytes_in_use();
                 try {
@@ -256,6 +256,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
                     EXPECT_EQ(resource.bytes_in_use(), before);
                     EXPECT_EQ(resource.bytes_reserved(), upstream.live_bytes());
                     EXPECT_TRUE(resource.verify());
+                    upstream.never_fail();
                     blocks.push_back(allocate_filled(resource, bytes, alignment)); // Works the second time.
                 }
             };

@@ -20,6 +20,12 @@ class accounting_upstream : public std::pmr::memory_resource
 public:
     /// Makes the call number `call` from now on, counted from 1, throw std::bad_alloc.
     void fail_at(std::size_t call) { calls_until_failure_ = call; }
+    /// Makes the call number `call` from now on, and all later ones, throw std::bad_alloc.
+    void fail_from(std::size_t call)
+    {
+        never_fail();
+        calls_until_all_fail_ = call;
+    }
     /// Makes every call throw std::bad_alloc.
     void fail_always() { fails_always_ = true; }
     /// Makes every call for more bytes throw std::bad_alloc.
@@ -27,6 +33,7 @@ public:
     void never_fail()
     {
         calls_until_failure_ = never;
+        calls_until_all_fail_ = never;
         fails_always_ = false;
     }
 
@@ -41,6 +48,8 @@ protected:
         ++calls_;
         if (calls_until_failure_ != never)
             --calls_until_failure_;
+        if (calls_until_all_fail_ != never)
+            fails_always_ = fails_always_ || --calls_until_all_fail_ == 0;
         if (fails_always_ || bytes > largest_chunk_)
             throw std::bad_alloc();
         if (calls_until_failure_ == 0) {
@@ -73,6 +82,7 @@ private:
 
     std::map<void*, shape> chunks_;
     std::size_t calls_until_failure_ = never;
+    std::size_t calls_until_all_fail_ = never;
     bool fails_always_ = false;
     std::size_t largest_chunk_ = std::numeric_limits<std::size_t>::max();
     std::size_t calls_ = 0;

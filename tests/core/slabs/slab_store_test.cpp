@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <new>
 #include <random>
 #include <set>
@@ -255,12 +256,12 @@ TEST_F(slab_store_test, never_exceeds_its_limit)
     EXPECT_EQ(take_all(bounded).size(), 100u);
 }
 
-TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
+TEST_F(slab_store_test, is_unchanged_when_upstream_fails_from_any_call_on)
 {
     for (std::size_t call = 1;; ++call) {
         const std::size_t capacity = store_.capacity();
         const std::size_t bytes = upstream_.live_bytes();
-        upstream_.fail_at(call);
+        upstream_.fail_from(call);
         try {
             store_.grow(1);
             break;
@@ -273,6 +274,114 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
     }
     upstream_.never_fail();
     EXPECT_GT(store_.capacity(), 0u);
+}
+
+TEST_F(slab_store_test, asks_for_half_as_much_until_upstream_gives_it)
+{
+    for (int i = 0; i != 8; ++i)
+        store_.grow(1);
+    const std::size_t before = store_.capacity();
+    upstream_.allow_chunks_of_at_most(10'000);
+    std::size_t calls = upstream_.calls();
+    store_.grow(1);
+    const std::size_t added = store_.capacity() - before;
+    EXPECT_GE(added, layout_.blocks_within(10'000) / 2) << "no less than half of what there is";
+    EXPECT_LE(upstream_.calls() - calls, 12u);
+    EXPECT_TRUE(store_.is_short());
+    EXPECT_TRUE(store_.verify());
+
+    calls = upstream_.calls();
+    store_.grow(1);
+    EXPECT_LE(upstream_.calls() - calls, 2u) << "it remembers what was refused";
+    EXPECT_EQ(store_.capacity() - before, 2 * added);
+}
+
+TEST_F(slab_store_test, asks_for_one_block_again_and_again_while_upstream_has_nothing)
+{
+    for (int i = 0; i != 5; ++i)
+        store_.grow(1);
+    upstream_.fail_always();
+    EXPECT_THROW(store_.grow(1), std::bad_alloc);
+    const std::size_t calls = upstream_.calls();
+    for (int i = 0; i != 100; ++i)
+        EXPECT_THROW(store_.grow(1), std::bad_alloc);
+    EXPECT_EQ(upstream_.calls() - calls, 100u);
+}
+
+TEST_F(slab_store_test, grows_by_more_and_more_again_when_upstream_recovers)
+{
+    for (int i = 0; i != 5; ++i)
+        store_.grow(1);
+    upstream_.fail_always();
+    EXPECT_THROW(store_.grow(1), std::bad_alloc);
+    upstream_.never_fail();
+    std::size_t step = 0;
+    while (store_.is_short()) {
+        const std::size_t before = store_.capacity();
+        store_.grow(1);
+        EXPECT_GE(store_.capacity() - before, step);
+        step = store_.capacity() - before;
+    }
+    EXPECT_GE(step, store_.capacity() / 4) << "as usual";
+}
+
+TEST_F(slab_store_test, forgets_what_was_refused_when_it_gives_a_chunk_back)
+{
+    store_.grow(1000);
+    upstream_.fail_always();
+    EXPECT_THROW(store_.grow(1), std::bad_alloc);
+    trim(store_);
+    EXPECT_FALSE(store_.is_short());
+    EXPECT_THROW(store_.grow(1), std::bad_alloc);
+    store_.release();
+    EXPECT_FALSE(store_.is_short());
+}
+
+/// Hands out parts of one array, from alternating ends, so that chunks of any kind lie between others.
+class two_ended_upstream final : public std::pmr::memory_resource
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        is_low_ = !is_low_;
+        const auto align = [alignment](std::uintptr_t at) { return at & ~(std::uintptr_t{alignment} - 1); };
+        const std::uintptr_t begin = is_low_ ? align(low_ + alignment - 1) : align(high_ - bytes);
+        if (begin < low_ || begin + bytes > high_)
+            throw std::bad_alloc();
+        (is_low_ ? low_ : high_) = is_low_ ? begin + bytes : begin;
+        return reinterpret_cast<void*>(begin);
+    }
+    void do_deallocate(void*, std::size_t, std::size_t) override {}
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    std::vector<std::byte> memory_ = std::vector<std::byte>(std::size_t{1} << 20);
+    std::uintptr_t low_ = reinterpret_cast<std::uintptr_t>(memory_.data());
+    std::uintptr_t high_ = low_ + memory_.size();
+    bool is_low_ = false;
+};
+
+TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
+{
+    for (int round = 0; round != 2; ++round) {
+        two_ended_upstream upstream;
+        core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream);
+        // Small and large chunks, until there is no more memory.
+        for (std::size_t wanted = 100; memory_pool::detail::base::succeeds([&] { store.grow(wanted); });
+             wanted = wanted == 100 ? 5000 : 100) {
+            std::vector<void*> blocks = take_all(store);
+            std::shuffle(blocks.begin(), blocks.end(), std::mt19937(3));
+            for (void* const block : blocks) {
+                const auto position = store.find(block);
+                ASSERT_NE(position.home, nullptr);
+                ASSERT_EQ(store.slab_of(block), position.home);
+                ASSERT_EQ(position.home->block(position.index, stride), block);
+            }
+            ASSERT_EQ(store.put(blocks.data(), blocks.size()), 0u);
+            ASSERT_EQ(store.handed_out(), 0u);
+            ASSERT_TRUE(store.verify());
+        }
+        trim(store);
+        EXPECT_EQ(store.bytes_reserved(), 0u);
+    }
 }
 
 TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
@@ -391,11 +500,10 @@ TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
     core::slab_store store(core::slab_layout(large, 16, unbounded, 200), unbounded, {false, false, false, 200, nullptr},
                            {"test", large}, &upstream);
     store.grow(1);
-    upstream.fail_at(2);
+    upstream.fail_from(2);
     store.enlarge();
     EXPECT_GT(store.capacity(), 1u);
     EXPECT_LT(store.capacity(), 201u);
-    upstream.fail_at(1);
     EXPECT_THROW(store.enlarge(), std::bad_alloc);
     EXPECT_TRUE(store.verify());
 }

@@ -42,11 +42,11 @@ public:
     }
 
     /// Effects: takes a block from upstream.
-    /// Preconditions: check_size has accepted the arguments.
-    /// Throws: what upstream throws.
+    /// Throws: size_overflow if that exceeds the address space; what upstream throws.
     /// Complexity: O(1), and a call upstream.
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
+        check_size(bytes, alignment);
         void* const block = allocate_upstream(upstream_, bytes_with_node(bytes), alignment_with_node(alignment));
         blocks_.add_first(::new (place_of_node(block, bytes)) node{block, bytes, alignment});
         canary_behind(bytes).mark_in_use(block);
