@@ -95,8 +95,8 @@ public:
         detail::base::pool_gone(this);
     }
 
-    /// Returns: the bytes of upstream memory that `arenas` arenas take, where the option asks for `arena_size` bytes
-    ///   each. A buffer must be aligned to an arena: to the next power of two.
+    /// Returns: how many bytes of upstream memory hold `arenas` arenas whose option `arena_size` is that. A buffer must
+    ///   be aligned to the bytes of an arena, the next power of two.
     static constexpr std::size_t bytes_for(std::size_t arenas,
                                            std::size_t arena_size = arena_options{}.arena_size) noexcept
     {

@@ -219,7 +219,7 @@ private:
         return detail::core::pool_access::allocate(*made, relief());
     }
 
-    /// Returns: a function that gives back memory that is wholly free, before a request fails.
+    /// Returns: a function that returns free slabs to upstream, called before a request fails.
     auto relief() noexcept
     {
         return [this] { return trim() != 0; };

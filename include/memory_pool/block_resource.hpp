@@ -90,7 +90,7 @@ private:
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
     }
 
-    /// Before it fails, gives back what is wholly free.
+    /// Before it fails, returns free blocks of the pool to upstream and retries.
     MEMORY_POOL_SLOW_PATH void* allocate_upstream(std::size_t bytes, std::size_t alignment)
     {
         void* block = nullptr;

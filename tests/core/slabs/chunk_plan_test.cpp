@@ -93,7 +93,7 @@ TEST_F(chunk_plan_test, has_a_smaller_magazine_behind_the_first_slab_where_upstr
     constexpr bool is_short = true;
     for (const std::size_t blocks : {1u, 16u, 100u, 5000u}) {
         const core::chunk_shape shape = plan().next(blocks, 0, true, is_short);
-        const std::size_t pointers = core::magazine::least_room(blocks, stride, 0);
+        const std::size_t pointers = core::magazine::min_room(blocks, stride, 0);
         EXPECT_EQ(shape.bytes, layout_.slab_bytes(blocks) + pointers * sizeof(void*));
         EXPECT_LE(pointers, std::max<std::size_t>(blocks / 8, 16));
         EXPECT_GE(pointers, 1u);
@@ -104,15 +104,15 @@ TEST_F(chunk_plan_test, aligns_no_chunk_to_more_than_twice_its_bytes)
 {
     const std::size_t in_half_a_slab = layout_.blocks_within(layout_.slab_alignment() / 2);
     const core::chunk_shape small = plan().next(in_half_a_slab, 1000, false);
-    EXPECT_TRUE(plan().is_loose(small));
+    EXPECT_TRUE(plan().is_unaligned(small));
     EXPECT_EQ(small.alignment, layout_.first_slab_alignment());
     const core::chunk_shape large = plan().next(in_half_a_slab + 1, 1000, false);
-    EXPECT_FALSE(plan().is_loose(large));
+    EXPECT_FALSE(plan().is_unaligned(large));
     EXPECT_EQ(large.alignment, layout_.slab_alignment());
 
     idle_listener listener(false);
     options_.listener = &listener;
-    EXPECT_FALSE(plan_of_listener().is_loose(plan_of_listener().next(1, 1000, false))) << "objects find their slab";
+    EXPECT_FALSE(plan_of_listener().is_unaligned(plan_of_listener().next(1, 1000, false))) << "objects find their slab";
 }
 
 TEST_F(chunk_plan_test, has_further_chunks_of_as_many_slabs_side_by_side_as_the_blocks_fill)

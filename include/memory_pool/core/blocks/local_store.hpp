@@ -89,7 +89,7 @@ public:
     static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size, std::size_t alignment) noexcept
     {
         const std::size_t stride = stride_of_blocks(block_size, canary_bytes, alignment);
-        const std::size_t pointers = variant::checks ? 0 : magazine::least_room(count, stride, 0);
+        const std::size_t pointers = variant::checks ? 0 : magazine::min_room(count, stride, 0);
         return slab_layout(stride, alignment_of_blocks(block_size, alignment), count).slab_bytes(count) +
                pointers * sizeof(void*);
     }

@@ -220,7 +220,8 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
-    /// Has blocks and places for `count` objects. Places first: their bytes are a multiple of the alignment of blocks.
+    /// Reserves places and blocks for `count` objects. Places come first, as their bytes are a multiple of the alignment
+    /// of blocks.
     /// Throws: as `Blocks::reserve`; pool_exhausted.
     void reserve_all(std::size_t count)
     {
@@ -256,7 +257,7 @@ private:
     }
     static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
 
-    /// Grows the table of places while `is_needed()`; if upstream has no memory for it, with that of free blocks.
+    /// Grows the table of places while `is_needed()`. If upstream has no memory, returns free blocks to it and retries.
     /// Returns: false if the table is at its maximum size and still too small.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
@@ -267,7 +268,7 @@ private:
         return is_large_enough;
     }
 
-    /// The same without that, and with the lock held, as upstream may not be thread-safe.
+    /// Grows the table with the lock held, as upstream may not be thread-safe.
     template <class IsNeeded>
     bool try_to_grow_places(IsNeeded& is_needed)
     {

@@ -4,7 +4,7 @@
 /// The table of places behind the handles of a pool. It only grows, and no place ever moves, so a handle can be looked
 /// up without a lock while another thread makes the table grow.
 ///
-///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...    fewer where upstream is short of memory
+///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...    fewer if upstream is short
 ///
 ///     index of a place: | place in the chunk, 27 bits | chunk, 5 bits |
 ///
@@ -79,7 +79,8 @@ public:
         return *place;
     }
 
-    /// Effects: adds a chunk: of as many places as there are, or where upstream has less memory, down to an eighth.
+    /// Effects: adds a chunk of as many places as there are; if upstream is short of memory, of half as many, down to an
+    ///   eighth.
     /// Returns: whether it did; not if the table has `MostChunks`.
     /// Throws: what upstream throws. Nothing has changed then.
     /// Thread safety: one thread at a time.
@@ -169,6 +170,7 @@ private:
     static_assert(MostChunks + bits_of_first_chunk <= 28 && alignof(Place) <= alignment);
 
     static constexpr unsigned chunk_of(std::uint32_t index) noexcept { return index % most_chunks; }
+
     /// Returns: places in that many chunks, unless upstream was short of memory.
     static constexpr std::size_t usual_places(unsigned chunks) noexcept
     {
@@ -184,7 +186,7 @@ private:
         capacity_ += count;
     }
 
-    /// Returns: places in that chunk; 0: it does not exist. Else, the thread sees them as they were made.
+    /// Returns: places in that chunk; 0 if it does not exist.
     MEMORY_POOL_ALWAYS_INLINE std::uint32_t places_of_chunk(unsigned number) const noexcept
     {
         return sizes_[number].load(std::memory_order_acquire);

@@ -4,7 +4,7 @@
 /// The size of the chunks that a pool takes from upstream, and the layout of slabs in them.
 ///
 ///     the first:   | slab | array of a magazine |          at no special address, unless there is a listener
-///     loose ones:  | slab |                                the same: alignment would cost more than their size
+///     small ones:  | slab |                                the same: alignment would waste more than their bytes
 ///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
 ///
 ///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          of all but the first
@@ -61,8 +61,8 @@ public:
     }
 
     /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
-    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream has refused more, so
-    ///   that the chunk has room for little else.
+    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream is short of memory, so
+    ///   the chunk has no room for later blocks, and little for a magazine.
     chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first, bool is_short = false) const noexcept
     {
         if (is_first && options_.listener == nullptr)
@@ -86,8 +86,8 @@ public:
     /// Returns: the shape of a further chunk, by its first slab.
     chunk_shape other(const slab& chunk) const noexcept { return other(chunk.slabs_in_chunk(), chunk.room()); }
 
-    /// Returns: whether a further chunk of that shape may begin anywhere.
-    bool is_loose(const chunk_shape& shape) const noexcept { return shape.alignment != layout_.slab_alignment(); }
+    /// Returns: whether a further chunk of that shape has no alignment by which its slab is found.
+    bool is_unaligned(const chunk_shape& shape) const noexcept { return shape.alignment != layout_.slab_alignment(); }
 
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
@@ -110,7 +110,7 @@ private:
     {
         std::size_t pointers = 0;
         if (options_.has_room_for_magazine)
-            pointers = is_short ? magazine::least_room(room, layout_.stride(), options_.max_cached_blocks)
+            pointers = is_short ? magazine::min_room(room, layout_.stride(), options_.max_cached_blocks)
                                 : suitable_magazine_room(room);
         return first(room, layout_.slab_bytes(room) + pointers * sizeof(void*));
     }

@@ -8,12 +8,12 @@
 ///     list:    G <-> C <-> A                                   slabs that may have free blocks
 ///
 /// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
-/// (+), so that a pool that does not grow makes one request upstream. Small further chunks (B) are loose: they have no
-/// special alignment, either, and the directory finds them. All others are aligned, and masking an address finds their
-/// slabs.
+/// (+), so that a pool that does not grow makes one request upstream. Small further chunks (B) are single slabs without
+/// special alignment, too. Their slabs are found in the directory, those of all others by masking an address.
 ///
-/// Where upstream refuses a chunk, the pool asks for half as many blocks, and so on, down to one. It does not repeat
-/// such requests: `affordable_` blocks are what it asks for at most, until it has given a chunk back.
+/// If upstream refuses a chunk, the pool requests half as many blocks, then a quarter, down to one. It does not repeat
+/// refused requests: it requests at most `affordable_` blocks until it has returned a chunk, and doubles that with each
+/// chunk that upstream grants.
 ///
 /// Thread safety: none; the pool that owns the store synchronizes.
 #pragma once
@@ -79,7 +79,8 @@ public:
         return chunk->slabs_in_chunk() == 1 ? chunk : slab::of(address, layout_);
     }
 
-    /// Returns: whether upstream has refused a chunk lately: since one has gone back, or it gave what was planned.
+    /// Returns: whether upstream is short of memory: it has refused a chunk, and since then no chunk was returned, and
+    ///   none granted in its planned size.
     bool is_short() const noexcept { return affordable_ != slab::any_number; }
 
     /// Room for the array of a magazine, without a request of its own. Gone when the first chunk goes upstream.
@@ -258,7 +259,7 @@ protected:
         return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
     }
 
-    /// Allocates a chunk for `wanted` blocks, or as many as upstream has memory for, and sets `shape`.
+    /// Allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory, and sets `shape`.
     /// Throws: what upstream throws, if it has no memory for one block.
     slab* new_chunk_for(std::size_t wanted, chunk_shape& shape)
     {
@@ -266,7 +267,7 @@ protected:
         while (chunk == nullptr) {
             const std::size_t blocks = std::min(wanted, affordable_);
             shape = plan().next(blocks, capacity_, first_ == nullptr, is_short());
-            // The first chunk is smaller the second time, as it has less room for a magazine.
+            // The second request for the first chunk is smaller, as it has less room for a magazine.
             const bool may_be_less = blocks > 1 || !is_short();
             base::try_to([&] { chunk = new_chunk(shape); }, [may_be_less] { return may_be_less; });
             if (chunk == nullptr)
@@ -354,19 +355,19 @@ private:
         return {begin, begin + shape_of(chunk).bytes};
     }
 
-    /// Adds a chunk to the ranges. An address in `masked_` may be masked: in a loose chunk, or outside of all chunks,
-    /// the masked address may be unreadable.
+    /// Adds a chunk to the ranges. Only addresses in `masked_` may be masked: the masked address of one in an unaligned
+    /// chunk, or outside of all chunks, may be unreadable.
     void note_range(const slab* chunk) noexcept
     {
         if (chunk != first_)
-            (plan().is_loose(shape_of(chunk)) ? loose_ : aligned_).include(range_of(chunk));
-        masked_ = loose_.overlaps(aligned_) ? address_range{} : aligned_;
+            (plan().is_unaligned(shape_of(chunk)) ? unaligned_ : aligned_).include(range_of(chunk));
+        masked_ = unaligned_.overlaps(aligned_) ? address_range{} : aligned_;
     }
 
     /// Computes the ranges.
     void note_ranges() noexcept
     {
-        loose_ = aligned_ = masked_ = {};
+        unaligned_ = aligned_ = masked_ = {};
         for (const slab* const chunk : directory_)
             note_range(chunk);
     }
@@ -410,9 +411,9 @@ private:
 
     std::size_t first_bytes_ = 0; ///< 0 if there is no first chunk.
     magazine_room room_for_magazine_;
-    address_range loose_;   ///< From the lowest to the highest loose chunk.
-    address_range aligned_; ///< The same of aligned ones, but the first chunk.
-    address_range masked_;  ///< aligned_, or empty if there may be loose ones in between.
+    address_range unaligned_; ///< From the lowest to the highest unaligned chunk, without the first chunk.
+    address_range aligned_;   ///< From the lowest to the highest aligned chunk, without the first chunk.
+    address_range masked_;    ///< `aligned_`; empty if it overlaps `unaligned_`.
     std::size_t affordable_ = slab::any_number;
     detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
