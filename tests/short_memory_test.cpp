@@ -259,7 +259,7 @@ TEST(short_memory, bytes_for_blocks_are_what_they_take_from_a_buffer)
         std::size_t alignment;
     };
     for (const shape each : {shape{1, 0}, shape{8, 8}, shape{24, 0}, shape{48, 64}, shape{1000, 0}, shape{100, 4096}}) {
-        for (const std::size_t count : {1, 15, 64, 65, 1000, 5000}) {
+        for (const std::size_t count : {1u, 15u, 64u, 65u, 1000u, 5000u}) {
             const std::size_t size = mp::block_pool::bytes_for(count, each.block_size, each.alignment);
             const std::size_t alignment = std::max<std::size_t>(each.alignment, 16);
             void* const buffer = std::pmr::new_delete_resource()->allocate(size, alignment);

@@ -110,11 +110,45 @@ TEST(place_table, is_as_it_was_when_upstream_fails)
 {
     test::accounting_upstream upstream;
     small_table table(&upstream);
-    upstream.fail_at(1);
+    upstream.fail_always();
     EXPECT_THROW((void)table.grow(), std::bad_alloc);
     EXPECT_EQ(table.capacity(), 0u);
+    upstream.never_fail();
     EXPECT_TRUE(table.grow());
     EXPECT_NE(table.find(0), nullptr);
+}
+
+TEST(place_table, has_smaller_chunks_where_upstream_is_short_of_memory)
+{
+    test::accounting_upstream upstream;
+    {
+        core::place_table<std::uint64_t> table(&upstream);
+        EXPECT_TRUE(table.grow());
+        upstream.allow_chunks_of_at_most(60 * sizeof(std::uint64_t));
+        EXPECT_TRUE(table.grow());
+        EXPECT_EQ(table.capacity(), 64u + 32u) << "of 128, 64 and 32 places";
+        upstream.allow_chunks_of_at_most(31 * sizeof(std::uint64_t));
+        EXPECT_THROW((void)table.grow(), std::bad_alloc) << "an eighth at least, so that there are few chunks";
+        upstream.allow_chunks_of_at_most(100'000);
+        EXPECT_TRUE(table.grow());
+        EXPECT_EQ(table.capacity(), 64u + 32u + 256u);
+
+        std::set<std::uint64_t*> places;
+        core::place_table<std::uint64_t>::walk walk;
+        std::uint32_t index = 0;
+        for (std::size_t i = 0; i != table.capacity(); ++i, index = table.after(index)) {
+            ASSERT_TRUE(walk.next(table, 3)) << "the index of the first place of the next chunk";
+            ASSERT_EQ(&walk.place(), table.find(index));
+            places.insert(&walk.place());
+        }
+        EXPECT_EQ(index, 3u);
+        EXPECT_FALSE(walk.next(table, 3));
+        EXPECT_EQ(places.size(), table.capacity());
+        EXPECT_EQ(table.find(32 * 32 + 1), nullptr) << "behind the last place of the smaller chunk";
+        EXPECT_EQ(table.bytes(), upstream.live_bytes());
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
 template <class Places>
