@@ -35,7 +35,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
 template <class Policy, class Arenas>
-class basic_arena_resource final : public std::pmr::memory_resource
+class basic_arena_resource final : public detail::core::resource_by_address
 {
     using variant = detail::base::checked_policy<Policy>;
     using arena_type = typename Arenas::arena_type;
@@ -75,16 +75,13 @@ public:
 
     /// Rejects wrong arguments, such as a number of arenas, which is an option.
     template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const arena_options&, const basic_arena_resource&>>
-    explicit basic_arena_resource(const Given&, const More&...) : basic_arena_resource()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "an arena resource takes an arena_options, and then a memory resource: set "
-                      "arena_count or arena_size in the options for a number of arenas or bytes");
-    }
+              class Reason = detail::core::if_wrong<
+                  detail::core::an_arena_resource_takes_arena_options_with_arena_count_or_size_and_a_memory_resource,
+                  detail::core::takes<const arena_options&, const basic_arena_resource&>, Given, More...>>
+    explicit basic_arena_resource(const Given&, const More&...) = delete;
 
-    basic_arena_resource(const basic_arena_resource&) = delete;
-    basic_arena_resource& operator=(const basic_arena_resource&) = delete;
+    basic_arena_resource(const basic_arena_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+    basic_arena_resource& operator=(const basic_arena_resource&) = delete; // Hold it by a std::unique_ptr.
 
     /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the

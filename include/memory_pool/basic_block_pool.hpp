@@ -66,19 +66,15 @@ public:
     }
 
     /// Rejects wrong arguments, such as a number of blocks, which is an option.
-    template <class Given, class... More, class = detail::core::if_none_of<Given, const pool_options&>>
-    basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "a pool of blocks takes the bytes of a block, a pool_options, and then a memory "
-                      "resource: set initial_capacity or max_capacity in the options for a number "
-                      "of blocks");
-    }
+    template <class Given, class... More,
+              class Reason = detail::core::if_wrong<
+                  detail::core::a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource,
+                  detail::core::takes<const pool_options&>, Given, More...>>
+    basic_block_pool(std::size_t block_size, const Given&, const More&...) = delete;
 
-    // Neither copied nor moved: it lies in place, for speed, and threads refer to it. Hold it by a std::unique_ptr
-    // instead.
-    basic_block_pool(const basic_block_pool&) = delete;
-    basic_block_pool& operator=(const basic_block_pool&) = delete;
+    // Neither copied nor moved: it lies in place, for speed, and threads refer to it.
+    basic_block_pool(const basic_block_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+    basic_block_pool& operator=(const basic_block_pool&) = delete; // Hold it by a std::unique_ptr.
 
     /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same

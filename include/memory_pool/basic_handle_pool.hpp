@@ -65,19 +65,9 @@ public:
     {
     }
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
-    template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const pool_options&, const basic_handle_pool&>>
-    explicit basic_handle_pool(const Given&, const More&...) : basic_handle_pool()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "a handle pool takes a pool_options, and then a memory resource: set "
-                      "initial_capacity or max_capacity in the options for a number of objects");
-    }
-
-    // Neither copied nor moved: its objects may refer to it. Hold it by a std::unique_ptr instead.
-    basic_handle_pool(const basic_handle_pool&) = delete;
-    basic_handle_pool& operator=(const basic_handle_pool&) = delete;
+    // Neither copied nor moved: its objects may refer to it.
+    basic_handle_pool(const basic_handle_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+    basic_handle_pool& operator=(const basic_handle_pool&) = delete; // Hold it by a std::unique_ptr.
 
     /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
     ~basic_handle_pool()

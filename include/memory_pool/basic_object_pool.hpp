@@ -96,18 +96,12 @@ public:
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
-    template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
-    explicit basic_object_pool(const Given&, const More&...) : basic_object_pool()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "an object pool takes a pool_options, and then a memory resource: set "
-                      "initial_capacity or max_capacity in the options for a number of objects");
-    }
+    template <class Given, class... More, class Reason = detail::core::if_no_options<basic_object_pool, Given, More...>>
+    explicit basic_object_pool(const Given&, const More&...) = delete;
 
-    // Neither copied nor moved: its objects have deleters that refer to it. Hold it by a std::unique_ptr instead.
-    basic_object_pool(const basic_object_pool&) = delete;
-    basic_object_pool& operator=(const basic_object_pool&) = delete;
+    // Neither copied nor moved: its objects have deleters that refer to it.
+    basic_object_pool(const basic_object_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+    basic_object_pool& operator=(const basic_object_pool&) = delete; // Hold it by a std::unique_ptr.
 
     /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
     ~basic_object_pool()

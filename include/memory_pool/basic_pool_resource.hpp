@@ -32,7 +32,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
 /// core::locked_upstream.
 template <class Pool, class Upstream>
-class basic_pool_resource final : public std::pmr::memory_resource
+class basic_pool_resource final : public detail::core::resource_by_address
 {
 public:
     /// The resource's policy.
@@ -69,15 +69,13 @@ public:
 
     /// Rejects wrong arguments, such as the size of the largest block, which is an option.
     template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const std::pmr::pool_options&, const basic_pool_resource&>>
-    explicit basic_pool_resource(const Given&, const More&...) : basic_pool_resource()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "a pool resource takes a std::pmr::pool_options, and then a memory resource");
-    }
+              class Reason = detail::core::if_wrong<
+                  detail::core::a_pool_resource_takes_a_std_pmr_pool_options_and_then_a_memory_resource,
+                  detail::core::takes<const std::pmr::pool_options&, const basic_pool_resource&>, Given, More...>>
+    explicit basic_pool_resource(const Given&, const More&...) = delete;
 
-    basic_pool_resource(const basic_pool_resource&) = delete;
-    basic_pool_resource& operator=(const basic_pool_resource&) = delete;
+    basic_pool_resource(const basic_pool_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+    basic_pool_resource& operator=(const basic_pool_resource&) = delete; // Hold it by a std::unique_ptr.
 
     /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the

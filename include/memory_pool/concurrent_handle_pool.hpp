@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/refusals.hpp>
 #include <memory_pool/basic_handle_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/shared_places.hpp>
@@ -35,7 +36,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// for what else it can do.
 template <class T, class Policy>
 class concurrent_handle_pool
-    : public basic_handle_pool<T, basic_concurrent_block_pool<Policy>, detail::core::shared_places>
+    : public basic_handle_pool<T, basic_concurrent_block_pool<Policy>, detail::core::shared_places>,
+      public detail::core::shared_objects
 {
     using base = basic_handle_pool<T, basic_concurrent_block_pool<Policy>, detail::core::shared_places>;
 
@@ -48,6 +50,17 @@ public:
     using typename base::value_type;
 
     using base::base;
+
+    /// Effects: as the first, with default options.
+    concurrent_handle_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More,
+              class Reason = detail::core::if_no_options<concurrent_handle_pool, Given, More...>>
+    explicit concurrent_handle_pool(const Given&, const More&...) = delete;
+
+    concurrent_handle_pool(const concurrent_handle_pool&,
+                           detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
 
     /// Effects: calls `function(T&)`, if the object is alive. It is not destroyed before `function` ends: if `destroy`
     ///   is called meanwhile, by any thread or by `function` itself, the handle is stale at once, and the last visitor

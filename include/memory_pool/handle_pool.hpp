@@ -42,6 +42,15 @@ public:
 
     using base::base;
 
+    /// Effects: as the first, with default options.
+    handle_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More, class Reason = detail::core::if_no_options<handle_pool, Given, More...>>
+    explicit handle_pool(const Given&, const More&...) = delete;
+
+    handle_pool(const handle_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
+
     /// An iterator over the objects that are alive, in the order of their places. It is valid until its object is
     /// destroyed; others may be created and destroyed meanwhile.
     using iterator = iterator_of<false>;

@@ -86,6 +86,13 @@ class intrusive_pool : public detail::core::constructing_pooled<detail::core::po
 public:
     using intrusive_pool::constructing_pool_base::constructing_pool_base;
 
+    /// Effects: as the first, with default options.
+    intrusive_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More, class Reason = detail::core::if_no_options<intrusive_pool, Given, More...>>
+    explicit intrusive_pool(const Given&, const More&...) = delete;
+
     static_assert(detail::core::pooled_object_check<T>::is_made);
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -20,6 +20,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/refusals.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include <cstddef>
@@ -215,7 +216,7 @@ inline std::pmr::memory_resource* np_resource() noexcept
 /// A heap of np_alloc as a memory resource: all of its blocks go at once when it is cleared or destroyed.
 ///
 /// Thread safety: any thread, but for `clear` and the destructor, which need the resource for themselves.
-class np_heap_resource final : public std::pmr::memory_resource
+class np_heap_resource final : public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a heap.

@@ -137,6 +137,7 @@ private:
 /// meanwhile. A base of basic_object_pool.
 template <class Pool>
 class object_range // NOLINT(bugprone-crtp-constructor-accessibility): it has nothing that could be misused
+    : public detail::core::shared_objects
 {
 };
 

@@ -19,6 +19,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/refusals.hpp>
 #include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/os/huge_pages.hpp>
@@ -75,7 +76,7 @@ struct page_options
 };
 
 /// Allocates whole pages from the operating system.
-class page_resource : public std::pmr::memory_resource
+class page_resource : public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a resource without pages.

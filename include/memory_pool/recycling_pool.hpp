@@ -32,6 +32,13 @@ class recycling_pool : public detail::core::recycling_pooled<detail::core::kept_
 public:
     using recycling_pool::recycling_pool_base::recycling_pool_base;
 
+    /// Effects: as the first, with default options.
+    recycling_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More, class Reason = detail::core::if_no_action<recycling_pool, Given, More...>>
+    explicit recycling_pool(const Given&, const More&...) = delete;
+
     static_assert(detail::core::pooled_object_check<T>::is_made &&
                   detail::core::kept_object_check<detail::core::pooled_object<T>>::is_made);
 };

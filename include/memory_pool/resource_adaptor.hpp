@@ -12,13 +12,14 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/refusals.hpp>
 
 #include <cstddef>
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
-class resource_adaptor : public std::pmr::memory_resource
+class resource_adaptor : public resource_by_address
 {
 public:
     resource_adaptor(const resource_adaptor&) = delete;

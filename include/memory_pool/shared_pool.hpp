@@ -44,6 +44,13 @@ class basic_shared_pool : public detail::core::making_shared_pool<detail::core::
 public:
     using basic_shared_pool::constructing_pool_base::constructing_pool_base;
 
+    /// Effects: as the first, with default options.
+    basic_shared_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More, class Reason = detail::core::if_no_options<basic_shared_pool, Given, More...>>
+    explicit basic_shared_pool(const Given&, const More&...) = delete;
+
     static_assert(detail::core::returning_object_check<T>::is_made);
 };
 
@@ -55,6 +62,14 @@ class basic_recycling_shared_pool : public detail::core::keeping_shared_pool<det
 {
 public:
     using basic_recycling_shared_pool::recycling_pool_base::recycling_pool_base;
+
+    /// Effects: as the first, with default options.
+    basic_recycling_shared_pool() = default;
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More,
+              class Reason = detail::core::if_no_action<basic_recycling_shared_pool, Given, More...>>
+    explicit basic_recycling_shared_pool(const Given&, const More&...) = delete;
 
     static_assert(detail::core::kept_object_check<T>::is_made);
 };

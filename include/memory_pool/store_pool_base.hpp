@@ -180,16 +180,6 @@ public:
     {
     }
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
-    template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const pool_options&, const constructing_pool_base&>>
-    explicit constructing_pool_base(const Given&, const More&...) : constructing_pool_base()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "a pool takes a pool_options, and then a memory resource: set initial_capacity "
-                      "or max_capacity in the options for a number of objects");
-    }
-
     /// Effects: as that of store_pool_base.
     constructing_pool_base(constructing_pool_base&&) noexcept = default;
 
@@ -274,6 +264,14 @@ private:
     }
 };
 
+namespace detail::core {
+/// As if_no_options, for a pool of recycled objects.
+template <class Pool, class... Given>
+using if_no_action =
+    if_wrong<a_recycling_pool_takes_a_recycle_or_a_function_a_pool_options_and_a_memory_resource,
+             takes<const pool_options&, recycle_action<typename Pool::value_type>, const Pool&>, Given...>;
+} // namespace detail::core
+
 /// A pool whose objects are constructed once, when it grows, and recycled, owned by `Pointer`. They need a default
 /// constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far stay in
 /// the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and LeakSanitizer does
@@ -324,18 +322,6 @@ public:
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit recycling_pool_base(Resource* upstream) : recycling_pool_base(recycle::nothing, pool_options{}, upstream)
     {
-    }
-
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
-    template <class Given, class... More,
-              class = detail::core::if_none_of<Given, const pool_options&, detail::core::recycle_action<value_type>,
-                                               const recycling_pool_base&>>
-    explicit recycling_pool_base(const Given&, const More&...) : recycling_pool_base()
-    {
-        static_assert(detail::core::is_of_use<Given>,
-                      "a recycling pool takes a recycle, or a function of an object, a "
-                      "pool_options, and then a memory resource: set initial_capacity or "
-                      "max_capacity in the options for a number of objects");
     }
 
     /// Effects: as that of store_pool_base.

@@ -9,7 +9,9 @@
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
+#include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
+#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/shared_pool.hpp>
@@ -19,4 +21,7 @@
 #endif
 
 #include <chrono>
+#include <memory_resource>
 #include <string>
+#include <utility>
+#include <vector>

@@ -267,27 +267,67 @@ void refused()
     mp::handle_pool<int> pool;
     (void)pool.create_wait();
 #elif REFUSED == 64
+    mp::object_pool<int> pool(mp::pool_options{}, std::string("orders"));
+#elif REFUSED == 65
+    mp::concurrent_handle_pool<int> pool(1, 2);
+#elif REFUSED == 66
+    mp::concurrent_object_pool<int> pool;
+    for (int& each : pool)
+        ++each;
+#elif REFUSED == 67
+    mp::concurrent_handle_pool<int> pool;
+    for (const int& each : pool)
+        (void)each;
+#elif REFUSED == 68
+    mp::object_pool<int> pool;
+    mp::object_pool<int> other(std::move(pool));
+#elif REFUSED == 69
+    mp::object_pool<int> pool;
+    mp::object_pool<int> other;
+    other = std::move(pool);
+#elif REFUSED == 70
+    mp::block_pool pool(8);
+    const auto other = std::move(pool);
+#elif REFUSED == 71
+    mp::unsynchronized_arena_resource arenas;
+    mp::unsynchronized_arena_resource other(arenas);
+#elif REFUSED == 72
+    mp::unsynchronized_arena_resource arenas;
+    const std::pmr::vector<int> numbers(arenas);
+#elif REFUSED == 73
+    mp::synchronized_pool_resource pools;
+    const std::pmr::string text("orders", pools);
+#elif REFUSED == 74
+    mp::limit_resource limit(1000);
+    const std::pmr::vector<int> numbers({1, 2, 3}, limit);
+#elif REFUSED == 75
+    mp::object_pool<int> pool(mp::pool_options{.max_capasity = 3});
+#elif REFUSED == 76
+    mp::unsynchronized_arena_resource arenas(mp::arena_options{.arena_cuont = 3});
+#elif REFUSED == 77
+    mp::object_pool<int> pool({.max_capasity = 3});
+#elif REFUSED == 78
     mp::intrusive_pool<without_constructor> pool;
     (void)pool.make(3);
-#elif REFUSED == 65
+#elif REFUSED == 79
     make<mp::intrusive_pool<int&>>();
-#elif REFUSED == 66
+#elif REFUSED == 80
     recycle<mp::recycling_pool<takes_a_number>>();
-#elif REFUSED == 67
+#elif REFUSED == 81
     make<mp::intrusive_pool<only_declared>>();
-#elif REFUSED == 68
+#elif REFUSED == 82
     make<mp::intrusive_pool<pooled_shape>>();
-#elif REFUSED == 69
+#elif REFUSED == 83
     make<mp::intrusive_pool<pooled_loud>>();
-#elif REFUSED == 70
+#elif REFUSED == 84
     recycle<mp::recycling_pool<pooled_number>>();
-#elif REFUSED == 71
+#elif REFUSED == 85
     make<mp::intrusive_pool<pooled_item, int>>();
-#elif REFUSED == 72
+#elif REFUSED == 86
     mp::intrusive_pool<pooled_item> pool(1000);
-#elif REFUSED == 73
+#elif REFUSED == 87
     mp::recycling_pool<pooled_item> pool(1000);
-#elif REFUSED == 74
+#elif REFUSED == 88
     recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }

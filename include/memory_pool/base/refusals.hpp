@@ -16,7 +16,10 @@
 #include <memory_resource>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+struct pool_options;
+
+namespace detail::core {
 /// Dependent false: for a static_assert in a template that must not be instantiated.
 template <class...>
 inline constexpr bool is_of_use = false;
@@ -121,7 +124,56 @@ struct kept_object_check : returning_object_check<T>
 template <class Resource>
 using if_resource = std::enable_if_t<std::is_convertible_v<Resource*, std::pmr::memory_resource*>>;
 
-/// Enables a constructor that rejects an argument that converts to none of `Right`.
-template <class Given, class... Right>
-using if_none_of = std::enable_if_t<!(std::is_convertible_v<const Given&, Right> || ...)>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
+// Why functions are deleted, in names, which compilers print if they are an argument of the template. A static_assert in
+// the body would be an error, too, but type traits would call the function callable.
+struct a_pool_takes_a_pool_options_with_initial_or_max_capacity_and_then_a_memory_resource;
+struct a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource;
+struct a_recycling_pool_takes_a_recycle_or_a_function_a_pool_options_and_a_memory_resource;
+struct an_arena_resource_takes_arena_options_with_arena_count_or_size_and_a_memory_resource;
+struct a_pool_resource_takes_a_std_pmr_pool_options_and_then_a_memory_resource;
+struct hold_it_by_a_std_unique_ptr;
+struct threads_share_the_objects_use_for_each_instead_of_a_loop;
+struct an_allocator_takes_the_address_of_a_memory_resource;
+
+/// The arguments of a constructor: first one that converts to one of `Right`, and then another, or a memory resource.
+template <class... Right>
+struct takes
+{
+    template <class Given>
+    static constexpr bool one = (std::is_convertible_v<const Given&, Right> || ...);
+    template <class Given, class Second = std::pmr::memory_resource*, class...>
+    static constexpr bool all =
+        one<Given> && (one<Second> || std::is_convertible_v<const Second&, std::pmr::memory_resource*>);
+};
+
+/// `Reason`, for a deleted constructor; enabled for arguments that `Takes` rejects.
+template <class Reason, class Takes, class... Given>
+using if_wrong = std::enable_if_t<!Takes::template all<Given...>, Reason>;
+
+/// As if_wrong, for a pool of objects. A class that inherits the other constructors has its own deleted one, as GCC
+/// reports an inherited one twice.
+template <class Pool, class... Given>
+using if_no_options = if_wrong<a_pool_takes_a_pool_options_with_initial_or_max_capacity_and_then_a_memory_resource,
+                               takes<const pool_options&, const Pool&>, Given...>;
+
+/// The base of pools of objects that threads share: rejects a loop over the objects.
+class shared_objects
+{
+public:
+    /// Rejects the loop.
+    template <class Reason = threads_share_the_objects_use_for_each_instead_of_a_loop>
+    void* begin() const = delete;
+    /// Not defined, instead of deleted: that would be a second error.
+    void* end() const;
+};
+
+/// The base of memory resources: rejects one that is given to a container instead of its address.
+class resource_by_address : public std::pmr::memory_resource
+{
+public:
+    /// Rejects the resource as an allocator.
+    template <class T, class Reason = an_allocator_takes_the_address_of_a_memory_resource>
+    operator std::pmr::polymorphic_allocator<T>() const = delete;
+};
+} // namespace detail::core
+}} // namespace memory_pool::MEMORY_POOL_ABI
