@@ -330,6 +330,24 @@ TYPED_TEST(handle_pools, destroy_the_objects_that_satisfy_a_condition)
     EXPECT_EQ(erase_if(pool, [](const counted& object) { return object.value() % 4 != 0; }), 0u);
 }
 
+/// Its operator& returns another object, as that of a COM pointer does.
+struct another
+{
+    int number;
+    another* other;
+    const another* operator&() const { return other != nullptr ? other : this; }
+};
+
+TYPED_TEST(handle_pools, destroy_the_object_that_satisfies_a_condition_whatever_its_operator_returns)
+{
+    typename TestFixture::template pool_of<another> pool;
+    const auto kept = pool.create(1, nullptr);
+    const auto destroyed = pool.create(2, pool.get(kept));
+    EXPECT_EQ(erase_if(pool, [](const another& object) { return object.number == 2; }), 1u);
+    EXPECT_TRUE(pool.contains(kept));
+    EXPECT_FALSE(pool.contains(destroyed));
+}
+
 TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
 {
     struct link;

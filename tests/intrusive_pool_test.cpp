@@ -3,6 +3,7 @@
 #include <memory_pool/intrusive_pool.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 #include <support/items.hpp>
 #include <support/options.hpp>
 #include <support/overflows.hpp>
@@ -725,5 +726,33 @@ TYPED_TEST(intrusive_pool_test, takes_an_upstream_without_options)
     typename TestFixture::pool_type pool(&this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
     EXPECT_EQ(pool.make(3)->value, 3);
+}
+
+template <class Operators, class References>
+struct hostile_item : mp::pooled<hostile_item<Operators, References>, References>, test::hostile<Operators>
+{
+    using test::hostile<Operators>::hostile;
+};
+
+template <class Item>
+void use_hostile_items()
+{
+    mp::intrusive_pool<Item> pool;
+    const auto made = pool.make(1);
+    EXPECT_EQ(pool.make(*made)->value, 1);
+    EXPECT_EQ(pool.try_make(2)->value, 2);
+    const boost::intrusive_ptr<const Item> constant = made;
+    EXPECT_EQ((*constant).use_count(), 2u);
+    EXPECT_TRUE(pool.verify());
+}
+
+TEST(intrusive_pool_of_hostile_items, uses_none_of_their_operators)
+{
+    use_hostile_items<hostile_item<test::deleted_operators, mp::plain_references>>();
+    use_hostile_items<hostile_item<test::deleted_operators, mp::atomic_references>>();
+    use_hostile_items<hostile_item<test::aborting_operators, mp::plain_references>>();
+    use_hostile_items<hostile_item<test::aborting_operators, mp::atomic_references>>();
+    EXPECT_EQ(test::hostile<test::deleted_operators>::alive, 0);
+    EXPECT_EQ(test::hostile<test::aborting_operators>::alive, 0);
 }
 } // namespace

@@ -7,6 +7,7 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -697,5 +698,22 @@ TEST_F(resource_frame, is_left_out_where_its_resource_throws_and_the_promise_has
     EXPECT_EQ(upstream_.live_chunks(), 1u);
     made.handle.resume();
     made.handle.destroy();
+}
+
+template <class Routine, class Object>
+Routine values_of(Object parameter)
+{
+    Object local(parameter);
+    for (;; ++local.value)
+        co_yield static_cast<std::uintptr_t>(local.value);
+}
+
+TEST_F(pooled_frame, has_objects_with_hostile_operators)
+{
+    EXPECT_EQ(values_of<pooled>(test::hostile<test::deleted_operators>(3)).next(), 3u);
+    EXPECT_EQ(values_of<pooled>(test::hostile<test::aborting_operators>(4)).next(), 4u);
+    EXPECT_EQ(values_of<from_resource>(test::hostile<test::aborting_operators>(5)).next(), 5u);
+    EXPECT_EQ(test::hostile<test::deleted_operators>::alive, 0);
+    EXPECT_EQ(test::hostile<test::aborting_operators>::alive, 0);
 }
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 #include <support/items.hpp>
 #include <support/options.hpp>
 #include <support/threads.hpp>
@@ -794,5 +795,34 @@ TYPED_TEST(recycling_pool_test, takes_an_upstream_without_options)
     EXPECT_EQ(destroying.upstream_resource(), &this->upstream_);
     (void)destroying.allocate();
     EXPECT_EQ(destroying.allocate()->destroys, 1);
+}
+
+template <class Operators>
+struct hostile_item : mp::pooled<hostile_item<Operators>>, test::hostile<Operators>
+{
+};
+
+template <class Item>
+void recycle_hostile_items()
+{
+    mp::recycling_pool<Item> pool(mp::recycle::call_destroy);
+    for (int i = 0; i != 3; ++i) {
+        const auto item = pool.allocate_through_init(i);
+        EXPECT_EQ(item->value, i);
+        EXPECT_EQ(pool.allocate_through_function([](Item& each) { ++each.value; })->value, 1);
+        EXPECT_EQ(pool.try_allocate()->value, 0);
+    }
+    pool.set_recycle_action([](Item& each) { each.value = 9; });
+    (void)pool.allocate();
+    EXPECT_EQ(pool.allocate()->value, 9);
+    EXPECT_NE(pool.trim(), 0u);
+}
+
+TEST(recycling_pool_of_hostile_items, uses_none_of_their_operators)
+{
+    recycle_hostile_items<hostile_item<test::deleted_operators>>();
+    recycle_hostile_items<hostile_item<test::aborting_operators>>();
+    EXPECT_EQ(test::hostile<test::deleted_operators>::alive, 0);
+    EXPECT_EQ(test::hostile<test::aborting_operators>::alive, 0);
 }
 } // namespace

@@ -234,7 +234,7 @@ private:
         add({begin, count * stride_, static_cast<arena*>(memory), granule});
         arena_count_ += count;
         for (std::size_t i = count; i-- != 0;)
-            put_arena(*::new (static_cast<arena*>(memory) + i) arena{begin + i * stride_});
+            put_arena(*::new (static_cast<void*>(static_cast<arena*>(memory) + i)) arena{begin + i * stride_});
         memory_pool::detail::base::forbid_access(begin, count * stride_);
     }
 

@@ -192,7 +192,7 @@ private:
     {
         Item* taken = nullptr;
         if (MEMORY_POOL_LIKELY(free_ != nullptr)) {
-            taken = &whole(*free_);
+            taken = std::addressof(whole(*free_));
             free_ = free_->_refcounted_item_get_next();
             MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // The next allocate writes to it.
         } else {
@@ -224,8 +224,8 @@ private:
         Item& item = whole(returned);
         const plan_ptr plan = plan_; // The function may set another one.
         if (!memory_pool::detail::base::succeeds([&plan, &item] { plan->recycle(item); }))
-            memory_pool::detail::base::report_misuse(memory_pool::error_kind::hook_failed, &item, sizeof item,
-                                                     "boost_intrusive_pool");
+            memory_pool::detail::base::report_misuse(memory_pool::error_kind::hook_failed, std::addressof(item),
+                                                     sizeof item, "boost_intrusive_pool");
         if (access::has_ended(returned))
             take_back(returned);
     }

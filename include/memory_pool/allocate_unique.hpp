@@ -37,7 +37,7 @@ public:
     resource_deleter() noexcept = default;
 
     /// Effects: makes a deleter for objects in memory of `resource`.
-    explicit resource_deleter(Resource& resource) noexcept : resource_(&resource) {}
+    explicit resource_deleter(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
     /// Effects: destroys `object`, and gives its memory back.
     /// Preconditions: it is alive, its memory is from the resource, and the resource lives.

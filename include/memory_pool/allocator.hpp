@@ -73,7 +73,7 @@ public:
 
     /// Effects: allocates from `resource`.
     /// Preconditions: `resource` outlives all that is allocated.
-    resource_allocator(Resource& resource) noexcept : resource_(&resource) {}
+    resource_allocator(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
     /// Effects: allocates from `*resource`.
     /// Preconditions: `resource` is not nullptr, and outlives all that is allocated.

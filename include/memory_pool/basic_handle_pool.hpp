@@ -28,6 +28,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
 #include <type_traits>
 #include <utility>
@@ -357,7 +358,7 @@ std::size_t erase_if(basic_handle_pool<Object, Blocks, Places>& pool, Predicate 
 {
     std::size_t destroyed = 0;
     pool.for_each([&](auto& object) {
-        const auto handle = pool.handle_of(&object);
+        const auto handle = pool.handle_of(std::addressof(object));
         if (predicate(object) && pool.destroy(handle))
             ++destroyed;
     });

@@ -209,7 +209,7 @@ class np_memory_resource final : public std::pmr::memory_resource
 inline std::pmr::memory_resource* np_resource() noexcept
 {
     alignas(detail::core::np_memory_resource) static std::byte memory[sizeof(detail::core::np_memory_resource)];
-    static auto* const resource = ::new (memory) detail::core::np_memory_resource;
+    static auto* const resource = ::new (static_cast<void*>(memory)) detail::core::np_memory_resource;
     return resource;
 }
 

@@ -3,6 +3,7 @@
 #include <ArenaMR/ArenaMR.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 #include <support/sanitizers.hpp>
 #include <support/upstreams.hpp>
 
@@ -49,6 +50,15 @@ TEST_F(ArenaMR, serves_containers_over_another_resource)
     std::pmr::vector<int> v(&arena_resource);
     v.push_back(123);
     EXPECT_EQ(v.front(), 123);
+}
+
+TEST_F(ArenaMR, serves_containers_of_objects_with_hostile_operators)
+{
+    UnsynchronizedArenaMR arenas(2, 1000, &upstream_);
+    std::pmr::vector<test::hostile<test::aborting_operators>> values(&arenas);
+    for (int i = 0; i != 100; ++i)
+        values.emplace_back(i);
+    EXPECT_EQ(values[99].value, 99);
 }
 
 // Statistics.

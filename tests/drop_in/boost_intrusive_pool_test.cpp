@@ -3,6 +3,7 @@
 #include <boost_intrusive_pool.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 
 #include <gtest/gtest.h>
 
@@ -1192,5 +1193,26 @@ TEST(boost_intrusive_pool, is_moved_but_not_copied)
     EXPECT_EQ(pool.capacity(), 0u);
     pool = std::move(other);
     EXPECT_EQ(pool.unused_count(), 2u);
+}
+
+struct hostile_item : boost_intrusive_pool_item, test::hostile<test::deleted_address>
+{
+    void destroy() override { value = -1; }
+};
+
+TEST(boost_intrusive_pool, uses_no_operators_of_the_items)
+{
+    boost_intrusive_pool<hostile_item> pool(1, 2, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [](hostile_item& item) {
+        if (item.value == 3)
+            throw std::runtime_error("recycle");
+        item.destroy();
+    });
+    (void)pool.allocate_through_init(1);
+    EXPECT_EQ(pool.allocate()->value, -1);
+    const test::error_recorder recorder;
+    (void)pool.allocate_through_function([](hostile_item& item) { item.value = 3; });
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::hook_failed});
+    EXPECT_TRUE(pool.check());
+    const boost::intrusive_ptr<hostile_item> single(new hostile_item);
 }
 } // namespace

@@ -3,6 +3,7 @@
 #include <memory_pool.h>
 
 #include <support/error_recorder.hpp>
+#include <support/hostile_types.hpp>
 #include <support/overflows.hpp>
 
 #include <gtest/gtest.h>
@@ -710,6 +711,28 @@ TEST_F(MemoryPool_with_busy_objects, is_not_allocated_anew_by_one_of_them)
     pool_.allocate(5);
     EXPECT_EQ(busy::alive, 0);
     EXPECT_EQ(pool_.available_capacity(), 5u);
+}
+
+template <class Object, class Policy>
+void use_hostile_objects()
+{
+    {
+        MemoryPool<Object, Policy> pool(3);
+        Object* made = pool.new_block_pt();
+        made->value = 1;
+        Object* const moved = pool.new_block_pt(Object(2));
+        EXPECT_EQ(moved->value, 2);
+        pool.delete_block_pt(made);
+        EXPECT_EQ(pool.available_capacity(), 2u);
+    }
+    EXPECT_EQ(Object::alive, 0);
+}
+
+TEST(MemoryPool, uses_no_operators_of_the_objects)
+{
+    use_hostile_objects<test::hostile<test::deleted_operators>, memory_pool::default_policy>();
+    use_hostile_objects<test::hostile<test::aborting_operators>, memory_pool::default_policy>();
+    use_hostile_objects<test::hostile<test::aborting_operators>, memory_pool::checking_policy>();
 }
 } // namespace
 

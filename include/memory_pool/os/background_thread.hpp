@@ -92,7 +92,7 @@ public:
 
     /// Effects: in the child of a fork: resets the state, as the thread does not exist there.
     /// Preconditions: this is the child of a fork, with a single thread.
-    void forget_after_fork() noexcept { ::new (this) background_thread; }
+    void forget_after_fork() noexcept { ::new (static_cast<void*>(this)) background_thread; }
 
 private:
     /// The function needs little stack; but thread-local storage of the program may be a part of the stack and has to

@@ -59,7 +59,7 @@ public:
     static pool_profile& get() noexcept
     {
         alignas(pool_profile) static std::byte memory[sizeof(pool_profile)];
-        static auto* const profile = ::new (memory) pool_profile;
+        static auto* const profile = ::new (static_cast<void*>(memory)) pool_profile;
         return *profile;
     }
 

@@ -118,7 +118,7 @@ private:
             next_ = chunk;
             left_ = chunk_bytes;
         }
-        auto* const taken = ::new (next_) stack_entry{};
+        auto* const taken = ::new (static_cast<void*>(next_)) stack_entry{};
         taken->frames = frames.count();
         taken->name_length = frames.pool.size();
         std::copy(frames.begin, frames.end, taken->begin());

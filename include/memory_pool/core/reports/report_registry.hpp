@@ -96,7 +96,7 @@ public:
     static report_registry& get() noexcept
     {
         alignas(report_registry) static std::byte memory[sizeof(report_registry)];
-        static auto* const registry = ::new (memory) report_registry;
+        static auto* const registry = ::new (static_cast<void*>(memory)) report_registry;
         return *registry;
     }
 

@@ -286,7 +286,8 @@ protected:
             os::touch_pages(memory, shape.bytes);
         auto* const chunk = static_cast<slab*>(memory);
         for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (slab_in(chunk, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
+            ::new (static_cast<void*>(slab_in(chunk, i)))
+                slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
         return chunk;
     }
 

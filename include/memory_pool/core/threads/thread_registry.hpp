@@ -77,7 +77,7 @@ public:
     static thread_registry& get() noexcept
     {
         alignas(thread_registry) static std::byte memory[sizeof(thread_registry)];
-        static auto* const registry = ::new (memory) thread_registry;
+        static auto* const registry = ::new (static_cast<void*>(memory)) thread_registry;
         return *registry;
     }
 
@@ -157,7 +157,7 @@ public:
         if (page == nullptr)
             return nullptr;
         for (std::size_t i = 0; i != slots_in_a_page; ++i)
-            ::new (static_cast<cache_slot*>(page) + i) cache_slot;
+            ::new (static_cast<void*>(static_cast<cache_slot*>(page) + i)) cache_slot;
         table.pages[number / slots_in_a_page] = static_cast<cache_slot*>(page);
         return slot_of_this_thread(number, may_be_in_table);
     }
