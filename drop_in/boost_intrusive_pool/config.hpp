@@ -19,8 +19,7 @@
 #define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< No limit.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS                                                                              \
-    (0) ///< 1: `check` inspects every item, and a returned item is checked against its pool.
+#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS (0) ///< 1: checks that a returned item is of the pool it returns to.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
 #define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by another thread than the first.

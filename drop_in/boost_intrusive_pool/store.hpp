@@ -9,6 +9,7 @@
 #include "config.hpp"
 #include "item.hpp"
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -113,7 +115,7 @@ public:
     void recycle(base_item* item) override
     {
         note_thread();
-        if (MEMORY_POOL_UNLIKELY(!access::is_returning(item) || !is_own(item)))
+        if (MEMORY_POOL_UNLIKELY(!access::is_returning(item) || (BOOST_INTRUSIVE_POOL_DEBUG_CHECKS && !is_own(item))))
             access::report(memory_pool::error_kind::foreign_pointer, item,
                            "recycle() of nullptr, a referenced item, or an item of another pool",
                            "let boost::intrusive_ptr return items");
@@ -134,11 +136,11 @@ public:
         is_growing_ = true;
         const self_ptr self(this); // A constructor may clear the pool.
         memory_pool::detail::base::failure_guard no_longer([this] { is_growing_ = false; });
-        std::unique_ptr<Item[]> items(new Item[count]);
-        arrays_.push_back(array{std::move(items), count});
+        array added{std::unique_ptr<Item[]>(new Item[count]), count};
+        never_used_ = arrays_.insert(first_behind(added.items.get()), std::move(added))->items.get();
+        end_of_never_used_ = never_used_ + count;
         no_longer.succeeded();
         is_growing_ = is_exhausted_ = false;
-        never_used_ = arrays_.back().items.get();
         capacity_ += count;
         unused_ += count;
         return true;
@@ -157,20 +159,20 @@ public:
 #endif
     }
 
-    /// Returns: true if the metadata is consistent.
-    /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS linear in items, for each array.
+    /// Returns: true if the counters agree, and the first free item is valid.
+    /// Complexity: O(1).
     bool is_valid() const noexcept
     {
         const std::size_t never_used = count_of_never_used();
-        if (unused_ > capacity_ || never_used > unused_ || (never_used == unused_) != (free_ == nullptr))
-            return false;
-        if (free_ != nullptr && !is_listed(*free_))
-            return false;
-#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-        return count_of_listed() + never_used == unused_ && items_are_valid();
-#else
-        return true;
-#endif
+        return unused_ <= capacity_ && never_used <= unused_ && (never_used == unused_) == (free_ == nullptr) &&
+               (free_ == nullptr || (access::is_free(*free_) && access::is_valid(*free_)));
+    }
+
+    /// Returns: true if each item is valid, too.
+    /// Complexity: linear in items; for free ones, logarithmic in arrays.
+    bool verify() const noexcept
+    {
+        return is_valid() && count_of_listed() + count_of_never_used() == unused_ && items_are_valid();
     }
 
 private:
@@ -237,16 +239,17 @@ private:
         ++unused_;
     }
 
-    bool is_own([[maybe_unused]] const base_item* item) const noexcept
+    auto first_behind(const void* address) const noexcept
     {
-#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-        const auto address = reinterpret_cast<std::uintptr_t>(item);
-        return std::any_of(arrays_.begin(), arrays_.end(), [address](const array& step) {
-            return address - reinterpret_cast<std::uintptr_t>(step.items.get()) < step.count * sizeof(Item);
+        return std::upper_bound(arrays_.begin(), arrays_.end(), address, [](const void* sought, const array& step) {
+            return memory_pool::detail::base::is_before(sought, step.items.get());
         });
-#else
-        return true;
-#endif
+    }
+
+    bool is_own(const base_item* item) const noexcept
+    {
+        const auto behind = first_behind(item);
+        return behind != arrays_.begin() && memory_pool::detail::base::is_before(item, end_of(*std::prev(behind)));
     }
 
     bool is_listed(const base_item& item) const noexcept
@@ -256,17 +259,16 @@ private:
 
     std::size_t count_of_never_used() const noexcept
     {
-        return arrays_.empty() ? 0 : static_cast<std::size_t>(end_of(arrays_.back()) - never_used_);
+        return static_cast<std::size_t>(end_of_never_used_ - never_used_);
     }
 
     static const Item* end_of(const array& step) noexcept { return step.items.get() + step.count; }
 
-#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-    // Returns: the number of valid items before the first invalid one.
+    // Returns: the number of valid items before the first invalid one; more than are free, for a cycle.
     std::size_t count_of_listed() const noexcept
     {
         std::size_t count = 0;
-        for (const base_item* item = free_; item != nullptr && is_listed(*item) && count != capacity_; ++count)
+        for (const base_item* item = free_; item != nullptr && is_listed(*item) && count <= unused_; ++count)
             item = item->_refcounted_item_get_next();
         return count;
     }
@@ -283,16 +285,16 @@ private:
             }
         return count == capacity_ && in_use == capacity_ - unused_;
     }
-#endif
 
     plan_ptr plan_;
     base_item* free_ = nullptr;  // returned items
-    Item* never_used_ = nullptr; // the first never-used item; they are at the end of the last array
-    std::size_t unused_ = 0;     // of both kinds
+    Item* never_used_ = nullptr; // the first never-used item; they are at the end of the newest array
+    Item* end_of_never_used_ = nullptr;
+    std::size_t unused_ = 0; // of both kinds
     std::size_t capacity_ = 0;
     bool is_exhausted_ = false;
     bool is_growing_ = false;
     std::thread::id user_;
-    std::vector<array> arrays_;
+    std::vector<array> arrays_; // in the order of addresses
 };
 }} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

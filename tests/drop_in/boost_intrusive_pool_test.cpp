@@ -1120,7 +1120,7 @@ TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
               (test::kinds{memory_pool::error_kind::buffer_overflow, memory_pool::error_kind::buffer_overflow}));
 }
 
-TEST(boost_intrusive_pool, inspects_each_item_only_with_debug_checks)
+TEST(boost_intrusive_pool, verifies_each_item)
 {
     boost_intrusive_pool<number> pool(3, 0);
     number* lower = nullptr;
@@ -1129,9 +1129,18 @@ TEST(boost_intrusive_pool, inspects_each_item_only_with_debug_checks)
         lower = items.front().get();
         const auto last = pool.allocate();
     } // leaves `lower` below another item in the free list
-    lower->_refcounted_item_set_next(lower);
-    EXPECT_TRUE(pool.check()) << "see boost_intrusive_pool_debug_test.cpp";
-    lower->_refcounted_item_set_next(nullptr);
+    EXPECT_TRUE(pool.verify());
+    const auto next = lower->_refcounted_item_get_next();
+    lower->_refcounted_item_set_next(lower); // a cycle
+    EXPECT_FALSE(pool.verify());
+    EXPECT_TRUE(pool.check()) << "it takes constant time";
+    lower->_refcounted_item_set_next(nullptr); // a truncated list
+    EXPECT_FALSE(pool.verify());
+    number foreign;
+    lower->_refcounted_item_set_next(&foreign);
+    EXPECT_FALSE(pool.verify());
+    lower->_refcounted_item_set_next(next);
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(boost_intrusive_pool, has_the_macros_of_the_original)
