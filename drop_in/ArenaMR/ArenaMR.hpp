@@ -27,6 +27,11 @@
 /// - All memory is from upstream, including a record of 32 bytes per arena. Arenas are contiguous, each at a multiple
 ///   of 16 bytes, as far as upstream can allocate chunks of that size. When all are full, an eighth as many are added
 ///   at once.
+/// - UsedMemory, WastedMemory and FreeArenaSize have the meaning of the original, but can have other values:
+///   - In the original, an oversized block is an arena of its own, which is free once the block is freed. Here it is
+///     not an arena: UsedMemory counts its bytes until it is freed; WastedMemory and FreeArenaSize never count it.
+///   - allocate(0) takes 1 byte, and nothing in the original.
+///   - Alignment gaps depend on where an arena begins: here at a multiple of 16 bytes.
 /// - If upstream throws, the resource is unchanged.
 /// - Invalid arguments are rejected. Foreign pointers, pointers into oversized blocks, and blocks freed to an arena
 ///   without blocks in use are reported.
