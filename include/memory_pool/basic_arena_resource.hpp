@@ -128,7 +128,8 @@ public:
     ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report what they
     ///   detect in the header of the arena.
     /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not
-    ///   fill the arena, a lock if it was the last block in use there. Allocates nothing.
+    ///   fill the arena, a lock if it was the last block in use there. Allocates nothing. A checking policy looks the
+    ///   block up: logarithmic in chunks and large blocks, on average, and linear in the bytes of the block.
     /// Thread safety: that of `Arenas`; of shared ones, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -188,7 +189,7 @@ public:
 
     /// Returns: whether a block of this resource could begin at `address`: it lies in an arena or a large block. Any
     ///   pointer is allowed.
-    /// Complexity: linear in chunks and large blocks.
+    /// Complexity: logarithmic in chunks and large blocks, on average, and amortized.
     /// Thread safety: that of `Arenas`.
     bool owns(const void* address) const noexcept { return arenas_.contains(address); }
 

@@ -107,7 +107,8 @@ public:
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
     ///   `alignment`. If not, the pool of that size reports it, as its policy says; one that checks also reports a
     ///   block of another pool as one whose size or alignment is wrong.
-    /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
+    /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock; a checking
+    ///   policy looks them up: logarithmic in large blocks, on average.
     /// Thread safety: that of `Pool`; in shared pools, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -152,7 +153,8 @@ public:
     }
 
     /// Returns: whether a block of this resource, in use or not, starts at `address`. Any pointer is allowed.
-    /// Complexity: linear in pools and large blocks, and logarithmic in slabs.
+    /// Complexity: linear in pools, of which there are a few dozen at most; logarithmic in slabs, and, on average and
+    ///   amortized, in large blocks.
     /// Thread safety: that of `Pool`.
     bool owns(const void* address) const noexcept
     {

@@ -9,6 +9,7 @@
 /// Thread safety: as an int.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/fwd.hpp>
 
@@ -49,9 +50,7 @@ struct std::hash<memory_pool::pool_handle<T>>
     /// Returns: the hash.
     std::size_t operator()(memory_pool::pool_handle<T> handle) const noexcept
     {
-        // Multiplied, as hash tables with a power of two of buckets use only the lower bits.
-        constexpr std::size_t odd = 0x9e37'79b9'7f4a'7c15;
-        const std::size_t product = handle.bits() * odd;
-        return product ^ product >> 32;
+        // Mixed, as hash tables with a power of two of buckets use only the lower bits.
+        return memory_pool::detail::base::mixed(handle.bits());
     }
 };

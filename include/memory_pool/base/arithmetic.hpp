@@ -120,6 +120,13 @@ inline bool is_before(const void* a, const void* b) noexcept
     return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
 }
 
+/// Returns: a hash of a number: similar numbers have dissimilar hashes, and no two numbers have the same.
+constexpr std::uint64_t mixed(std::uint64_t number) noexcept
+{
+    number *= 0x9E37'79B9'7F4A'7C15U;
+    return number ^ number >> 32U;
+}
+
 /// Returns: a word whose `count` bits from `first` upwards are set.
 /// Preconditions: `count` is at least 1, and `first + count` at most 64.
 constexpr std::uint64_t bit_range(unsigned first, unsigned count) noexcept

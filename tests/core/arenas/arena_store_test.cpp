@@ -2,12 +2,14 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/arenas/arena_store.hpp>
 
+#include <support/cpu_time.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <set>
 #include <vector>
 
@@ -132,6 +134,48 @@ TEST_F(arena_store_test, knows_which_addresses_lie_in_used_arenas)
     EXPECT_FALSE(store_.contains(store_.end_of(*arenas[2]))) << "the next was never used";
     EXPECT_FALSE(store_.contains(nullptr));
     EXPECT_FALSE(store_.contains(this));
+}
+
+TEST_F(arena_store_test, knows_them_also_after_chunks_have_gone_and_come)
+{
+    const std::vector<core::arena*> arenas = take(40);
+    for (std::size_t i = 0; i != arenas.size(); ++i)
+        if (i % 8 < 6)
+            store_.put(*arenas[i]);
+    (void)store_.trim();
+    take(100);
+    std::set<core::arena*> held;
+    store_.for_each_arena([&](core::arena& each) { held.insert(&each); });
+    for (core::arena* const each : held)
+        EXPECT_TRUE(store_.contains(each) && store_.contains(store_.end_of(*each) - 1));
+    store_.release();
+    EXPECT_FALSE(store_.contains(arenas[7]));
+}
+
+/// A store with chunks of one arena each.
+struct chunks
+{
+    explicit chunks(std::size_t count) : arenas(count)
+    {
+        for (core::arena*& each : arenas)
+            each = &store.take(nullptr);
+    }
+
+    core::arena_store<core::arena> store{mp::arena_options{}.with_arena_size(std::size_t{1} << 20), false,
+                                         std::pmr::new_delete_resource()};
+    std::vector<core::arena*> arenas;
+};
+
+TEST(arena_store, finds_the_arena_of_any_address_without_a_look_at_all_chunks)
+{
+    const chunks many(512);
+    const chunks few(16);
+    const auto look_up = [&](std::size_t count) {
+        const chunks& these = count == 512 ? many : few;
+        for (std::size_t i = 0; i != 200'000; ++i)
+            ASSERT_TRUE(these.store.contains(these.arenas[i % count] + 1));
+    };
+    EXPECT_LT(test::ratio_of_times(512, 16, look_up), 12) << "would be 32 for linear searches";
 }
 
 TEST_F(arena_store_test, has_room_for_blocks_by_size_and_alignment)

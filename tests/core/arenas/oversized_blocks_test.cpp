@@ -4,13 +4,16 @@
 
 #include <memory_pool/base/poisoning.hpp>
 
+#include <support/cpu_time.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <limits>
+#include <memory_resource>
 #include <optional>
+#include <vector>
 
 namespace mp = memory_pool;
 using mp::detail::core::oversized_blocks;
@@ -82,6 +85,47 @@ TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
     EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error_kind::buffer_overflow);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "said once";
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
+}
+
+TEST_F(oversized_blocks_test, are_found_by_any_address_while_some_come_and_others_go)
+{
+    std::vector<std::byte*> blocks;
+    for (std::size_t round = 0; round != 300; ++round) {
+        blocks.push_back(static_cast<std::byte*>(blocks_.allocate(200, 16)));
+        if (round % 3 != 0) { // Some blocks leave before anyone has searched for them.
+            EXPECT_TRUE(blocks_.owns(blocks.back()));
+            EXPECT_TRUE(blocks_.contains(blocks.back() + 199));
+            EXPECT_FALSE(blocks_.owns(blocks.back() + 1));
+            EXPECT_FALSE(blocks_.contains(blocks.back() - 1));
+        }
+        if (round % 2 != 0) {
+            std::byte* const leaving = blocks[round / 4];
+            EXPECT_TRUE(blocks_.deallocate(leaving, 200, 16));
+            EXPECT_FALSE(blocks_.contains(leaving));
+            blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(round / 4));
+        }
+    }
+    for (std::byte* const block : blocks)
+        EXPECT_FALSE(blocks_.misuse(block, {200, 16}));
+    blocks_.release();
+    EXPECT_FALSE(blocks_.contains(blocks.front()));
+    EXPECT_EQ(upstream_.live_chunks(), 0u);
+}
+
+TEST(oversized_blocks, are_checked_and_freed_without_a_look_at_all_others)
+{
+    const auto free_oldest_first = [](std::size_t count) {
+        oversized_blocks large(std::pmr::new_delete_resource());
+        std::vector<void*> blocks(count);
+        for (void*& block : blocks)
+            block = large.allocate(100, 16);
+        for (void* const block : blocks) {
+            EXPECT_FALSE(large.misuse(block, {100, 16}));
+            EXPECT_TRUE(large.owns(block) && large.contains(block));
+            EXPECT_TRUE(large.deallocate(block, 100, 16));
+        }
+    };
+    EXPECT_LT(test::ratio_of_times(16'000, 1000, free_oldest_first), 100) << "would be 256 for linear searches";
 }
 
 TEST_F(oversized_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)

@@ -44,12 +44,15 @@ inline std::size_t distance_to_multiple(const std::byte* position, std::size_t a
 template <class Arena>
 struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggregate with one derived class
 {
-    const void* owner = nullptr;   ///< The resource whose arena it is.
-    Arena* next_free = nullptr;    ///< In the list of free arenas.
-    bool is_free = false;          ///< Is it in that list?
-    Arena* next_chunk = nullptr;   ///< Of the first arena in a chunk: the first in the next chunk.
-    std::size_t chunk_arenas = 0;  ///< Of the first arena in a chunk: how many the chunk has room for,
-    std::size_t carved_arenas = 0; ///< and how many of them have been used, from the first on.
+    const void* owner = nullptr; ///< The resource whose arena it is.
+    Arena* next_free = nullptr;  ///< In the list of free arenas.
+    bool is_free = false;        ///< Is it in that list?
+    // Of the first arena in a chunk:
+    std::uint16_t chunk_arenas = 0;  ///< how many the chunk has room for,
+    std::uint16_t carved_arenas = 0; ///< and how many of them have been used, from the first on;
+    Arena* next_chunk = nullptr;     ///< the first in the next chunk;
+    Arena* lower = nullptr;          ///< links of the tree of chunks.
+    Arena* higher = nullptr;         ///< The same.
 };
 
 /// An arena for one thread.

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/arena_options.hpp>
+#include <memory_pool/base/address_tree.hpp>
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
@@ -29,15 +30,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <new>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Bytes of the smallest arena, header included.
+inline constexpr std::size_t smallest_arena = 1024;
+
 /// Returns: bytes of an arena, header included, where the option asks for `arena_size`.
 constexpr std::size_t actual_arena_size(std::size_t arena_size) noexcept
 {
-    constexpr std::size_t smallest_arena = 1024;
     return base::power_of_two_at_least(std::max(arena_size, smallest_arena));
 }
 
@@ -150,6 +154,7 @@ public:
                 continue;
             }
             *link = chunk->next_chunk;
+            chunks_.remove(chunk);
             chunk->next_chunk = std::exchange(leaving, chunk);
             for_each_carved(*chunk, [](Arena& free) { free.is_free = false; });
         }
@@ -173,6 +178,7 @@ public:
     void release() noexcept
     {
         Arena* const leaving = std::exchange(first_chunk_, nullptr);
+        chunks_.clear();
         first_free_ = nullptr;
         free_count_ = 0;
         find_chunks();
@@ -205,14 +211,12 @@ public:
     std::byte* end_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + arena_size_; }
 
     /// Returns: whether `address` lies in one of the arenas. Any pointer is allowed.
-    /// Complexity: linear in chunks.
+    /// Complexity: logarithmic in chunks, on average.
     bool contains(const void* address) const noexcept
     {
-        const auto asked = reinterpret_cast<std::uintptr_t>(address);
-        for (const Arena* chunk = first_chunk_; chunk != nullptr; chunk = chunk->next_chunk)
-            if (asked - reinterpret_cast<std::uintptr_t>(chunk) < chunk->carved_arenas * arena_size_)
-                return true;
-        return false;
+        const Arena* const chunk = chunks_.around(address).at_or_before;
+        return chunk != nullptr && reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(chunk) <
+                                       chunk->carved_arenas * arena_size_;
     }
 
     /// Returns: the largest extent that an arena has room for, if blocks are aligned to the cache line at most.
@@ -256,6 +260,7 @@ public:
 private:
     /// Beyond this, chunks have one arena each.
     static constexpr std::size_t bytes_in_largest_chunk = std::size_t{1} << 20;
+    static_assert(bytes_in_largest_chunk / smallest_arena <= std::numeric_limits<std::uint16_t>::max());
 
     std::size_t arenas_in_largest_chunk() const noexcept
     {
@@ -279,7 +284,8 @@ private:
         if (prefault_)
             os::touch_pages(memory, arenas * arena_size_);
         auto* const chunk = ::new (memory) Arena;
-        chunk->chunk_arenas = arenas;
+        chunk->chunk_arenas = static_cast<std::uint16_t>(arenas);
+        chunks_.insert(chunk);
         (last_chunk_ != nullptr ? last_chunk_->next_chunk : first_chunk_) = chunk;
         last_chunk_ = chunk;
         if (carving_ == nullptr)
@@ -381,6 +387,7 @@ private:
     const bool prefault_;
     const char* const name_;
     std::pmr::memory_resource* const upstream_;
+    base::address_tree<Arena> chunks_;
     Arena* first_chunk_ = nullptr;
     Arena* last_chunk_ = nullptr;
     /// The first chunk with unused arenas; later chunks are entirely unused.

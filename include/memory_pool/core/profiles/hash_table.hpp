@@ -13,6 +13,7 @@
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
@@ -22,12 +23,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: a hash of a number: similar numbers have dissimilar hashes.
-constexpr std::uint64_t mixed(std::uint64_t number) noexcept
-{
-    number *= 0x9E37'79B9'7F4A'7C15U;
-    return number ^ number >> 32U;
-}
+using base::mixed;
 
 /// Entries by key.
 template <class Entry, class Pages>
