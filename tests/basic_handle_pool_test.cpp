@@ -115,6 +115,7 @@ TYPED_TEST(handle_pools, ignore_the_null_handle_and_numbers_that_are_no_handle)
 {
     typename TestFixture::template pool_of<counted> pool;
     using handle = typename TestFixture::template pool_of<counted>::handle;
+    const test::error_recorder recorder; // A checking policy reports some of them as handles of another pool.
     const auto expect_ignored = [&] {
         for (const std::uint32_t index : {0u, 1u, 31u, 32u, 64u * 32, 0x7fff'ffffu, 0xffff'ffffu})
             for (const std::uint32_t generation : {0u, 2u, 3u, 0xffff'ffffu}) {
@@ -127,6 +128,62 @@ TYPED_TEST(handle_pools, ignore_the_null_handle_and_numbers_that_are_no_handle)
     const handle first = pool.create();
     expect_ignored();
     EXPECT_TRUE(pool.contains(first));
+}
+
+/// Pools whose policy checks.
+template <class Kind>
+struct checked_handle_pools : handle_pools<Kind>
+{
+};
+using checked_kinds = testing::Types<local<mp::checking_policy>, shared<mp::checking_policy>>;
+TYPED_TEST_SUITE(checked_handle_pools, checked_kinds, );
+
+TYPED_TEST(checked_handle_pools, report_and_ignore_each_use_of_a_handle_of_another_pool)
+{
+    typename TestFixture::template pool_of<counted> mine({}, &this->upstream_);
+    typename TestFixture::template pool_of<counted> other(mp::pool_options{}.with_name("other"), &this->upstream_);
+    using handle = typename TestFixture::template pool_of<counted>::handle;
+    handle handles[] = {mine.create(1), mine.create(2)};
+    const handle kept = other.create(3);
+    const test::error_recorder recorder;
+    EXPECT_FALSE(other.destroy(handles[0]));
+    EXPECT_EQ(other.get(handles[0]), nullptr);
+    EXPECT_EQ(std::as_const(other).get(handles[0]), nullptr);
+    EXPECT_FALSE(other.contains(handles[1]));
+    EXPECT_EQ(other.destroy_bulk(handles, 2), 0u);
+    EXPECT_TRUE(other.handle_of(mine.get(handles[0])).is_null());
+    if constexpr (!std::is_base_of_v<mp::handle_pool<counted, mp::checking_policy>, decltype(mine)>)
+        EXPECT_FALSE(other.visit(handles[0], [](counted&) {}));
+    else
+        EXPECT_EQ(other.erase(mine.begin()), other.end());
+    EXPECT_EQ(recorder.kinds(), test::kinds(8, mp::error_kind::foreign_pointer));
+    EXPECT_EQ(recorder.reports()[0].pool_name, "other");
+    EXPECT_NE(recorder.reports()[0].text.find("foreign handle: index 0, generation "), std::string::npos);
+    EXPECT_EQ(other.size(), 1u);
+    EXPECT_EQ(other.get(kept)->value(), 3);
+    EXPECT_FALSE(other.destroy(handle{})) << "the null handle is of no pool";
+    EXPECT_TRUE(mine.destroy(handles[0]));
+    EXPECT_FALSE(mine.destroy(handles[0])) << "it is stale, and of this pool";
+    EXPECT_EQ(recorder.kinds().size(), 8u);
+}
+
+TYPED_TEST(checked_handle_pools, know_the_handles_of_a_thousand_others_apart_after_many_objects)
+{
+    using pool_type = typename TestFixture::template pool_of<int>;
+    const test::error_recorder recorder;
+    pool_type first;
+    const auto last_of_many = [](pool_type& pool) {
+        for (int i = 0; i != 20'000; ++i)
+            pool.destroy(pool.create(i));
+        return pool.create(0);
+    };
+    const auto from_first = last_of_many(first);
+    for (std::size_t i = 0; i != 1000; ++i) {
+        pool_type other;
+        EXPECT_FALSE(first.contains(i % 50 != 0 ? other.create(1) : last_of_many(other)));
+        EXPECT_FALSE(other.contains(from_first));
+    }
+    EXPECT_EQ(recorder.kinds().size(), 2000u);
 }
 
 TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_and_trim_and_clear_and_release)

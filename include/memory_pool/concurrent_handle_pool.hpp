@@ -67,7 +67,7 @@ public:
     ///   runs the destructor at its end. `function` may use the pool, and visit any object.
     /// Returns: if `function` returns nothing, whether the object was alive; else a std::optional with a copy of what
     ///   it returns, which is empty if the object was not alive.
-    /// Preconditions: a handle that is not null is from this pool.
+    /// Preconditions: a handle that is not null is from this pool: see `handle`.
     /// Throws: what `function` throws, after the visit has ended.
     /// Complexity: O(1), and `function`. Two atomic operations on the entry of the object in the table, no lock.
     /// Thread safety: any thread. Several may visit an object at the same time.
@@ -78,7 +78,8 @@ public:
             this->destroy_now(ended, visited.index, object);
         };
         const auto visit_with = [&](auto&& use) {
-            return this->places().visit(visited.index, visited.generation, use, destroy_ended);
+            return this->is_of_this(visited) &&
+                   this->places().visit(visited.index, visited.generation, use, destroy_ended);
         };
         if constexpr (std::is_same_v<visit_result<Function>, bool>) {
             return visit_with([&](void* object) { std::invoke(function, *base::object_in(object)); });

@@ -33,7 +33,7 @@ namespace memory_pool {
 enum class MEMORY_POOL_VISIBLE error_kind
 {
     double_free,          ///< A block was freed that is not in use.
-    foreign_pointer,      ///< A pointer was freed that no block of this pool contains.
+    foreign_pointer,      ///< A pointer was freed that no block of this pool contains, or a handle of another was used.
     misaligned_pointer,   ///< A pointer was freed that points into a block, not at its start.
     size_mismatch,        ///< A block was freed to a resource with another size or alignment than requested.
     buffer_overflow,      ///< The bytes just behind a block were written to.

@@ -154,6 +154,8 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
         expect(alive_.emplace(created, object).second, "a handle stands for two objects");
         expect(stale_.count(created) == 0, "a stale handle is used again");
         handles_.push_back(created);
+        if (first_generation_ == 0)
+            first_generation_ = created.generation;
     }
 
     // Objects that go.
@@ -227,8 +229,10 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
 
     void invent(std::size_t index, std::size_t generation)
     {
+        if (first_generation_ == 0)
+            return; // A checking pool would report that it is of another pool, unless it is close to those it has made.
         const handle invented{static_cast<std::uint32_t>(index * (generation % 5 == 0 ? 0x10001U : 1U)),
-                              static_cast<std::uint32_t>(generation)};
+                              static_cast<std::uint32_t>(first_generation_ + generation)};
         if (alive_.count(invented) == 0)
             expect_stale(invented);
     }
@@ -345,8 +349,9 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
     static constexpr bool counts_alive = std::is_same_v<item, marked_item>;
 
     std::map<handle, item*> alive_;
-    std::vector<handle> handles_; ///< Of those, oldest first.
-    std::set<handle> stale_;      ///< Some whose objects have ended.
+    std::vector<handle> handles_;        ///< Of those, oldest first.
+    std::uint32_t first_generation_ = 0; ///< Of the first handle; 0: none yet.
+    std::set<handle> stale_;             ///< Some whose objects have ended.
 };
 
 /// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.

@@ -10,6 +10,7 @@
 #include <memory_pool/errors.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -77,6 +78,17 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* add
 {
     const message text = text_of_misuse(kind, address, block_size, pool_name, remedy_for(kind));
     report({kind, address, block_size, pool_name, text.c_str()});
+}
+
+/// Effects: reports the use of a handle that the pool did not make.
+MEMORY_POOL_SLOW_PATH inline void report_foreign_handle(std::uint32_t index, std::uint32_t generation,
+                                                        std::size_t block_size, const char* pool_name) noexcept
+{
+    const message text("memory_pool: foreign handle: index %lu, generation %lu, block size %zu bytes, pool '%.100s'\n"
+                       "  remedy: use a handle with the pool that made it, and with no other",
+                       static_cast<unsigned long>(index), static_cast<unsigned long>(generation), block_size,
+                       pool_name);
+    report({error_kind::foreign_pointer, nullptr, block_size, pool_name, text.c_str()});
 }
 
 /// The size and alignment with which a block is allocated and freed.

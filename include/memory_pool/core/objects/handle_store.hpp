@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -47,7 +48,7 @@ protected:
     handle_store(const pool_options& options, std::pmr::memory_resource* upstream)
         : blocks_(pool_access::make<Blocks>(block_size(), with_alignment(alignof(complete_object<T>), options),
                                             upstream, nullptr)),
-          places_(upstream)
+          places_(upstream, first_generation())
     {
         pool_access::set_kind(blocks_, "handle_pool", "concurrent_handle_pool");
         reserve_all(options.initial_capacity);
@@ -96,9 +97,28 @@ protected:
         return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
     }
 
+    /// Whether this pool may have made the handle, or it is null. A checking policy reports it otherwise.
+    MEMORY_POOL_ALWAYS_INLINE bool is_of_this(handle given) const noexcept
+    {
+        if constexpr (checks)
+            if (!given.is_null() && !places_.may_have_had(given.index, given.generation)) {
+                base::report_foreign_handle(given.index, given.generation, sizeof(T), blocks_.name());
+                return false;
+            }
+        return true;
+    }
+
+    /// The object, or nullptr if it is gone.
+    MEMORY_POOL_ALWAYS_INLINE void* find(handle sought) const noexcept
+    {
+        return is_of_this(sought) ? places_.find(sought.index, sought.generation) : nullptr;
+    }
+
     /// Makes the handles of an object stale, and destroys it, unless a visitor or `destroy_all_alive` will.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_one(handle destroyed) noexcept
     {
+        if (!is_of_this(destroyed))
+            return false;
         if (MEMORY_POOL_UNLIKELY(is_clearing_))
             return places_.end_object_later(destroyed.index, destroyed.generation);
         void* object = nullptr;
@@ -246,6 +266,17 @@ protected:
 
 private:
     static constexpr bool checks = base::checked_policy<typename Blocks::policy>::checks;
+
+    /// So that handles of another pool are not those of this one: multiples of an odd number, modulo 2^31, of which the
+    /// nth is at least 2^31 / 5n away from the others.
+    static std::uint32_t first_generation() noexcept
+    {
+        if constexpr (checks) {
+            static std::atomic<std::uint32_t> pools{0};
+            return (pools.fetch_add(1, std::memory_order_relaxed) * 0x9e37'79b1) & 0x7fff'fffe;
+        }
+        return 0;
+    }
 
     /// Blocks that are taken or given back together.
     using block_batch = std::array<void*, 64>;

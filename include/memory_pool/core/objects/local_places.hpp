@@ -25,8 +25,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 struct local_place
 {
     generation_type generation;
-    std::uint32_t next_free;
-    void* object; ///< nullptr while the place is free.
+    std::uint32_t next_free = 0;
+    void* object = nullptr; ///< nullptr while the place is free.
 };
 
 /// Places for one thread.
@@ -108,6 +108,12 @@ public:
             return false;
         ++found->generation;
         return true;
+    }
+
+    /// Returns: as place_table::may_have_had.
+    bool may_have_had(std::uint32_t index, generation_type generation) const noexcept
+    {
+        return place_table::may_have_had(index, generation, [](const place& of) { return of.generation; });
     }
 
     /// Returns: the generation of that place.

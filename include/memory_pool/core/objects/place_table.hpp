@@ -26,8 +26,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <memory_resource>
+#include <new>
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
@@ -43,7 +43,7 @@ constexpr bool is_of_object(generation_type generation) noexcept
 /// The last generation of a place: it has had 2^31 - 1 objects, and is not used again, so no two handles are equal.
 inline constexpr generation_type retired_generation = 0xffff'fffe;
 
-/// A table of up to `MostChunks` chunks of places. A new `Place` is one that was never in use.
+/// A table of up to `MostChunks` chunks of places. A `Place` begins with its generation.
 template <class Place, unsigned MostChunks = 22>
 class place_table : base::immovable<place_table<Place, MostChunks>>
 {
@@ -51,8 +51,11 @@ public:
     /// An index that is never one of a place.
     static constexpr std::uint32_t none = 0xffff'ffff;
 
-    /// Effects: makes an empty table. Its chunks will be from `upstream`.
-    explicit place_table(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    /// Effects: makes an empty table. Its chunks will be from `upstream`, and new places have the generation `first`.
+    explicit place_table(std::pmr::memory_resource* upstream, generation_type first = 0) noexcept
+        : first_generation_(first), upstream_(upstream)
+    {
+    }
 
     /// Effects: returns all memory to upstream.
     ~place_table()
@@ -143,6 +146,17 @@ public:
         std::uint32_t index_ = none;
     };
 
+    /// Returns: whether a place of that index could have been of an object of that generation by now, or soon: then
+    ///   this thread sees the place as it was shortly before. `of(place)` is the generation of a place.
+    template <class GenerationOf>
+    bool may_have_had(std::uint32_t index, generation_type generation, GenerationOf&& of) const noexcept
+    {
+        constexpr std::uint64_t soon = 256;
+        const Place* const place = find(index);
+        const generation_type latest = place != nullptr ? of(*place) : first_generation_;
+        return generation - first_generation_ <= std::uint64_t{latest - first_generation_} + soon;
+    }
+
     /// Returns: how many places there are.
     /// Thread safety: as `grow`.
     std::size_t capacity() const noexcept { return capacity_; }
@@ -180,7 +194,8 @@ private:
     void add_chunk(std::size_t count)
     {
         auto* const places = static_cast<Place*>(allocate_upstream(upstream_, count * sizeof(Place), alignment));
-        std::uninitialized_value_construct_n(places, count);
+        for (std::size_t place = 0; place != count; ++place)
+            ::new (places + place) Place{first_generation_};
         chunks_[chunk_count_].store(places, std::memory_order_relaxed);
         sizes_[chunk_count_].store(static_cast<std::uint32_t>(count), std::memory_order_release);
         capacity_ += count;
@@ -201,6 +216,7 @@ private:
     std::array<std::atomic<Place*>, most_chunks> chunks_{};
     std::size_t capacity_ = 0;
     unsigned chunk_count_ = 0; ///< Read and written by the thread that makes the table grow.
+    const generation_type first_generation_;
     std::pmr::memory_resource* upstream_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -33,8 +33,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 struct shared_place
 {
     std::atomic<std::uint64_t> word;
-    std::atomic<void*> object; ///< nullptr while the place is free.
-    stack_node free;
+    std::atomic<void*> object{nullptr}; ///< nullptr while the place is free.
+    stack_node free{};
 };
 
 /// Places for several threads.
@@ -124,6 +124,12 @@ public:
             return false;
         (void)at(index).word.fetch_add(1, std::memory_order_relaxed);
         return true;
+    }
+
+    /// Returns: as place_table::may_have_had.
+    bool may_have_had(std::uint32_t index, generation_type generation) const noexcept
+    {
+        return place_table::may_have_had(index, generation, generation_of);
     }
 
     /// Returns: the generation of that place.
