@@ -40,6 +40,23 @@ protected:
     test::accounting_upstream upstream_;
 };
 
+TEST_F(limit_resource_test, knows_the_peak_and_begins_it_anew_at_the_bytes_in_use)
+{
+    mp::limit_resource limited(1000, &upstream_);
+    EXPECT_EQ(limited.peak_bytes_in_use(), 0u);
+    void* const kept = limited.allocate(300);
+    limited.deallocate(limited.allocate(500), 500);
+    EXPECT_THROW((void)limited.allocate(900), mp::limit_exceeded);
+    upstream_.fail_at(1);
+    EXPECT_THROW((void)limited.allocate(600), std::bad_alloc);
+    EXPECT_EQ(limited.peak_bytes_in_use(), 800u) << "failed allocations were never in use";
+    limited.reset_peak();
+    EXPECT_EQ(limited.peak_bytes_in_use(), 300u);
+    limited.deallocate(limited.allocate(10), 10);
+    EXPECT_EQ(limited.peak_bytes_in_use(), 310u);
+    limited.deallocate(kept, 300);
+}
+
 TEST_F(limit_resource_test, hands_out_exactly_its_limit)
 {
     mp::limit_resource limited(1000, &upstream_);

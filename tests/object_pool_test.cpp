@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/object_pool.hpp>
 
+#include <memory_pool/concurrent_object_pool.hpp>
+
 #include <support/block_pool_conformance.hpp>
 #include <support/counted_object.hpp>
 #include <support/error_recorder.hpp>
@@ -761,5 +763,21 @@ TEST(object_pool, counts_when_its_policy_does)
     EXPECT_EQ(statistics.deallocations, 2u);
     EXPECT_EQ(statistics.peak_in_use, 2u);
     EXPECT_EQ(statistics.in_use, 0u);
+}
+
+TEST(object_pool, is_empty_while_no_object_is_alive)
+{
+    const auto expect_so = [](auto&& pool) {
+        EXPECT_TRUE(pool.empty());
+        auto* const only = pool.create(1);
+        EXPECT_FALSE(pool.empty());
+        pool.destroy(only);
+        EXPECT_TRUE(pool.empty());
+        (void)pool.create(2);
+        pool.clear();
+        EXPECT_TRUE(pool.empty());
+    };
+    expect_so(mp::object_pool<int>());
+    expect_so(mp::concurrent_object_pool<int>());
 }
 } // namespace

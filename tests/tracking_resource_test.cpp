@@ -67,6 +67,20 @@ TEST(tracking_resource, counts_what_passes_through)
     EXPECT_EQ(statistics.peak_bytes_in_use, 1234u);
 }
 
+TEST(tracking_resource, begins_the_peaks_anew_at_what_is_in_use)
+{
+    mp::tracking_resource tracked;
+    void* const kept = tracked.allocate(100);
+    tracked.deallocate(tracked.allocate(900), 900);
+    tracked.reset_peak();
+    EXPECT_EQ(tracked.statistics().peak_in_use, 1u);
+    EXPECT_EQ(tracked.statistics().peak_bytes_in_use, 100u);
+    tracked.deallocate(tracked.allocate(50), 50);
+    EXPECT_EQ(tracked.statistics().peak_in_use, 2u);
+    EXPECT_EQ(tracked.statistics().peak_bytes_in_use, 150u);
+    tracked.deallocate(kept, 100);
+}
+
 TEST(tracking_resource, agrees_with_upstream_when_any_call_fails)
 {
     for (std::size_t call = 1; call != 40; ++call) {

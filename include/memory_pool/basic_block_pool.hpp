@@ -331,6 +331,16 @@ public:
         return store_.statistics();
     }
 
+    /// Effects: makes the blocks in use now the peak of the statistics.
+    /// Preconditions: `Policy::counts`.
+    /// Complexity: O(1).
+    /// Thread safety: the pool's; exact if no other thread uses the pool.
+    void reset_peak() noexcept
+    {
+        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
+        store_.reset_peak();
+    }
+
     /// Returns: whether the invariants hold: every free block is in one place, none is in two, and all counts agree.
     ///   With a checking policy, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.

@@ -335,6 +335,10 @@ public:
         return statistics;
     }
 
+    /// Effects: as `Blocks::reset_peak`.
+    /// Preconditions: `policy::counts`.
+    void reset_peak() noexcept { blocks_.reset_peak(); }
+
     /// Returns: whether the invariants hold, as `Blocks::verify`, and each place is free or has one of the objects
     ///   alive. For tests.
     /// Complexity: linear in blocks and places.

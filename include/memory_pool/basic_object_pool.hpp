@@ -345,6 +345,10 @@ public:
     /// Complexity: as `Blocks::in_use`.
     std::size_t in_use() const noexcept { return blocks_.in_use(); }
 
+    /// Returns: whether no object is alive.
+    /// Complexity: as `Blocks::in_use`.
+    [[nodiscard]] bool empty() const noexcept { return in_use() == 0; }
+
     /// Returns: as `Blocks::available`.
     /// Complexity: as `Blocks::available`.
     std::size_t available() const noexcept { return blocks_.available(); }
@@ -365,6 +369,10 @@ public:
     /// Returns: exact statistics of the pool so far.
     /// Preconditions: `policy::counts`.
     pool_statistics statistics() const noexcept { return blocks_.statistics(); }
+
+    /// Effects: as `Blocks::reset_peak`.
+    /// Preconditions: `policy::counts`.
+    void reset_peak() noexcept { blocks_.reset_peak(); }
 
     /// Returns: whether the invariants hold, as `Blocks::verify`. For tests.
     /// Complexity: linear in blocks.

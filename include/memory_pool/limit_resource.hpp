@@ -16,6 +16,7 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/reports/reported.hpp>
+#include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
@@ -118,6 +119,16 @@ public:
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
+    /// Returns: the most bytes in use at once, since construction or the last `reset_peak`.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t peak_bytes_in_use() const noexcept { return peak_bytes_in_use_.load(std::memory_order_relaxed); }
+
+    /// Effects: makes the bytes in use now the peak.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    void reset_peak() noexcept { peak_bytes_in_use_.store(bytes_in_use(), std::memory_order_relaxed); }
+
 protected:
     /// Throws: limit_exceeded if the limit would be exceeded; what `on_soft_limit` and upstream throw. Nothing has
     ///   changed then.
@@ -129,6 +140,7 @@ protected:
             options_.on_soft_limit(*this);
         void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
         failure.succeeded();
+        detail::core::raise(peak_bytes_in_use_, before + bytes);
         return chunk;
     }
 
@@ -168,6 +180,7 @@ private:
 
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
+    std::atomic<std::size_t> peak_bytes_in_use_{0};
     detail::core::reported entry_{"limit_resource", options_.name, {&read_figures, this, true}};
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

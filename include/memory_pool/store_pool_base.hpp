@@ -96,6 +96,10 @@ public:
     /// Preconditions: `Policy::counts`.
     pool_statistics statistics() const noexcept { return blocks().statistics(); }
 
+    /// Effects: makes the objects in use now the peak of the statistics.
+    /// Preconditions: `Policy::counts`.
+    void reset_peak() noexcept { store_->blocks.reset_peak(); }
+
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` objects exceed the address
     ///   space; what upstream and constructors of recycled objects throw. What was added before is kept.

@@ -43,6 +43,11 @@ public:
     /// Thread safety: any thread.
     resource_statistics statistics() const noexcept { return counters_.read(); }
 
+    /// Effects: makes the chunks and bytes in use now the peaks: of all, or of this site.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    void reset_peak() noexcept { counters_.reset_peak(); }
+
     /// Returns: outstanding bytes, as requested.
     /// Complexity: O(1).
     /// Thread safety: any thread.

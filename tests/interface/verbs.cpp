@@ -110,6 +110,8 @@ VERB(owns, false, "`owns`", p.owns(nullptr));
 VERB(for_each, false, "`for_each`", p.for_each(visit_nothing));
 VERB(verify, false, "`verify`", p.verify());
 VERB(statistics, false, "`statistics`", p.statistics());
+VERB(reset_peak, false, "`reset_peak`", p.reset_peak());
+VERB(is_empty, false, "`empty`", p.empty());
 VERB(capacity, false, "`capacity`", p.capacity());
 VERB(max_capacity, false, "`max_capacity`", p.max_capacity());
 VERB(in_use, false, "`in_use`", p.in_use());
@@ -241,17 +243,19 @@ std::string table_of_pools()
                                 "that destroys objects in use.";
     const std::string inside = "Objects are accessible only through their pointers.";
     const std::string many = "Each object has its own owner: call the form for one object in a loop.";
-    table pools({"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`",
-                 "`shared_pool`", "`recycling_shared_pool`"},
-                {{{"give back", ""}, pointer},
-                 {{"give back many", ""}, pointer},
-                 {{"forget all, keep the memory", ""}, pointer},
-                 {{"hand out many, or throw", ""}, many},
-                 {{"hand out many, or as many as there are", ""}, many},
-                 {{"can be moved and swapped", ""},
-                  "Objects or threads refer to it by its address: hold it by a std::unique_ptr."},
-                 {{"is it from here?", ""}, inside},
-                 {{"visit those in use", ""}, inside}});
+    table pools(
+        {"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
+         "`recycling_shared_pool`"},
+        {{{"give back", ""}, pointer},
+         {{"give back many", ""}, pointer},
+         {{"forget all, keep the memory", ""}, pointer},
+         {{"hand out many, or throw", ""}, many},
+         {{"hand out many, or as many as there are", ""}, many},
+         {{"can be moved and swapped", ""},
+          "Objects or threads refer to it by its address: hold it by a std::unique_ptr."},
+         {{"is it from here?", ""}, inside},
+         {{"is none in use?", ""}, "A name of containers, for pools that are ranges: compare `in_use()` with 0."},
+         {{"visit those in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
         add_row<decltype(verbs)...>(pools, words, blocks, objects, handles, intrusive, recycling, shared, kept);
     };
@@ -271,9 +275,11 @@ std::string table_of_pools()
     row("visit those in use", for_each{});
     row("check the invariants", verify{});
     row("exact statistics (`counting_policy`)", statistics{});
+    row("begin their peak anew", reset_peak{});
     row("how many, at most", max_capacity{});
     row("how many, in memory", capacity{});
     row("how many are in use", in_use{});
+    row("is none in use?", is_empty{});
     row("how many more are available", available{});
     row("how often it grew", growth_count{});
     row("bytes from upstream", bytes_reserved{});
@@ -299,6 +305,7 @@ std::string table_of_resources()
     reasons why{{{"its upstream", "`page_resource`"}, "Its upstream is the system."},
                 {{"its name in reports", "`tracking_resource`"}, "Prints the name of each allocation site instead."},
                 {{"exact statistics", ""}, "Put a `tracking_resource` in front of it."},
+                {{"begin their peak anew", ""}, "Put a `tracking_resource` in front of it."},
                 {{"take memory in advance", "pool resources"}, "Pools by size class: a count does not choose one."},
                 {{"bytes in use", "`block_resource`"}, view_of}};
     const char* const of_memory[] = {"take memory in advance",
@@ -334,6 +341,7 @@ std::string table_of_resources()
     row("is it from here?", owns{});
     row("check the invariants", verify{});
     row("exact statistics", statistics{});
+    row("begin their peak anew", reset_peak{});
     row("bytes in use", bytes_in_use{});
     row("bytes from upstream", bytes_reserved{});
     row("room in the block for a request", good_size{});

@@ -30,4 +30,18 @@ TEST(allocation_counters, keep_the_peak)
     EXPECT_EQ(statistics.peak_in_use, 2u);
     EXPECT_EQ(statistics.failures, 1u);
 }
+
+TEST(allocation_counters, begin_the_peak_anew_at_the_blocks_in_use)
+{
+    core::allocation_counters<true> counters;
+    counters.count_allocation();
+    counters.count_allocation();
+    counters.count_deallocation();
+    counters.reset_peak();
+    EXPECT_EQ(counters.read().peak_in_use, 1u);
+    counters.count_deallocation();
+    counters.count_allocation();
+    EXPECT_EQ(counters.read().peak_in_use, 1u);
+    EXPECT_EQ(counters.read().allocations, 3u);
+}
 } // namespace

@@ -101,4 +101,15 @@ TEST_F(thread_counts_test, settles_what_another_thread_had_done_and_not_counted)
     EXPECT_EQ(counts_.sum(caches_).allocations - counts_.sum(caches_).deallocations, 1u);
     EXPECT_EQ(counts_.sum(caches_).peak_in_use, 5u);
 }
+
+TEST_F(thread_counts_test, begins_the_peak_anew_at_the_blocks_in_use)
+{
+    allocate(5, &mine_);
+    deallocate(3, nullptr);
+    counts_.reset_peak();
+    expect(5, 3, 2);
+    deallocate(1, nullptr);
+    allocate(3, nullptr);
+    expect(8, 4, 4);
+}
 } // namespace

@@ -45,6 +45,8 @@ public:
     /// Effects: takes back the count of blocks that turned out not to be the pool's to take back.
     void uncount_deallocations(std::size_t blocks) noexcept { deallocations_ -= blocks; }
 
+    void reset_peak() noexcept { peak_in_use_ = in_use(); }
+
     pool_statistics read() const noexcept
     {
         pool_statistics statistics;

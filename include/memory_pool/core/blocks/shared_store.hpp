@@ -328,6 +328,8 @@ public:
     void count_deallocation() noexcept { counts_.add_deallocation(slots_.existing_cache()); }
     void count_failure() noexcept { counts_.add_failure(slots_.existing_cache()); }
 
+    void reset_peak() noexcept { counts_.reset_peak(); }
+
     /// Returns: the sum over all threads.
     pool_statistics statistics() const noexcept
     {

@@ -17,6 +17,14 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// Effects: makes `peak` at least `value`.
+inline void raise(std::atomic<std::size_t>& peak, std::size_t value) noexcept
+{
+    std::size_t highest = peak.load(std::memory_order_relaxed);
+    while (highest < value && !peak.compare_exchange_weak(highest, value, std::memory_order_relaxed)) {
+    }
+}
+
 /// The counters behind resource_statistics. They order no other memory.
 class resource_counters
 {
@@ -37,6 +45,13 @@ public:
 
     void count_failure() noexcept { failures_.fetch_add(1, std::memory_order_relaxed); }
 
+    /// Effects: makes the chunks and bytes in use now the peaks.
+    void reset_peak() noexcept
+    {
+        peak_in_use_.store(in_use_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        peak_bytes_in_use_.store(bytes_in_use(), std::memory_order_relaxed);
+    }
+
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
     /// Returns: the figures. While other threads count, each is from a different moment; the relations above still
@@ -56,13 +71,6 @@ public:
     }
 
 private:
-    static void raise(std::atomic<std::size_t>& peak, std::size_t value) noexcept
-    {
-        std::size_t highest = peak.load(std::memory_order_relaxed);
-        while (highest < value && !peak.compare_exchange_weak(highest, value, std::memory_order_relaxed)) {
-        }
-    }
-
     std::atomic<std::uint64_t> allocations_{0};
     std::atomic<std::uint64_t> failures_{0};
     std::atomic<std::size_t> in_use_{0};

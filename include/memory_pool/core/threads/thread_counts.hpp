@@ -69,6 +69,13 @@ public:
         note_peak(in_use);
     }
 
+    /// Effects: makes the blocks in use now the peak.
+    void reset_peak() noexcept
+    {
+        peak_.store(0, std::memory_order_relaxed);
+        note_peak(live_.load(std::memory_order_relaxed));
+    }
+
     /// Returns: the counts here and in the caches; the other figures are 0.
     pool_statistics sum(const thread_caches<>& caches) const noexcept
     {
