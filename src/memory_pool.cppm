@@ -27,6 +27,7 @@ using memory_pool::allocating;
 using memory_pool::allocation_result;
 using memory_pool::allocation_scope;
 using memory_pool::arena_options;
+using memory_pool::arena_scope;
 using memory_pool::atomic_references;
 using memory_pool::basic_arena_resource;
 using memory_pool::basic_block_pool;

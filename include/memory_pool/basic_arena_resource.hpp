@@ -127,7 +127,8 @@ public:
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
     ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report what they
     ///   detect in the header of the arena.
-    /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not
+    /// Complexity: O(1), however many arenas there are; linear in scopes in the arena that was current when an
+    ///   arena_scope began. Of shared arenas: an atomic operation if this thread does not
     ///   fill the arena, a lock if it was the last block in use there. Allocates nothing. A checking policy looks the
     ///   block up: logarithmic in chunks and large blocks, on average, and linear in the bytes of the block.
     /// Thread safety: that of `Arenas`; of shared ones, any thread may free the block.
@@ -146,7 +147,7 @@ public:
         }
         arena_type& its = *arenas_.store().arena_of(block);
         if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
-            report(error_kind::foreign_pointer, block, {bytes, alignment});
+            deallocate_slowly(its, block, {bytes, alignment});
             return;
         }
         detail::base::block_given_back(this, block, bytes);
@@ -247,6 +248,8 @@ public:
     bool verify() const noexcept { return arenas_.verify(); }
 
 private:
+    friend class arena_scope;
+
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
     void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
     {
@@ -332,6 +335,19 @@ private:
             }
         if (!arenas_.deallocate_large(block, bytes, alignment))
             report(error_kind::foreign_pointer, block, given);
+    }
+
+    /// Frees a block of an arena in which a scope began.
+    MEMORY_POOL_SLOW_PATH void deallocate_slowly(arena_type& from, void* block,
+                                                 const detail::base::block_request& given) noexcept
+    {
+        std::optional<error_kind> misuse = error_kind::foreign_pointer;
+        if constexpr (!Arenas::is_shared)
+            misuse = arenas_.take_back_at_mark(from, static_cast<std::byte*>(block), extent(given.bytes));
+        if (misuse)
+            report(*misuse, block, given);
+        else
+            detail::base::block_given_back(this, block, given.bytes);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const detail::base::block_request& asked)

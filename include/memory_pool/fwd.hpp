@@ -138,6 +138,8 @@ using basic_synchronized_arena_resource = basic_arena_resource<Policy, detail::c
 /// Arenas for many threads, without checks beyond those that cost nothing.
 using synchronized_arena_resource = basic_synchronized_arena_resource<>;
 
+class arena_scope;
+
 template <class Pool, class Upstream>
 class basic_pool_resource;
 

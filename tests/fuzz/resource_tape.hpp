@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <limits>
 #include <memory_resource>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace fuzz {
@@ -111,7 +113,7 @@ private:
 
     void step()
     {
-        switch (tape_.byte() % 14) {
+        switch (tape_.byte() % 16) {
         case 0:
         case 1: return log("allocate"), allocate(1, tape_.byte(), tape_.byte() % 5);
         case 2: return log("allocate many"), allocate(tape_.byte(), tape_.byte() * 2, tape_.byte() % 7);
@@ -126,6 +128,8 @@ private:
         case 10: return log("give back nullptr"), resource_.deallocate(nullptr, tape_.number());
         case 11: return log("upstream fails"), fail(1 + tape_.byte() % 4);
         case 12: return log("trim"), trim();
+        case 13: return log("begin a scope"), begin_scope();
+        case 14: return log("end a scope"), end_scope();
         default: return log("forget all"), forget(tape_.byte());
         }
     }
@@ -159,6 +163,29 @@ private:
         return true;
     }
 
+    void begin_scope()
+    {
+        if constexpr (has_scopes)
+            if (begins_.size() < 20) {
+                scopes_.emplace_front(resource_);
+                begins_.push_back(blocks_.size());
+            }
+    }
+
+    void end_scope()
+    {
+        if (scopes_.empty())
+            return;
+        scopes_.pop_front();
+        const auto first = blocks_.begin() + static_cast<std::ptrdiff_t>(begins_.back());
+        begins_.pop_back();
+        std::for_each(first, blocks_.end(),
+                      [this](const test::filled_block& freed) { in_use_ -= Model::bytes_in_use(resource_, freed); });
+        blocks_.erase(first, blocks_.end());
+        for (const test::filled_block& each : blocks_)
+            expect(each.is_intact(), "content changed by the end of a scope");
+    }
+
     void allocate_too_much(std::size_t below_most, std::size_t alignment_exponent)
     {
         const std::size_t bytes = std::numeric_limits<std::size_t>::max() - below_most;
@@ -183,6 +210,8 @@ private:
             give_back(blocks_.back());
             blocks_.pop_back();
         }
+        for (std::size_t& begin : begins_)
+            begin = std::min(begin, blocks_.size());
     }
 
     void give_back_from(std::size_t first, std::size_t count)
@@ -195,6 +224,8 @@ private:
         const auto end = begin + static_cast<std::ptrdiff_t>(count);
         std::for_each(begin, end, [this](const test::filled_block& block) { give_back(block); });
         blocks_.erase(begin, end);
+        for (std::size_t& each : begins_)
+            each -= std::min(std::max(each, first) - first, count);
     }
 
     void give_back(const test::filled_block& block)
@@ -223,6 +254,7 @@ private:
         Model::forget(resource_, how % 8 == 0);
         blocks_.clear();
         in_use_ = 0;
+        std::fill(begins_.begin(), begins_.end(), 0);
     }
 
     void verify()
@@ -239,10 +271,15 @@ private:
             disagree(log_, otherwise);
     }
 
+    static constexpr bool has_scopes = std::is_constructible_v<memory_pool::arena_scope, Resource&>;
+    using scope = std::conditional_t<has_scopes, memory_pool::arena_scope, char>;
+
     tape& tape_;
     test::accounting_upstream& upstream_;
     Resource resource_;
     std::vector<test::filled_block> blocks_; ///< In use, oldest first.
+    std::forward_list<scope> scopes_;        ///< The innermost one is the first, and so ends first.
+    std::vector<std::size_t> begins_;        ///< Of each scope: the first block that it frees.
     std::size_t in_use_ = 0;                 ///< Bytes in them, as the resource is to count them.
     bool upstream_is_to_fail_ = false;
     std::vector<std::string> log_;

@@ -362,9 +362,9 @@ def arenas_in(store):
 
 
 def in_arena(arena):
-    """As arena::bytes_in_use and shared_arena::bytes_in_use."""
+    """As bytes_in_use of arena, arena_mark and shared_arena."""
     cursor, floor = arena.member("cursor"), arena.member("floor")
-    if base_name(arena.type_name()) == "arena":
+    if base_name(arena.type_name()) in ("arena", "arena_mark"):
         return cursor.integer() - floor.integer()
     return loaded(cursor).integer() - loaded(floor).integer() + loaded(arena.member("balance")).integer()
 
@@ -394,6 +394,9 @@ def describe_arena_resource(resource):
     reserved = count * store.member("arena_size_").integer() + large.member("bytes_reserved_").integer()
     if base_name(arenas.type_name()) == "shared_arenas":
         reserved += bytes_of_caches(arenas)
+    else:  # In an arena in which a scope began, the blocks from before are counted in its mark.
+        in_use += sum(in_arena(mark) for mark in listed(arenas.member("innermost_"), "outer")
+                      if mark.member("at").integer())
     return (f'{public_name(resource.type_name())} "{store.member("name_").text()}": {count - free} of {count} arenas '
             f"in use, {in_use} bytes in use, {reserved} bytes")
 

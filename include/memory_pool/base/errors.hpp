@@ -91,6 +91,16 @@ MEMORY_POOL_SLOW_PATH inline void report_foreign_handle(std::uint32_t index, std
     report({error_kind::foreign_pointer, nullptr, block_size, pool_name, text.c_str()});
 }
 
+/// Effects: reports that a scope has ended before one within it.
+MEMORY_POOL_SLOW_PATH inline void report_scope_order(const char* pool_name) noexcept
+{
+    const message text("memory_pool: scope out of order: it ended before one within it, which ended, too, pool "
+                       "'%.100s'\n  remedy: end scopes in the reverse order of their construction, as local "
+                       "variables do",
+                       pool_name);
+    report({error_kind::double_free, nullptr, 0, pool_name, text.c_str()});
+}
+
 /// The size and alignment with which a block is allocated and freed.
 struct block_request
 {

@@ -47,12 +47,13 @@ struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggreg
     const void* owner = nullptr; ///< The resource whose arena it is.
     Arena* next_free = nullptr;  ///< In the list of free arenas.
     bool is_free = false;        ///< Is it in that list?
+    std::uint16_t scope = 0;     ///< The depth of the scope that has taken it; 0: none. See local_arenas.
     // Of the first arena in a chunk:
     std::uint16_t chunk_arenas = 0;  ///< how many the chunk has room for,
     std::uint16_t carved_arenas = 0; ///< and how many of them have been used, from the first on;
     Arena* next_chunk = nullptr;     ///< the first in the next chunk;
-    Arena* lower = nullptr;          ///< links of the tree of chunks.
-    Arena* higher = nullptr;         ///< The same.
+    Arena* lower = nullptr;          ///< in the tree of chunks;
+    Arena* higher = nullptr;         ///< in the tree of chunks.
 };
 
 /// An arena for one thread.

@@ -36,6 +36,12 @@ public:
     /// Effects: marks everything as not in use.
     void clear() noexcept { std::fill_n(notes_, count_, std::uint8_t{0}); }
 
+    /// Effects: marks the blocks from `begin` to `end` as not in use.
+    void clear(const std::byte* begin, const std::byte* end) noexcept
+    {
+        std::fill(notes_ + granule(begin), notes_ + offset(end) / arena_granule, std::uint8_t{0});
+    }
+
     /// Effects: marks a block of `extent` bytes as in use, with its request.
     /// Preconditions: `extent` is more than one granule, and less than 64 bytes more than requested.
     void add(const void* block, const base::block_request& asked, std::size_t extent) noexcept

@@ -103,6 +103,24 @@ public:
         return carve(owner);
     }
 
+    /// Effects: takes back an arena, whatever is in use there.
+    void discard(Arena& left) noexcept
+    {
+        put(left);
+        make_untouched(left);
+    }
+
+    /// Effects: makes the bytes from `begin` to the cursor of an arena as those that were never in use.
+    void discard_from(std::byte* begin, Arena& left) const noexcept
+    {
+        const auto bytes = static_cast<std::size_t>(left.cursor - begin);
+        if (checks_) {
+            marks_of(left).clear(begin, left.cursor);
+            fill_pattern(bytes, bytes).mark_free(begin);
+        }
+        base::forbid_access(begin, bytes);
+    }
+
     /// Effects: takes back an arena without blocks in use.
     void put(Arena& empty) noexcept
     {
@@ -168,10 +186,7 @@ public:
     {
         first_free_ = nullptr;
         free_count_ = 0;
-        for_each_arena([this](Arena& each) {
-            put(each);
-            make_untouched(each);
-        });
+        for_each_arena([this](Arena& each) { discard(each); });
     }
 
     /// Effects: returns all memory to upstream, whatever is in use.
@@ -235,6 +250,7 @@ public:
     std::size_t max_arenas() const noexcept { return max_arenas_; }
     std::size_t bytes_reserved() const noexcept { return arena_count_ * arena_size_; }
     const char* name() const noexcept { return name_; }
+    bool checks() const noexcept { return checks_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
     /// Returns: arenas that are free: empty again, or never used.

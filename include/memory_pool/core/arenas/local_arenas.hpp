@@ -8,11 +8,24 @@
 ///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
 ///     free:     | header |                     free                         |      are used next
 ///
+/// Scopes free the blocks allocated since they began. The arena that is current at that time has blocks before and
+/// after its mark, which are counted apart, so that those before it can be freed during the scope, too:
+///
+///     | header | block | gap | block | block | gap | block |        free        |
+///                                    ^ mark              ^ cursor of the arena
+///
+///     before the mark: cursor and floor in the mark, for the time of the scope; after it: those of the arena
+///
+/// Its `owner` is nullptr meanwhile, so frees take the slow path, which tells the two apart. Arenas that a scope takes
+/// are in the list `taken_`, the innermost scope's first. If they become empty, they stay there, but are also in the
+/// list `idle_`, linked by `owner`: the scope uses them next.
+///
 /// Thread safety: none; the owning resource synchronizes.
 #pragma once
 
 #include <memory_pool/arena_options.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
@@ -20,9 +33,29 @@
 #include <memory_pool/core/reports/upstream_call.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory_resource>
+#include <optional>
+#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+class local_arenas;
+
+/// Where a scope began.
+struct arena_mark
+{
+    local_arenas* arenas = nullptr; ///< nullptr once the scope has ended.
+    arena_mark* outer = nullptr;    ///< The mark of the enclosing scope.
+    arena* at = nullptr;            ///< The arena that was current; nullptr: none, or its blocks are gone.
+    std::byte* begin = nullptr;     ///< Its cursor at that time.
+    std::byte* cursor = nullptr;    ///< For the blocks before.
+    std::byte* floor = nullptr;     ///< For the blocks before.
+    std::uint64_t last_large = 0;   ///< The number of the newest large block at that time.
+
+    std::size_t bytes_in_use() const noexcept { return at != nullptr ? static_cast<std::size_t>(cursor - floor) : 0; }
+};
+
 /// Arenas for one thread.
 class local_arenas
 {
@@ -35,6 +68,13 @@ public:
     local_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : store_(options, checks, upstream), large_(upstream)
     {
+    }
+
+    /// Scopes that outlive the arenas have ended.
+    ~local_arenas()
+    {
+        for (; innermost_ != nullptr; innermost_ = innermost_->outer)
+            innermost_->arenas = nullptr;
     }
 
     /// Effects: hands out a block of that extent from the current arena.
@@ -59,9 +99,7 @@ public:
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
         const late_notes notes;
-        arena& next = store_.take(this);
-        current_ = &next;
-        end_of_current_ = store_.end_of(next);
+        make_current(take());
         return bump(extent, alignment);
     }
 
@@ -70,19 +108,57 @@ public:
     /// Preconditions: it is in `its`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& its, std::byte* block, std::size_t extent) noexcept
     {
-        std::byte* cursor = its.cursor;
-        std::byte* floor = its.floor;
-        if (block + extent == cursor)
-            cursor = block;
-        else
-            floor += extent;
-        if (MEMORY_POOL_UNLIKELY(floor > cursor))
+        if (MEMORY_POOL_UNLIKELY(!count_free(its, block, extent)))
             return false;
-        its.cursor = cursor;
-        its.floor = floor;
-        if (floor == cursor)
+        if (its.floor == its.cursor)
             became_empty(its);
         return true;
+    }
+
+    /// Effects: frees a block of an arena with a mark.
+    /// Returns: the misuse that this was, if any. Any arena is allowed.
+    MEMORY_POOL_NOINLINE std::optional<error_kind> take_back_at_mark(arena& from, std::byte* block,
+                                                                     std::size_t extent) noexcept
+    {
+        arena_mark* const mark = mark_in(from);
+        if (mark == nullptr)
+            return error_kind::foreign_pointer;
+        arena_mark* before = nullptr;
+        for (arena_mark* each = mark; each != nullptr && each->at == &from && block < each->begin; each = each->outer)
+            before = each;
+        if (!(before != nullptr ? count_free(*before, block, extent) : count_free(from, block, extent)))
+            return error_kind::double_free;
+        if (before == nullptr && from.bytes_in_use() == 0 && &from == current_)
+            from.reset(mark->begin);
+        return std::nullopt;
+    }
+
+    /// Effects: begins a scope within the others.
+    void begin_scope(arena_mark& mark) noexcept
+    {
+        if (depth_ == std::numeric_limits<decltype(depth_)>::max())
+            return; // The blocks end with the enclosing scope.
+        mark.arenas = this;
+        mark.outer = std::exchange(innermost_, &mark);
+        mark.last_large = large_.newest();
+        ++depth_;
+        if (current_ == &no_arena)
+            return;
+        mark.at = current_;
+        mark.begin = mark.cursor = current_->cursor;
+        mark.floor = std::exchange(current_->floor, current_->cursor);
+        current_->owner = nullptr;
+    }
+
+    /// Effects: frees the blocks allocated since the scope began, and ends the scope. Scopes within it end, too, and
+    ///   checked arenas report that.
+    void end_scope(arena_mark& ended) noexcept
+    {
+        const bool is_misuse = innermost_ != &ended && store_.checks();
+        while (ended.arenas != nullptr)
+            end_innermost();
+        if (is_misuse)
+            base::report_scope_order(store_.name());
     }
 
     void* allocate_large(std::size_t bytes, std::size_t alignment) { return large_.allocate(bytes, alignment); }
@@ -104,9 +180,10 @@ public:
     std::size_t trim() noexcept
     {
         if (has_empty_current()) {
-            store_.put(*current_);
+            put(*current_);
             leave_current();
         }
+        forget_idle();
         return store_.trim();
     }
 
@@ -114,6 +191,12 @@ public:
     void forget_blocks(bool keeps_arenas) noexcept
     {
         leave_current();
+        for (arena_mark* each = innermost_; each != nullptr; each = each->outer)
+            if (arena* const at = std::exchange(each->at, nullptr))
+                at->owner = this;
+        while (taken_ != nullptr)
+            (void)pop_taken();
+        idle_ = &no_arena;
         large_.release();
         if (keeps_arenas)
             store_.clear();
@@ -145,24 +228,36 @@ public:
     {
         std::size_t sum = large_.bytes_in_use();
         store_.for_each_arena([&sum](const arena& each) { sum += each.bytes_in_use(); });
+        for_each_marked([&sum](const arena&, std::size_t before) { sum += before; });
         return sum;
     }
 
     std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved() + large_.bytes_reserved(); }
 
     /// Returns: arenas in which nothing is in use.
-    std::size_t free_arenas() const noexcept { return store_.free_count() + std::size_t{has_empty_current()}; }
+    std::size_t free_arenas() const noexcept
+    {
+        std::size_t count = store_.free_count() + std::size_t{has_empty_current()};
+        for (const arena* each = idle_; each != &no_arena; each = static_cast<const arena*>(each->owner))
+            ++count;
+        for_each_marked([&count](const arena& each, std::size_t before) {
+            count += std::size_t{before + each.bytes_in_use() == 0};
+        });
+        return count;
+    }
 
     /// Returns: bytes in arenas that are neither in use nor can be handed out next.
     std::size_t bytes_wasted() const noexcept
     {
         std::size_t sum = 0;
-        store_.for_each_arena([&](arena& each) {
-            if (each.bytes_in_use() == 0)
+        const auto add = [&](arena& each, std::size_t in_use) {
+            if (in_use == 0)
                 return;
             const std::byte* const usable_end = &each == current_ ? each.cursor : store_.end_of(each);
-            sum += static_cast<std::size_t>(usable_end - store_.start_of(each)) - each.bytes_in_use();
-        });
+            sum += static_cast<std::size_t>(usable_end - store_.start_of(each)) - in_use;
+        };
+        store_.for_each_arena([&](arena& each) { add(each, each.owner != nullptr ? each.bytes_in_use() : 0); });
+        for_each_marked([&](arena& each, std::size_t before) { add(each, before + each.bytes_in_use()); });
         return sum;
     }
 
@@ -178,7 +273,41 @@ public:
     }
 
 private:
-    bool has_empty_current() const noexcept { return current_ != &no_arena && current_->bytes_in_use() == 0; }
+    /// Calls `visit(arena&, bytes in use before the innermost mark)` for each arena with marks. The marks of an arena
+    /// follow each other, as the arena does not become current again in a scope that began in another arena.
+    template <class Visit>
+    void for_each_marked(Visit&& visit) const
+    {
+        for (const arena_mark* mark = innermost_; mark != nullptr;) {
+            arena* const at = mark->at;
+            std::size_t before = 0;
+            for (; mark != nullptr && mark->at == at; mark = mark->outer)
+                before += mark->bytes_in_use();
+            if (at != nullptr)
+                visit(*at, before);
+        }
+    }
+
+    /// An arena with a mark is in use.
+    bool has_empty_current() const noexcept { return current_->owner == this && current_->bytes_in_use() == 0; }
+
+    /// Counts a block of an arena, or one before a mark, as free.
+    /// Returns: false if more would be freed than was allocated there.
+    template <class Part>
+    MEMORY_POOL_ALWAYS_INLINE static bool count_free(Part& from, std::byte* block, std::size_t extent) noexcept
+    {
+        std::byte* cursor = from.cursor;
+        std::byte* floor = from.floor;
+        if (block + extent == cursor)
+            cursor = block;
+        else
+            floor += extent;
+        if (MEMORY_POOL_UNLIKELY(floor > cursor))
+            return false;
+        from.cursor = cursor;
+        from.floor = floor;
+        return true;
+    }
 
     MEMORY_POOL_ALWAYS_INLINE void became_empty(arena& its) noexcept
     {
@@ -188,7 +317,123 @@ private:
             put(its);
     }
 
-    MEMORY_POOL_NOINLINE void put(arena& empty) noexcept { store_.put(empty); }
+    MEMORY_POOL_NOINLINE void put(arena& empty) noexcept
+    {
+        if (empty.scope == 0) {
+            store_.put(empty);
+            return;
+        }
+        empty.reset(store_.start_of(empty));
+        empty.owner = std::exchange(idle_, &empty);
+    }
+
+    /// Returns: an arena with nothing in use, for the innermost scope if there is one.
+    arena& take()
+    {
+        if (idle_ != &no_arena && idle_->scope == depth_) {
+            arena& again = *idle_;
+            idle_ = next_idle(again);
+            again.owner = this;
+            return again;
+        }
+        if (!store_.has_free())
+            forget_idle();
+        arena& next = store_.take(this);
+        if (depth_ != 0) {
+            next.scope = depth_;
+            next.next_free = std::exchange(taken_, &next);
+        }
+        return next;
+    }
+
+    void make_current(arena& next) noexcept
+    {
+        current_ = &next;
+        end_of_current_ = store_.end_of(next);
+    }
+
+    static arena* next_idle(const arena& of) noexcept
+    {
+        return static_cast<arena*>(const_cast<void*>(of.owner)); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    }
+
+    bool is_idle(const arena& taken) const noexcept { return taken.owner != this && taken.owner != nullptr; }
+
+    /// Makes an arena that a scope has taken one of no scope.
+    arena& pop_taken() noexcept
+    {
+        arena& popped = *std::exchange(taken_, taken_->next_free);
+        popped.scope = 0;
+        popped.owner = this;
+        return popped;
+    }
+
+    /// Moves idle arenas into the list of free ones.
+    void forget_idle() noexcept
+    {
+        if (idle_ == &no_arena)
+            return;
+        arena* const all = std::exchange(taken_, nullptr);
+        arena** last = &taken_;
+        for (arena* each = all; each != nullptr;) {
+            arena* const next = each->next_free;
+            if (is_idle(*each)) {
+                each->scope = 0;
+                each->owner = this;
+                store_.put(*each);
+            } else {
+                *last = each;
+                last = &each->next_free;
+            }
+            each = next;
+        }
+        *last = nullptr;
+        idle_ = &no_arena;
+    }
+
+    /// Returns: the innermost mark in that arena, or nullptr.
+    arena_mark* mark_in(const arena& marked) const noexcept
+    {
+        arena_mark* mark = innermost_;
+        while (mark != nullptr && mark->at != &marked)
+            mark = mark->outer;
+        return mark;
+    }
+
+    void end_innermost() noexcept
+    {
+        arena_mark& mark = *std::exchange(innermost_, innermost_->outer);
+        mark.arenas = nullptr;
+        large_.release_after(mark.last_large);
+        if (taken_ != nullptr && taken_->scope == depth_)
+            end_taken();
+        --depth_;
+        if (mark.at == nullptr)
+            return;
+        store_.discard_from(mark.begin, *mark.at);
+        mark.at->cursor = mark.cursor;
+        mark.at->floor = mark.floor;
+        const arena_mark* const outer = mark_in(*mark.at);
+        if (outer == nullptr)
+            mark.at->owner = this;
+        if (mark.cursor == mark.floor)
+            mark.at->reset(outer != nullptr ? outer->begin : store_.start_of(*mark.at));
+        make_current(*mark.at);
+    }
+
+    /// Makes the arenas that the innermost scope has taken free.
+    void end_taken() noexcept
+    {
+        arena* idle = std::exchange(idle_, &no_arena);
+        while (idle != &no_arena) { // Idle arenas of other scopes stay.
+            arena& each = *std::exchange(idle, next_idle(*idle));
+            if (each.scope != depth_)
+                each.owner = std::exchange(idle_, &each);
+        }
+        while (taken_ != nullptr && taken_->scope == depth_)
+            store_.discard(pop_taken());
+        leave_current(); // It was among them.
+    }
 
     void leave_current() noexcept
     {
@@ -198,6 +443,10 @@ private:
 
     arena* current_ = &no_arena; ///< The one that blocks are handed out of.
     std::byte* end_of_current_ = nullptr;
+    arena_mark* innermost_ = nullptr;
+    arena* taken_ = nullptr;
+    arena* idle_ = &no_arena; ///< The last in the list is no_arena, so that no idle arena has a null owner.
+    std::uint16_t depth_ = 0; ///< How many scopes there are.
     store_type store_;
     oversized_blocks large_;
 };

@@ -8,8 +8,8 @@
 ///     list:  the newest block -> ... -> the oldest one       tree:  the blocks up to the number `searchable_`
 ///
 /// The node lies behind the block, at an offset given by its size, so the block keeps upstream's alignment, and freeing
-/// needs no search. Through the list, blocks still in use can be released at the end. The first search for an address
-/// adds the blocks made since the last one to the tree, so blocks that nobody searches for cost nothing there.
+/// needs no search. Through the list, blocks still in use can be released at the end. A search adds the blocks
+/// allocated since the previous search to the tree, so a resource without searches has no tree to maintain.
 ///
 /// Thread safety: none; their owner synchronizes.
 #pragma once
@@ -74,10 +74,17 @@ public:
     }
 
     /// Effects: returns all blocks to upstream.
-    void release() noexcept
+    void release() noexcept { release_after(0); }
+
+    /// Effects: returns the blocks with a number above `last` to upstream.
+    void release_after(std::uint64_t last) noexcept
     {
-        blocks_.for_each([this](node* leaving) { give_back(leaving); });
+        while (!blocks_.empty() && blocks_.first()->number > last)
+            give_back(blocks_.first());
     }
+
+    /// Returns: the number of the newest block; 0: there was none.
+    std::uint64_t newest() const noexcept { return newest_; }
 
     /// Returns: whether a block begins at `address`. Any pointer is allowed.
     /// Complexity: logarithmic in blocks, on average, and amortized; so are the functions below.
@@ -93,12 +100,12 @@ public:
     /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {
-        const node* const its = find(block);
-        if (its == nullptr || its->block != block)
+        const node* const found = find(block);
+        if (found == nullptr || found->block != block)
             return error_kind::foreign_pointer;
-        if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
+        if (const base::block_request actual{found->bytes, found->alignment}; actual != given)
             return base::misuse(actual);
-        if (canary_behind(given.bytes).take_overflow(its->block))
+        if (canary_behind(given.bytes).take_overflow(found->block))
             return error_kind::buffer_overflow;
         return std::nullopt;
     }

@@ -97,7 +97,7 @@ protected:
         return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
     }
 
-    /// Whether this pool may have made the handle, or it is null. A checking policy reports it otherwise.
+    /// Returns false, and reports that, for a handle that is not null and that this pool cannot have made.
     MEMORY_POOL_ALWAYS_INLINE bool is_of_this(handle given) const noexcept
     {
         if constexpr (checks)
