@@ -68,6 +68,7 @@ using memory_pool::huge_page_use;
 using memory_pool::is_pooled;
 using memory_pool::leak_fatal_policy;
 using memory_pool::leak_reporting_policy;
+using memory_pool::lifetime_access;
 using memory_pool::limit_exceeded;
 using memory_pool::limit_options;
 using memory_pool::limit_resource;

@@ -80,9 +80,10 @@ public:
     {
         // Not asserted in the class: an object may contain handles of its own type, which is incomplete there.
         using complete = detail::core::complete_object<T>;
-        static_assert(std::is_destructible_v<complete>,
-                      "the pool must be able to destroy its objects: make the destructor public");
-        static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
+        static_assert(detail::base::is_destructible<complete>,
+                      "the pool must be able to destroy its objects: make the "
+                      "destructor public, or memory_pool::lifetime_access a friend");
+        static_assert(detail::base::is_nothrow_destructible<complete> || !detail::base::is_destructible<complete>,
                       "destroying a pooled object must not throw");
         if constexpr (!std::is_trivially_destructible_v<complete>) {
             detail::core::pool_access::observe_end(blocks_);

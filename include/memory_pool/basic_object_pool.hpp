@@ -108,9 +108,10 @@ public:
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
         using complete = detail::core::complete_object<T>;
-        static_assert(std::is_destructible_v<complete>,
-                      "the pool must be able to destroy its objects: make the destructor public");
-        static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
+        static_assert(detail::base::is_destructible<complete>,
+                      "the pool must be able to destroy its objects: make the "
+                      "destructor public, or memory_pool::lifetime_access a friend");
+        static_assert(detail::base::is_nothrow_destructible<complete> || !detail::base::is_destructible<complete>,
                       "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<complete>)
             return;

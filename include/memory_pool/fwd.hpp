@@ -35,6 +35,7 @@ struct limit_options;
 struct pool_statistics;
 struct resource_statistics;
 struct call_site;
+struct lifetime_access;
 struct plain_references;
 struct atomic_references;
 

@@ -61,7 +61,7 @@ struct pooled_object_check
 
 template <class T>
 using kept_pooled_object =
-    std::conditional_t<std::is_default_constructible_v<pooled_object<T>>, pooled_object<T>, no_pooled_object>;
+    std::conditional_t<base::is_constructible<pooled_object<T>>, pooled_object<T>, no_pooled_object>;
 
 template <class T, class Policy>
 using blocks_for_pooled =

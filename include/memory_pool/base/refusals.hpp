@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/lifetime_access.hpp>
 #include <memory_pool/policies.hpp>
 
 #include <cstddef>
@@ -106,15 +107,14 @@ struct returning_object_check
 };
 
 template <class T>
-using kept_object =
-    std::conditional_t<std::is_default_constructible_v<returning_object<T>>, returning_object<T>, no_object>;
+using kept_object = std::conditional_t<base::is_constructible<returning_object<T>>, returning_object<T>, no_object>;
 
 template <class T, class Returning = returning_object<T>>
 struct kept_object_check : returning_object_check<T>
 {
     static_assert(!std::is_abstract_v<Returning>,
                   "objects of an abstract class cannot be made: pool each class derived from it");
-    static_assert(std::is_default_constructible_v<Returning> || std::is_abstract_v<Returning>,
+    static_assert(base::is_constructible<Returning> || std::is_abstract_v<Returning>,
                   "recycled objects are constructed before they are requested: give them a default constructor, and an "
                   "init() or a function");
 };

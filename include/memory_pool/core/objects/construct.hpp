@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/lifetime_access.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
@@ -24,7 +25,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Whether it takes braces to make a `T` from such arguments.
 template <class T, class... Arguments>
-inline constexpr bool takes_braces = std::is_aggregate_v<T> && !std::is_constructible_v<T, Arguments...>;
+inline constexpr bool takes_braces = std::is_aggregate_v<T> && !base::is_constructible<T, Arguments...>;
 
 /// Returns: whether `construct_at` does not throw.
 template <class T, class... Arguments>
@@ -34,8 +35,10 @@ constexpr bool is_nothrow_makeable() noexcept
         return true; // Rejected elsewhere.
     else if constexpr (takes_braces<T, Arguments...>)
         return noexcept(T{std::declval<Arguments>()...});
+    else if constexpr (base::is_constructible<T, Arguments...>)
+        return noexcept(lifetime_access::construct<T>(std::declval<void*>(), std::declval<Arguments>()...));
     else
-        return std::is_nothrow_constructible_v<T, Arguments...>;
+        return false;
 }
 
 /// Effects: constructs a `T` in `block`.
@@ -50,6 +53,8 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
         return nullptr; // Avoids a second error.
     else if constexpr (takes_braces<T, Arguments...>)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
+    else if constexpr (base::is_constructible<T, Arguments...>)
+        return lifetime_access::construct<T>(block, std::forward<Arguments>(arguments)...);
     else
         return ::new (block) T(std::forward<Arguments>(arguments)...);
 }
@@ -58,8 +63,8 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
 template <class T>
 MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
 {
-    if constexpr (std::is_destructible_v<complete_object<T>> && is_complete<T>)
-        object->~T();
+    if constexpr (base::is_destructible<complete_object<T>> && is_complete<T>)
+        lifetime_access::destroy(*object);
 }
 
 /// Effects: frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it. A

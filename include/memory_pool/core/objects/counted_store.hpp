@@ -54,8 +54,9 @@ protected:
         : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment(alignof(T), options),
                                         upstream)
     {
-        static_assert(std::is_nothrow_destructible_v<T>,
-                      "destroying a pooled object must not throw, and its destructor must be public");
+        static_assert(base::is_nothrow_destructible<T>,
+                      "destroying a pooled object must not throw, and its destructor must be public, or "
+                      "memory_pool::lifetime_access a friend");
         static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2,
                       "pooled objects must be smaller than 2 GiB");
     }

@@ -259,7 +259,7 @@ private:
     void add_blocks(slab& home, std::size_t count, std::size_t stride) override
     {
         for (; count != 0; --count) {
-            this->settle(::new (static_cast<void*>(home.block(home.block_count(), stride))) T());
+            this->settle(lifetime_access::construct<T>(home.block(home.block_count(), stride)));
             home.extend(1);
         }
     }

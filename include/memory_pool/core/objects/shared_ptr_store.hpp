@@ -128,8 +128,9 @@ protected:
     shared_ptr_store(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, with_alignment(alignment, options), upstream)
     {
-        static_assert(std::is_nothrow_destructible_v<T>,
-                      "destroying a pooled object must not throw, and its destructor must be public");
+        static_assert(base::is_nothrow_destructible<T>,
+                      "destroying a pooled object must not throw, and its destructor must be public, or "
+                      "memory_pool::lifetime_access a friend");
     }
     ~shared_ptr_store() = default;
 
