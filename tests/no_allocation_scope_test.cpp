@@ -4,6 +4,7 @@
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/block_resource.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
@@ -135,16 +136,33 @@ TEST(no_allocation_scope, counts_once_if_upstream_is_a_pool)
     EXPECT_EQ(calls, counted.calls()) << "as many as the inner one has made";
 }
 
-TEST(no_allocation_scope, counts_when_upstream_fails)
+TEST(no_allocation_scope, counts_and_reports_nothing_if_upstream_fails)
 {
-    memory_pool::block_pool pool(64, {}, std::pmr::null_memory_resource());
-    EXPECT_GE(allocations_of([&] { EXPECT_THROW(pool.reserve(1), std::bad_alloc); }), 1U);
+    std::pmr::memory_resource* const none = std::pmr::null_memory_resource();
+    memory_pool::block_pool pool(64, {}, none);
+    memory_pool::concurrent_block_pool shared(64, {}, none);
+    memory_pool::concurrent_handle_pool<voice> handles({}, none);
+    memory_pool::unsynchronized_arena_resource arena({}, none);
+    memory_pool::unsynchronized_pool_resource pools({}, none);
     memory_pool::block_pool other(64);
-    const no_allocation_scope guard("test", allocating::counted);
-    EXPECT_THROW(pool.reserve(1), std::bad_alloc);
-    const std::size_t before = guard.allocations();
-    other.reserve(1);
-    EXPECT_GT(guard.allocations(), before) << "it still applies";
+    const test::error_recorder recorder;
+    testing::internal::CaptureStderr();
+    {
+        const no_allocation_scope guard("test", allocating::fatal);
+        EXPECT_THROW(pool.reserve(1), std::bad_alloc);
+        EXPECT_EQ(pool.try_allocate(), nullptr);
+        EXPECT_EQ(shared.try_allocate(), nullptr);
+        EXPECT_THROW((void)handles.create(), std::bad_alloc);
+        EXPECT_THROW((void)arena.allocate(64), std::bad_alloc);
+        EXPECT_THROW((void)pools.allocate(64), std::bad_alloc);
+        EXPECT_THROW((void)pools.allocate(1'000'000), std::bad_alloc);
+        EXPECT_EQ(guard.allocations(), 0U);
+        EXPECT_EQ(guard.bytes(), 0U);
+        EXPECT_EQ(recorder.reports().size(), 0U);
+        other.reserve(1);
+        EXPECT_GE(guard.allocations(), 1U) << "it still applies";
+    }
+    (void)testing::internal::GetCapturedStderr();
 }
 
 TEST(no_allocation_scope, counts_in_the_innermost_scope)

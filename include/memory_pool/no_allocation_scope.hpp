@@ -12,13 +12,13 @@
 ///
 /// Of the allocations of this thread, these count:
 ///
-/// - A pool, arena or pool resource asks its upstream for memory, also during construction: one allocation, whatever
+/// - A pool, arena or pool resource gets memory from its upstream, also during construction: one allocation, whatever
 ///   upstream does.
 /// - np_alloc allocates a block, also by malloc and operator new where np_alloc replaces them (libnp_malloc.so,
 ///   np_new_delete.hpp). Other mallocs are not seen.
 ///
 /// An allocation is counted, and reported on stderr with its call stack; if it is fatal, the error handler is called,
-/// which aborts. Frees do not count.
+/// which aborts. Frees and failed allocations do not count, and are not reported.
 ///
 /// (ELF. Elsewhere np_alloc is not seen.)
 ///

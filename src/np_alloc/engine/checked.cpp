@@ -525,7 +525,6 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    note_if_forbidden(bytes);
     void* const block = home.allocate(size_class, bytes);
     count_allocation(block, bytes, &home);
     const allocated_by function = allocation_aligned_to(alignment);

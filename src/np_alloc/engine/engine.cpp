@@ -236,13 +236,14 @@ MEMORY_POOL_ALWAYS_INLINE void* cleared(void* block, std::size_t bytes) noexcept
 /// Effects: allocates a block while allocations are counted, or were until now.
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
-    note_if_forbidden(bytes);
     choose_path_of_allocations();
     const std::size_t mean = the_profile.mean_bytes();
-    if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
-        if (void* const sample = allocate_sample(size_class, bytes, mean))
-            return sample;
-    return allocate_uncounted(size_class, bytes);
+    void* block = MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)) ? allocate_sample(size_class, bytes, mean) : nullptr;
+    if (block == nullptr)
+        block = allocate_uncounted(size_class, bytes);
+    if (block != nullptr)
+        note_if_forbidden(bytes);
+    return block;
 }
 } // namespace
 

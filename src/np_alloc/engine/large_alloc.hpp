@@ -17,7 +17,6 @@
 #include "../page_heap/page_heap.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
-#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 #include "profiling.hpp"
@@ -55,7 +54,6 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 {
     if (!registry().start())
         return {out_of_memory(), false};
-    note_if_forbidden(bytes);
     run_maintenance();
     watch_if_large(bytes);
     const run taken = pages().take_large(bytes, alignment);

@@ -11,7 +11,6 @@
 
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "defrag.hpp"
 #include "engine.hpp"
@@ -115,7 +114,6 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    note_if_forbidden(bytes);
     void* const block = home.allocate(size_class, bytes);
     count_allocation(block, bytes, &home);
     return block != nullptr ? block : out_of_memory();

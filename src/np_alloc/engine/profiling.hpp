@@ -20,6 +20,7 @@
 #include "../profile/allocation_profile.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/internals.hpp"
+#include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 
@@ -44,19 +45,22 @@ MEMORY_POOL_ALWAYS_INLINE bool is_sample(std::size_t bytes, std::size_t mean) no
     return this_thread.sampler.is_due(std::max<std::size_t>(bytes, 1), mean);
 }
 
-/// Effects: counts a block that is allocated beside the magazines, if there is one.
-inline void count_allocation(const void* block, std::size_t bytes, shared_heap* home = nullptr) noexcept
+/// Effects: samples a block that bypassed the magazines, if a sample is due.
+inline void sample_if_due(const void* block, std::size_t bytes, shared_heap* home) noexcept
 {
     const std::size_t mean = the_profile.mean_bytes();
-    if (MEMORY_POOL_UNLIKELY(mean != 0) && block != nullptr && is_sample(bytes, mean))
+    if (MEMORY_POOL_UNLIKELY(mean != 0) && is_sample(bytes, mean))
         add_to_profile(block, bytes, mean, home);
 }
 
-/// Effects: counts a large block as freed and allocated again.
-inline void count_reallocation(const void* from, const void* to, std::size_t bytes, shared_heap* home) noexcept
+/// Effects: counts a block that bypassed the magazines, for the profile and for the scope of this thread. nullptr is
+///   ignored.
+inline void count_allocation(const void* block, std::size_t bytes, shared_heap* home = nullptr) noexcept
 {
-    (void)the_profile.forget(from);
-    count_allocation(to, bytes, home);
+    if (block == nullptr)
+        return;
+    sample_if_due(block, bytes, home);
+    note_if_forbidden(bytes);
 }
 
 /// Returns: whether a small block is from the heap of samples, and must not get into a magazine.

@@ -84,9 +84,10 @@ void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std
 template <class Blocks>
 void note_resized(const typename Blocks::block& its, std::size_t bytes, shared_heap* home) noexcept
 {
+    (void)the_profile.forget(its.begin);
+    sample_if_due(its.begin, bytes, home);
     if (bytes > its.held)
         note_if_forbidden(bytes);
-    count_reallocation(its.begin, its.begin, bytes, home);
 }
 
 /// Returns: as reallocate().
@@ -113,7 +114,6 @@ void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) no
         return stay();
     }
     if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr) {
-        note_if_forbidden(bytes);
         count_allocation(moved, bytes);
         return moved;
     }

@@ -5,8 +5,8 @@
 ///
 ///     innermost scope of the thread  ->  np_no_allocation_scope: name, allocations, ...
 ///            ^
-///     upstream_call: clears the scope, so that allocations of upstream do not count; counts one allocation in it;
-///                    restores it at the end
+///     upstream_call: clears the scope, so that allocations of upstream do not count; counts one allocation in it if
+///                    upstream succeeds; restores it at the end
 ///     late_notes: calls the function of the scope, which may use the pool, when an operation that holds a lock, or is
 ///                 half done, is over
 ///
@@ -121,15 +121,18 @@ public:
 class upstream_call : base::immovable<upstream_call>
 {
 public:
-    upstream_call(std::size_t bytes, const char* pool_name) noexcept : scope_(set_no_allocation_scope(nullptr))
-    {
-        if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
-            note(*scope_, bytes, pool_name);
-    }
+    upstream_call() noexcept : scope_(set_no_allocation_scope(nullptr)) {}
     ~upstream_call()
     {
         if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
             (void)set_no_allocation_scope(scope_);
+    }
+
+    /// Effects: counts the call in the scope of the thread.
+    void succeeded(std::size_t bytes, const char* pool_name) const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(scope_ != nullptr))
+            note(*scope_, bytes, pool_name);
     }
 
 private:
@@ -151,7 +154,9 @@ private:
 inline void* allocate_upstream(std::pmr::memory_resource* upstream, std::size_t bytes, std::size_t alignment,
                                const char* pool_name = "unnamed")
 {
-    const upstream_call call(bytes, pool_name);
-    return upstream->allocate(bytes, alignment);
+    const upstream_call call;
+    void* const memory = upstream->allocate(bytes, alignment);
+    call.succeeded(bytes, pool_name);
+    return memory;
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
