@@ -22,11 +22,14 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>
+#include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -103,11 +106,7 @@ public:
     /// Returns: bytes that the system has mapped for the chunks in use: whole pages, all of them.
     /// Complexity: O(1).
     /// Thread safety: any thread.
-    std::size_t bytes_in_use() const noexcept
-    {
-        const detail::base::lock_guard lock(mutex_);
-        return bytes_in_use_;
-    }
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
     /// Returns: how many of these bytes are in huge pages now, as far as the system tells: reserved huge pages, and
     ///   transparent ones, which the system may provide at the first write. Never too many: where the system counts the
@@ -209,7 +208,7 @@ private:
     void* remember(chunk_map::node_type record) noexcept
     {
         const detail::base::lock_guard lock(mutex_);
-        bytes_in_use_ += record.mapped().reserved_bytes;
+        bytes_in_use_.fetch_add(record.mapped().reserved_bytes, std::memory_order_relaxed);
         return chunks_.insert(std::move(record)).position->first;
     }
 
@@ -221,7 +220,7 @@ private:
         chunk_map::node_type record = chunks_.extract(chunk);
         if (!record.empty()) {
             const detail::os::page_mapping& mapping = record.mapped();
-            bytes_in_use_ -= mapping.reserved_bytes;
+            bytes_in_use_.fetch_sub(mapping.reserved_bytes, std::memory_order_relaxed);
             detail::base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
             detail::base::permit_access(mapping.memory,
                                         mapping.bytes); // The next owner of these addresses may use them.
@@ -259,10 +258,18 @@ private:
         return bytes;
     }
 
+    static report_figures read_figures(const void* resource) noexcept
+    {
+        report_figures figures;
+        figures.bytes_in_use = static_cast<const page_resource*>(resource)->bytes_in_use();
+        return figures;
+    }
+
     page_options options_;
     mutable detail::base::mutex mutex_;
     chunk_map chunks_ MEMORY_POOL_GUARDED_BY(mutex_);  ///< In use.
     chunk_map refused_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not in use, but unmapping failed.
-    std::size_t bytes_in_use_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::atomic<std::size_t> bytes_in_use_{0}; ///< Written with the lock held. Reports read it without: see reported.
+    detail::core::reported entry_{"page_resource", options_.name, {&read_figures, this, true}};
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

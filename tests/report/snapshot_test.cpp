@@ -11,6 +11,7 @@
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/page_resource.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/recycling_pool.hpp>
 #include <memory_pool/shared_pool.hpp>
@@ -89,6 +90,7 @@ TEST(snapshot, leaves_out_what_has_no_name)
     const std::pmr::vector<int> numbers(10, &resource);
     const mp::tracking_resource tracking;
     const mp::limit_resource limit(1000);
+    const mp::page_resource pages;
     EXPECT_TRUE(mp::snapshot().entries.empty());
 }
 
@@ -113,16 +115,17 @@ TEST(snapshot, says_what_each_is)
     const mp::tracking_resource tracking(upstream, "16");
     const mp::handle_pool<int> handle_pool(named("17"));
     const mp::concurrent_handle_pool<int> concurrent_handle_pool(named("18"));
+    const mp::page_resource pages(mp::page_options{}.with_name("19"));
     std::vector<std::string> kinds;
     for (const mp::report_entry& each : mp::snapshot().entries)
         kinds.push_back(each.kind);
-    EXPECT_EQ(kinds,
-              (std::vector<std::string>{"block_pool", "concurrent_block_pool", "object_pool", "concurrent_object_pool",
-                                        "intrusive_pool", "recycling_pool", "shared_pool", "unsynchronized_shared_pool",
-                                        "recycling_shared_pool", "unsynchronized_recycling_shared_pool",
-                                        "unsynchronized_arena_resource", "synchronized_arena_resource",
-                                        "unsynchronized_pool_resource", "synchronized_pool_resource", "limit_resource",
-                                        "tracking_resource", "handle_pool", "concurrent_handle_pool"}));
+    EXPECT_EQ(kinds, (std::vector<std::string>{"block_pool", "concurrent_block_pool", "object_pool",
+                                               "concurrent_object_pool", "intrusive_pool", "recycling_pool",
+                                               "shared_pool", "unsynchronized_shared_pool", "recycling_shared_pool",
+                                               "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource",
+                                               "synchronized_arena_resource", "unsynchronized_pool_resource",
+                                               "synchronized_pool_resource", "limit_resource", "tracking_resource",
+                                               "handle_pool", "concurrent_handle_pool", "page_resource"}));
 }
 
 TEST(snapshot, has_the_figures_of_this_moment_of_a_pool_that_threads_share)
@@ -217,6 +220,29 @@ TEST(snapshot, has_the_arenas_of_a_resource)
     EXPECT_GE(of_mine.capacity * 10, mine.arena_count() * 8) << "published whenever the number has grown by an eighth";
     mine.clear();
     EXPECT_EQ(entry_of("my arenas").figures.bytes_in_use, 0U);
+}
+
+TEST(snapshot, has_the_pages_of_a_page_resource_but_does_not_add_their_memory)
+{
+    mp::page_resource pages(mp::page_options{}.with_name("pages"));
+    EXPECT_EQ(entry_of("pages").figures.bytes_in_use, 0U);
+    void* const chunk = pages.allocate(1);
+    EXPECT_EQ(entry_of("pages").figures.bytes_in_use, pages.bytes_in_use());
+    EXPECT_GT(pages.bytes_in_use(), 0U);
+    EXPECT_EQ(entry_of("pages").age, std::nullopt);
+    EXPECT_EQ(mp::snapshot().totals().bytes_in_use, 0U);
+    mp::object_pool<int> pool(named("pool"), &pages);
+    (void)pool.create(1);
+    EXPECT_EQ(mp::snapshot().totals().bytes_reserved, pool.bytes_reserved());
+    pages.deallocate(chunk, 1);
+}
+
+TEST(snapshot, has_no_page_resource_that_was_destroyed)
+{
+    {
+        const mp::page_resource pages(mp::page_options{}.with_name("pages"));
+    }
+    EXPECT_TRUE(mp::snapshot().entries.empty());
 }
 
 TEST(snapshot, has_the_counts_of_adaptors_but_does_not_add_their_memory)
