@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
@@ -382,6 +384,74 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
     upstream_.never_fail();
     pool.deallocate(pool.allocate());
     EXPECT_TRUE(pool.verify());
+}
+
+TEST(concurrent_block_pool, returns_magazines_that_are_not_needed_when_it_is_trimmed)
+{
+    test::accounting_upstream upstream;
+    mp::concurrent_block_pool pool(64, {}, &upstream);
+    std::vector<void*> blocks(100'000);
+    void* const survivor = pool.allocate();
+    for (const bool is_reserved : {false, true}) {
+        pool.allocate_bulk(blocks.data(), 1'000);
+        pool.deallocate_bulk(blocks.data(), 1'000);
+        pool.trim();
+        const std::size_t bytes_of_few = pool.bytes_reserved() - pool.capacity() * 64;
+        if (is_reserved) {
+            pool.deallocate(survivor);
+            pool.release();
+            pool.reserve(blocks.size()); // The first group of magazines is large.
+        }
+        pool.allocate_bulk(blocks.data(), blocks.size());
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        const std::size_t bytes_of_many = pool.bytes_reserved();
+        const std::size_t returned = pool.trim();
+        EXPECT_EQ(returned, bytes_of_many - pool.bytes_reserved());
+        EXPECT_LE(pool.bytes_reserved() - pool.capacity() * 64, 2 * bytes_of_few);
+        EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
+        EXPECT_TRUE(pool.verify());
+    }
+}
+
+// Each thread fills and empties many magazines, so a trim returns magazines that another thread has just used.
+TEST_P(concurrent_block_pool_test, returns_magazines_while_threads_exchange_them)
+{
+    constexpr std::size_t stride = 1'024; // 32 blocks in a magazine
+    mp::concurrent_block_pool pool(stride, {}, &upstream_);
+    std::atomic<int> working{3};
+    std::atomic<std::size_t> damaged{0};
+    std::atomic<int> trims{0};
+    in_threads(4, [&](std::size_t thread) {
+        if (thread == 3) {
+            for (; working != 0; ++trims)
+                pool.trim();
+            return;
+        }
+        std::vector<std::size_t*> mine;
+        std::mt19937 random(static_cast<unsigned>(thread));
+        for (int round = 0; round < 100 || trims < 100; ++round) {
+            for (std::size_t i = random() % 1'000; i != 0; --i) {
+                mine.push_back(::new (pool.allocate()) std::size_t(thread));
+                if (random() % 3 == 0) {
+                    pool.deallocate(mine.back());
+                    mine.pop_back();
+                }
+            }
+            for (std::size_t* const block : mine) {
+                damaged += *block != thread ? 1 : 0;
+                pool.deallocate(block);
+            }
+            mine.clear();
+        }
+        --working;
+    });
+    EXPECT_EQ(damaged, 0u);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.verify());
+    pool.trim();
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(pool.bytes_reserved(), upstream_.live_bytes());
+    EXPECT_LT(pool.bytes_reserved(), 64 * stride);
 }
 
 TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released)

@@ -345,6 +345,20 @@ TEST_F(pooled_frame, is_returned_to_upstream_by_trim)
     EXPECT_EQ(mp::pooled_frame::bytes_reserved(), reserved - returned);
 }
 
+TEST_F(pooled_frame, keeps_no_magazines_of_a_peak_after_trim)
+{
+    mp::pooled_frame::trim();
+    const std::size_t before = mp::pooled_frame::bytes_reserved();
+    for (const std::size_t count : {1'000, 20'000}) {
+        std::vector<pooled> many(count);
+        for (pooled& each : many)
+            each = numbers<pooled, 300>(1);
+        many.clear();
+        mp::pooled_frame::trim();
+    }
+    EXPECT_LT(mp::pooled_frame::bytes_reserved(), before + 100 * sizeof(void*) * 1'000 / 256);
+}
+
 template <std::size_t Alignment>
 using aligned_frame = mp::basic_pooled_frame<mp::default_policy, Alignment>;
 

@@ -202,8 +202,8 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: returns every wholly free slab to upstream, also if its blocks are in the magazines of other threads.
-    ///   Those magazines stay, empty; only `release` and the destructor free them.
+    /// Effects: returns every wholly free slab to upstream, also if its blocks are in the magazines of other threads;
+    ///   and magazines that the other slabs and the threads do not need. A thread gets new ones at its next call.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in threads and slabs, and in blocks for the bits that stand for them.
     /// Thread safety: the pool's.

@@ -178,6 +178,45 @@ TEST_F(depot_test, keeps_what_it_has_when_upstream_fails)
     EXPECT_GE(take_all().size(), 900u);
 }
 
+TEST_F(depot_test, returns_groups_that_are_not_needed)
+{
+    depot_.provide(4);
+    const std::size_t bytes_of_4 = depot_.bytes_reserved();
+    depot_.provide(10);
+    const std::size_t bytes_of_10 = depot_.bytes_reserved();
+    depot_.provide(1'000);
+    depot_.push_full(home, take_all().back()); // of the last group
+    depot_.shrink(10);
+    EXPECT_EQ(depot_.bytes_reserved(), bytes_of_10);
+    EXPECT_EQ(upstream_.live_bytes(), bytes_of_10);
+    EXPECT_EQ(depot_.full_count(), 0u);
+    const auto all = take_all();
+    EXPECT_GE(all.size(), 10u);
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+    for (core::depot_magazine* const magazine : all)
+        std::fill_n(magazine->pointers(), room, magazine);
+    depot_.shrink(3);
+    EXPECT_EQ(depot_.bytes_reserved(), bytes_of_4);
+    EXPECT_GE(take_all().size(), 3u);
+    depot_.provide(1'000);
+    EXPECT_GE(take_all().size(), 990u);
+}
+
+TEST_F(depot_test, returns_a_first_group_of_which_less_than_half_is_needed)
+{
+    depot_.provide(1'000);
+    const std::size_t bytes = depot_.bytes_reserved();
+    depot_.shrink(500);
+    EXPECT_EQ(depot_.bytes_reserved(), bytes);
+    depot_.shrink(499);
+    EXPECT_EQ(depot_.bytes_reserved(), 0u);
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    EXPECT_EQ(depot_.pop_empty(home), nullptr);
+    depot_.provide(499);
+    EXPECT_LT(depot_.bytes_reserved(), bytes);
+    EXPECT_GE(take_all().size(), 499u);
+}
+
 TEST_F(depot_test, gives_everything_back_when_it_ends)
 {
     {

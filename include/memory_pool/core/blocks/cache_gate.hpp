@@ -337,12 +337,15 @@ protected:
         caches_.put(cache); // The cache keeps its magazines and counts.
     }
 
-    /// Removes every chunk in which no block is in use from the slabs.
+    /// Removes every chunk in which no block is in use from the slabs, and returns magazines that are not needed for
+    /// the others.
     slab_store::detached_chunks detach_free() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         gather();
         slabs_.give_back_inherited();
-        return slabs_.detach_free();
+        slab_store::detached_chunks detached = slabs_.detach_free();
+        exchange_.shrink(slabs_.capacity(), caches_); // No cache is open.
+        return detached;
     }
 
     /// Only if upstream is thread-safe, no user code runs, and the program has not asked for a reserve. Misuse that is

@@ -81,7 +81,7 @@ protected:
     /// Returns: whether it is open.
     bool open_equipped(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (!exchange_.is_equipped(cache)) { // the pool was released since
+        if (!exchange_.is_equipped(cache)) { // the pool was trimmed or released since
             (void)base::succeeds([this] {
                 mutex_.assume_held();
                 provide_magazines();

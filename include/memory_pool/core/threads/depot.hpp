@@ -14,10 +14,19 @@
 /// that is empty does it try the others.
 ///
 /// Magazines are allocated in groups: the first as large as requested, each further one twice as large as the last.
-/// They stay until the depot is destroyed or released, so that a thread may read one that another has just popped.
 /// (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two lock-free stacks.)
 ///
-/// Thread safety: any thread may push and pop. `provide` and `release` are for one thread at a time.
+/// A thread may read a magazine that another has just popped. So no group is returned to upstream while a thread may be
+/// between the load and the exchange of a pop, which is always within an operation on its open cache:
+///
+///     thread:   begin, is the cache open?  pop, push  end          and otherwise only with the pool's lock
+///     shrink:   the lock; close every cache; wait until no operation is in flight; empty all magazines
+///
+/// After that wait, every later operation finds its cache closed, and takes the lock before it uses the depot again
+/// (core/threads/thread_cache.hpp; tests/models/cache_handshake.pml). The wait acquires what the owner released at the
+/// end of its operation, and the lock orders the rest. The tags of the stacks go on counting.
+///
+/// Thread safety: any thread may push and pop. `provide` and `shrink` are for one thread at a time.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -52,7 +61,7 @@ class depot
 public:
     /// Effects: makes an empty depot, for magazines of `room` pointers each.
     depot(std::size_t room, std::pmr::memory_resource* upstream) noexcept : room_(room), upstream_(upstream) {}
-    ~depot() { release(); }
+    ~depot() { shrink(0); }
 
     /// Returns: the capacity of a magazine, in pointers.
     std::size_t room() const noexcept { return room_; }
@@ -105,20 +114,32 @@ public:
 
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
-    /// Effects: returns all magazines to upstream. More can be provided after that.
-    /// Preconditions: no thread holds or requests one at the same time.
-    void release() noexcept
+    /// Effects: returns each group to upstream that is not needed for `count` magazines; all of them, if less than half
+    ///   of the first one is needed. Magazines in the others are as if never used. More can be provided after that.
+    /// Preconditions: no thread holds or requests a magazine at the same time, or has done so since its cache was
+    ///   closed.
+    void shrink(std::size_t count) noexcept
     {
-        for (unsigned group = 0; group != groups_.size(); ++group)
-            if (std::byte* const memory = groups_[group].exchange(nullptr, std::memory_order_relaxed))
-                upstream_->deallocate(memory, group_bytes(group), alignof(depot_magazine));
+        std::uint32_t kept = 0;
+        for (unsigned group = 0; group != groups_.size(); ++group) {
+            std::byte* const memory = groups_[group].load(std::memory_order_relaxed);
+            if (memory == nullptr)
+                break;
+            const std::uint32_t magazines = first_group_ << group;
+            if (kept < count && magazines / 2 <= count) {
+                kept += magazines;
+                continue;
+            }
+            groups_[group].store(nullptr, std::memory_order_relaxed);
+            upstream_->deallocate(memory, group_bytes(group), alignof(depot_magazine));
+            bytes_reserved_ -= group_bytes(group);
+        }
         for (shard& each : shards_) {
             each.full.clear();
             each.empty.clear();
         }
         used_.store(0, std::memory_order_relaxed);
-        made_.store(0, std::memory_order_relaxed);
-        bytes_reserved_ = 0;
+        made_.store(std::min(kept, made_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     }
 
 private:

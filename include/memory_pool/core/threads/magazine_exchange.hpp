@@ -65,7 +65,7 @@ public:
     ///   flight, so that a thread that frees blocks finds an empty one. (Otherwise, if one is in transit between
     ///   threads or upstream was out of memory, blocks go to the slabs.)
     /// Throws: what upstream throws; what was allocated so far is usable.
-    void provide(std::size_t blocks, std::size_t caches) { depot_.provide(blocks / room() + 1 + 3 * caches); }
+    void provide(std::size_t blocks, std::size_t caches) { depot_.provide(needed(blocks, caches)); }
 
     /// Returns: whether the cache has a loaded magazine.
     static bool is_equipped(const thread_cache& cache) noexcept { return magazine_in(cache.loaded) != nullptr; }
@@ -83,15 +83,20 @@ public:
     /// Preconditions: it is closed, and equipped; the caller is its owner.
     void open(thread_cache& cache) const noexcept { cache.slot->open(bottom_of(cache), room()); }
 
-    /// Effects: returns all magazines to upstream.
-    /// Preconditions: every cache is closed and empty, and no other thread uses the pool.
+    /// Effects: takes the magazines out of the caches, and returns those to upstream that `provide` would not need for
+    ///   that many blocks and the caches.
+    /// Preconditions: every cache is closed and empty, and no operation on one is in flight: see depot.hpp.
+    void shrink(std::size_t blocks, const thread_caches<>& caches) noexcept
+    {
+        unload(caches);
+        depot_.shrink(needed(blocks, caches.made()));
+    }
+
+    /// Effects: as `shrink`, for no blocks and no caches: returns all magazines to upstream.
     void release(const thread_caches<>& caches) noexcept
     {
-        caches.for_each([](thread_cache& cache) {
-            cache.loaded.store(nullptr, std::memory_order_relaxed);
-            cache.previous.store(nullptr, std::memory_order_relaxed);
-        });
-        depot_.release();
+        unload(caches);
+        depot_.shrink(0);
     }
 
     // Bulk forms. By the owner thread of the cache.
@@ -211,6 +216,19 @@ private:
     /// ... but no fewer blocks than this, and no more than that.
     static constexpr std::size_t smallest_room = 4;
     static constexpr std::size_t largest_room = 256;
+
+    std::size_t needed(std::size_t blocks, std::size_t caches) const noexcept
+    {
+        return blocks / room() + 1 + 3 * caches;
+    }
+
+    static void unload(const thread_caches<>& caches) noexcept
+    {
+        caches.for_each([](thread_cache& cache) {
+            cache.loaded.store(nullptr, std::memory_order_relaxed);
+            cache.previous.store(nullptr, std::memory_order_relaxed);
+        });
+    }
 
     static depot_magazine* magazine_in(const std::atomic<depot_magazine*>& place) noexcept
     {
