@@ -386,6 +386,27 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
     EXPECT_TRUE(pool.verify());
 }
 
+TEST(concurrent_block_pool, makes_the_cache_of_a_thread_in_advance_or_throws)
+{
+    test::accounting_upstream upstream;
+    mp::concurrent_block_pool pool(64, {}, &upstream);
+    pool.reserve(1'000);
+    upstream.fail_always();
+    EXPECT_THROW(pool.reserve_for_thread(), std::bad_alloc);
+    EXPECT_TRUE(pool.verify());
+    upstream.never_fail();
+    pool.reserve_for_thread();
+    const std::size_t calls = upstream.calls();
+    pool.reserve_for_thread();
+    std::array<void*, 1'000> blocks{};
+    for (void*& block : blocks)
+        block = pool.allocate();
+    for (void* const block : blocks)
+        pool.deallocate(block);
+    EXPECT_EQ(upstream.calls(), calls);
+    EXPECT_TRUE(pool.verify());
+}
+
 TEST(concurrent_block_pool, returns_magazines_that_are_not_needed_when_it_is_trimmed)
 {
     test::accounting_upstream upstream;

@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <memory_resource>
 #include <new>
 #include <set>
@@ -96,6 +97,76 @@ TEST(no_allocation_scope, counts_pools_that_threads_share)
     EXPECT_EQ(allocations_of([&] { pool.destroy(first); }), 0U);
     EXPECT_EQ(allocations_of([&] { first = pool.create(); }), 0U);
     pool.destroy(first);
+}
+
+/// Expects that a thread can use blocks of a reserved pool without an allocation after `reserve_for_thread`.
+template <class Pool, class Use>
+void expect_that_a_thread_can_reserve(Pool& pool, Use&& use)
+{
+    pool.reserve(1'500);
+    use(1); // This thread keeps its cache.
+    for (const bool is_trimmed : {false, true})
+        std::thread([&] {
+            if (is_trimmed)
+                pool.trim();
+            pool.reserve(1'500);
+            pool.reserve_for_thread();
+            EXPECT_EQ(allocations_of([&] { use(900); }), 0U);
+        }).join();
+}
+
+TEST(no_allocation_scope, counts_nothing_in_a_thread_that_has_reserved_its_magazines)
+{
+    const auto create_and_destroy = [](auto& pool) {
+        return [&pool](int count) {
+            std::array<decltype(pool.create()), 900> all{};
+            for (int i = 0; i != count; ++i)
+                all[static_cast<std::size_t>(i)] = pool.create();
+            for (int i = 0; i != count; ++i)
+                pool.destroy(all[static_cast<std::size_t>(i)]);
+        };
+    };
+    memory_pool::concurrent_object_pool<voice> objects;
+    expect_that_a_thread_can_reserve(objects, create_and_destroy(objects));
+    memory_pool::concurrent_handle_pool<voice> handles;
+    expect_that_a_thread_can_reserve(handles, create_and_destroy(handles));
+
+    memory_pool::concurrent_block_pool blocks(64);
+    expect_that_a_thread_can_reserve(blocks, [&](int count) {
+        std::array<void*, 900> all{};
+        blocks.allocate_bulk(all.data(), static_cast<std::size_t>(count));
+        blocks.deallocate_bulk(all.data(), static_cast<std::size_t>(count));
+    });
+    memory_pool::shared_pool<voice> shared;
+    expect_that_a_thread_can_reserve(shared, [&](int count) {
+        std::array<std::shared_ptr<voice>, 900> all{};
+        for (int i = 0; i != count; ++i)
+            all[static_cast<std::size_t>(i)] = shared.make();
+    });
+}
+
+TEST(no_allocation_scope, counts_nothing_in_a_thread_that_has_reserved_again_after_a_trim)
+{
+    memory_pool::concurrent_object_pool<voice> pool;
+    pool.reserve(100'000);
+    pool.reserve_for_thread();
+    pool.trim();
+    pool.reserve(100);
+    pool.reserve_for_thread();
+    voice* object = nullptr;
+    EXPECT_EQ(allocations_of([&] { object = pool.create(); }), 0U);
+    pool.destroy(object);
+}
+
+TEST(no_allocation_scope, counts_nothing_in_a_pool_for_one_thread_with_blocks_reserved)
+{
+    memory_pool::object_pool<voice> pool;
+    pool.reserve(10);
+    EXPECT_EQ(allocations_of([&] {
+                  pool.reserve_for_thread();
+                  pool.destroy(pool.create());
+              }),
+              0U);
 }
 
 TEST(no_allocation_scope, counts_arenas)

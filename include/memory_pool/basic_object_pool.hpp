@@ -323,6 +323,12 @@ public:
     /// Thread safety: that of the blocks.
     void reserve(std::size_t count) { blocks_.reserve(count); }
 
+    /// Effects: as `Blocks::reserve_for_thread`, for a pool shared by threads.
+    /// Throws: what upstream throws.
+    /// Complexity: as `Blocks::reserve_for_thread`.
+    /// Thread safety: that of the blocks.
+    void reserve_for_thread() { blocks_.reserve_for_thread(); }
+
     /// Effects: returns slabs without objects alive to upstream.
     /// Returns: the number of bytes returned.
     /// Complexity: as `Blocks::trim`.

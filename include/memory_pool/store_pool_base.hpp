@@ -106,6 +106,11 @@ public:
     /// Complexity: linear in slabs added, and in objects that are constructed.
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
+    /// Effects: as `basic_block_pool::reserve_for_thread`, for a pool shared by threads.
+    /// Throws: what upstream throws.
+    /// Complexity: as `basic_block_pool::reserve_for_thread`.
+    void reserve_for_thread() { store_->blocks.reserve_for_thread(); }
+
     /// Effects: returns slabs without objects in use to upstream. Recycled objects there are destroyed first. Their
     ///   destructors may release or destroy the pool: objects that this destroys are destroyed once the memory is
     ///   returned.

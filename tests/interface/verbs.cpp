@@ -103,6 +103,7 @@ VERB(deallocate, false, "`deallocate`", p.deallocate(nullptr));
 VERB(destroy, false, "`destroy`", p.destroy({}));
 VERB(deallocate_bulk, false, "`deallocate_bulk`", p.deallocate_bulk(static_cast<void**>(nullptr), 0));
 VERB(reserve, false, "`reserve`", p.reserve(1));
+VERB(reserve_for_thread, false, "`reserve_for_thread`", p.reserve_for_thread());
 VERB(trim, false, "`trim`", p.trim());
 VERB(clear, false, "`clear`", p.clear());
 VERB(release, false, "`release`", p.release());
@@ -268,6 +269,7 @@ std::string table_of_pools()
     row("give back", deallocate{}, destroy{});
     row("give back many", deallocate_bulk{}, destroy_bulk{});
     row("take memory in advance", reserve{});
+    row("make the cache of a thread in advance", reserve_for_thread{});
     row("give back memory that is not in use", trim{});
     row("forget all, keep the memory", clear{});
     row("forget all, give back the memory", release{});

@@ -52,7 +52,8 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";
     case error_kind::forbidden_allocation:
-        return "allocate before the scope, such as by reserve; or permit it with an allocation_scope";
+        return "allocate before the scope (reserve, and in each thread reserve_for_thread), or permit it by an "
+               "allocation_scope";
     case error_kind::mismatched_deallocation: return "give a block back by the function that pairs with its allocation";
     case error_kind::leak:
     case error_kind::pool_exhausted:

@@ -159,11 +159,14 @@ protected:
     ///   memory.
     thread_cache* cache_of_this_thread() noexcept
     {
-        thread_cache* const existing = slots_.existing_cache();
-        return existing != nullptr ? existing : attach();
+        thread_cache* cache = slots_.existing_cache();
+        if (cache == nullptr)
+            (void)base::succeeds([&] { cache = attach(); });
+        return cache;
     }
 
-    MEMORY_POOL_SLOW_PATH thread_cache* attach() noexcept
+    /// As cache_of_this_thread, for a thread without a cache, but throws what upstream throws.
+    MEMORY_POOL_SLOW_PATH thread_cache* attach()
     {
         cache_slot* const slot = may_cache_ ? slots_.make_slot() : nullptr;
         if (slot == nullptr)
@@ -171,12 +174,9 @@ protected:
         thread_cache* cache = nullptr;
         {
             const locked lock(*this);
-            const auto begin = [&] {
-                mutex_.assume_held();
-                cache = &begin_cache();
-            };
-            if (is_abandoned_ || !base::succeeds(begin))
+            if (is_abandoned_)
                 return nullptr;
+            cache = &begin_cache();
             slots_.fill(*slot, *cache);
             (void)open(*cache);
         }

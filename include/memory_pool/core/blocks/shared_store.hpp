@@ -181,6 +181,20 @@ public:
         slabs_.note_step();
     }
 
+    /// Effects: makes the cache of this thread, with its magazines, if it can have one.
+    /// Throws: what upstream throws.
+    void reserve_for_thread()
+    {
+        thread_cache* const existing = slots_.existing_cache();
+        thread_cache* const cache = existing != nullptr ? existing : attach();
+        const locked lock(*this);
+        has_reserve_ = true;
+        if (cache == nullptr)
+            return;
+        provide_magazines(); // The pool may have been trimmed, or upstream was out of memory.
+        (void)open(*cache);
+    }
+
     /// Effects: returns every chunk in which no block is in use to upstream.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
