@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/os/unwind_rows.hpp>
 #include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/loaded_code.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,11 +23,18 @@ using stack = os::basic_call_stack<256>;
 
 int compared = 0;
 
+std::uintptr_t unloads()
+{
+    const os::load_counts counts =
+        os::for_each_loaded_code([](const os::load_counts&) { return false; }, [](const os::loaded_code&) {});
+    return static_cast<std::uintptr_t>(counts.unloads);
+}
+
 /// Compares both walks in one call, without the frames that are their own.
 MEMORY_POOL_NOINLINE void compare()
 {
     const stack by_unwinder = stack::of_this_thread();
-    const stack by_rows = stack::of_this_thread_by_rows(os::unwind_rows::unloads());
+    const stack by_rows = stack::of_this_thread_by_rows(unloads());
     const std::vector<const void*> expected(by_unwinder.begin(), by_unwinder.end());
     const std::vector<const void*> found(by_rows.begin(), by_rows.end());
     ASSERT_GT(expected.size(), 5U);
@@ -98,7 +106,7 @@ MEMORY_POOL_NOINLINE std::size_t walk_with_aligned_stack(aligned_value* to)
     aligned_value here{};
     std::memcpy(&here, to, sizeof here);
     std::array<const void*, 64> addresses{};
-    const std::size_t count = os::unwind_rows::walk(addresses.data(), addresses.size(), os::unwind_rows::unloads());
+    const std::size_t count = os::unwind_rows::walk(addresses.data(), addresses.size(), unloads());
     std::memcpy(to, &here, sizeof here);
     return count;
 }
@@ -128,7 +136,7 @@ TEST(unwind_rows, ends_where_a_thread_begins)
     std::size_t count = 0;
     std::thread([&count] {
         std::array<const void*, 64> addresses;
-        count = os::unwind_rows::walk(addresses.data(), addresses.size(), os::unwind_rows::unloads());
+        count = os::unwind_rows::walk(addresses.data(), addresses.size(), unloads());
     }).join();
     EXPECT_GT(count, 1U);
     EXPECT_LT(count, 20U);
@@ -151,8 +159,8 @@ TEST(unwind_rows, leave_it_to_the_unwinder_if_a_function_has_none)
     static stack found;
     memory_pool_test_calls_without_rows([] {
         std::array<const void*, 64> addresses{};
-        by_rows = os::unwind_rows::walk(addresses.data(), addresses.size(), os::unwind_rows::unloads());
-        found = stack::of_this_thread_by_rows(os::unwind_rows::unloads());
+        by_rows = os::unwind_rows::walk(addresses.data(), addresses.size(), unloads());
+        found = stack::of_this_thread_by_rows(unloads());
     });
     EXPECT_EQ(by_rows, 0U);
     EXPECT_GT(found.end() - found.begin(), 0);
@@ -300,7 +308,7 @@ TEST(unwind_reader, understands_what_compilers_write_about_a_compilation)
 TEST(unwind_rows, stores_no_more_frames_than_there_is_room_for)
 {
     std::array<const void*, 3> addresses{};
-    EXPECT_EQ(os::unwind_rows::walk(addresses.data(), 2, os::unwind_rows::unloads()), 2U);
+    EXPECT_EQ(os::unwind_rows::walk(addresses.data(), 2, unloads()), 2U);
     EXPECT_NE(addresses[1], nullptr);
     EXPECT_EQ(addresses[2], nullptr);
 }

@@ -104,15 +104,18 @@ public:
         std::uint64_t end;
         std::uint64_t file_offset;
         std::string file;
+        std::string build_id;
     };
     struct location
     {
         std::uint64_t mapping;
         std::uint64_t address;
+        std::string function;
     };
     struct sample
     {
         std::vector<std::uint64_t> addresses;
+        std::vector<location> locations;
         std::vector<std::uint64_t> values;
         std::map<std::string, std::string> labels;
     };
@@ -201,12 +204,25 @@ private:
         }
         for (const field& each : all_[3]) {
             auto its = numbers_of(each.bytes);
-            add(mappings, its[1], mapping{its[2], its[3], its[4], text(its[5])});
+            add(mappings, its[1], mapping{its[2], its[3], its[4], text(its[5]), text(its[6])});
+        }
+        std::map<std::uint64_t, std::string> functions;
+        for (const field& each : all_[5]) {
+            auto numbers = numbers_of(each.bytes);
+            add(functions, numbers[1], text(numbers[2]));
         }
         for (const field& each : all_[4]) {
-            auto its = numbers_of(each.bytes);
-            add(locations, its[1], location{its[2], its[3]});
-            if (its[2] != 0 && (its[3] < mappings.at(its[2]).begin || its[3] >= mappings.at(its[2]).end))
+            std::map<std::uint32_t, std::uint64_t> numbers;
+            std::string function;
+            for (const auto& [number, part] : fields_of(each.bytes)) {
+                if (number == 4)
+                    function = functions.at(numbers_of(part.bytes)[1]);
+                else if (!numbers.emplace(number, part.number).second)
+                    throw std::runtime_error("a number twice");
+            }
+            add(locations, numbers[1], location{numbers[2], numbers[3], function});
+            if (numbers[2] != 0 &&
+                (numbers[3] < mappings.at(numbers[2]).begin || numbers[3] >= mappings.at(numbers[2]).end))
                 throw std::runtime_error("a location outside of its mapping");
         }
     }
@@ -214,21 +230,23 @@ private:
     void read_samples()
     {
         for (const field& each : all_[2]) {
-            sample its;
+            sample read;
             for (const auto& [number, part] : fields_of(each.bytes)) {
                 if (number == 2)
-                    its.values = packed(part.bytes);
+                    read.values = packed(part.bytes);
                 else if (number == 3)
-                    add_label(its, numbers_of(part.bytes));
+                    add_label(read, numbers_of(part.bytes));
                 else if (number != 1)
                     throw std::runtime_error("a field that samples do not have");
                 else
-                    for (const std::uint64_t place : packed(part.bytes))
-                        its.addresses.push_back(locations.at(place).address);
+                    for (const std::uint64_t place : packed(part.bytes)) {
+                        read.locations.push_back(locations.at(place));
+                        read.addresses.push_back(locations.at(place).address);
+                    }
             }
-            if (its.values.size() != sample_types.size())
+            if (read.values.size() != sample_types.size())
                 throw std::runtime_error("not a value of each type");
-            samples.push_back(its);
+            samples.push_back(read);
         }
     }
 

@@ -47,7 +47,7 @@ public:
         return taken;
     }
 
-    /// Returns: the same, much faster where the frames are of the usual kinds. `unloads`: unwind_rows::unloads().
+    /// Returns: the same, much faster where the frames are of the usual kinds. `unloads`: as unwind_rows::walk.
     MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread_by_rows(std::uintptr_t unloads) noexcept
     {
         basic_call_stack taken;

@@ -11,7 +11,7 @@
 ///
 /// Where a row is of another kind (signal frames, code without .eh_frame), the walk fails, and the unwinder is needed.
 ///
-/// (x86-64, glibc, libgcc: _Unwind_Find_FDE, dl_iterate_phdr. Elsewhere, the walk always fails.) Nothing is allocated.
+/// (x86-64, glibc, libgcc: _Unwind_Find_FDE. Elsewhere, the walk always fails.) Nothing is allocated.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,7 +28,6 @@
 #include <features.h>
 #if defined(__GLIBC__)
 #define MEMORY_POOL_OS_HAS_UNWIND_ROWS 1 ///< Can frames be walked by rows?
-#include <link.h>
 #endif
 #endif
 #ifndef MEMORY_POOL_OS_HAS_UNWIND_ROWS
@@ -394,22 +393,9 @@ private:
 class unwind_rows
 {
 public:
-    /// Returns: how often a library was unloaded: another one may be at its addresses, with other rows. Takes a lock of
-    ///   the loader, which stays locked in the child of a fork if another thread is here at that moment.
-    static std::uintptr_t unloads() noexcept
-    {
-        std::uintptr_t count = 0;
-        (void)::dl_iterate_phdr(
-            [](dl_phdr_info* info, std::size_t, void* to) {
-                *static_cast<std::uintptr_t*>(to) = static_cast<std::uintptr_t>(info->dlpi_subs);
-                return 1;
-            },
-            &count);
-        return count;
-    }
-
     /// Effects: stores the return addresses, less 1, of the callers of this function, innermost first, in `addresses`.
-    ///   `unloads`: unloads(), as it is.
+    ///   `unloads`: load_counts::unloads, as it is: after an unload, another library may be at the same addresses, with
+    ///   other rows.
     /// Returns: how many; 0 if a frame is of another kind.
     // Not inline: it needs a frame of its own. Not instrumented: it reads the stack.
     MEMORY_POOL_NOINLINE __attribute__((no_sanitize("address", "thread", "undefined"))) static std::size_t walk(
@@ -495,8 +481,6 @@ private:
 class unwind_rows
 {
 public:
-    /// Returns: 0.
-    static std::uintptr_t unloads() noexcept { return 0; }
     /// Returns: 0.
     static std::size_t walk(const void** /*addresses*/, std::size_t /*most*/, std::uintptr_t /*unloads*/) noexcept
     {

@@ -33,7 +33,7 @@ inline int write_pool_profile(profile_format format, core::report_output to)
     if (!core::pool_profile::get().take(taken))
         return ENOMEM;
     const core::profile_header header{os::unix_milliseconds(), profile_bytes(), "memory_pool::.*(detail|block_pool).*",
-                                      "memory_pool"};
+                                      "memory_pool", core::pool_profile::get().modules()};
     core::write_profile(format, header, taken, &core::without_own_functions, to);
     return 0;
 }

@@ -12,10 +12,10 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/text_profile.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
-#include <memory_pool/os/call_stack.hpp>
 
 #include "../heaps/traced_heap.hpp"
 #include "../profile/allocation_profile.hpp"
@@ -33,7 +33,6 @@
 namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace core = memory_pool::detail::core;
-namespace os = memory_pool::detail::os;
 
 namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
@@ -56,8 +55,8 @@ bool is_for_whole_process(const core::profile_sample& sample) noexcept
 {
     constexpr std::array<std::string_view, 6> functions{
         "_IO_file_doallocate", "_IO_wfile_doallocate", "_dl_allocate_tls", "setlocale", "bindtextdomain", "textdomain"};
-    return std::any_of(sample.begin, sample.end, [&](const void* frame) {
-        const char* const name = os::find_code(frame).function;
+    return std::any_of(sample.begin, sample.end, [&](const core::code_frame& frame) {
+        const char* const name = frame.place().function;
         return name != nullptr && std::find(functions.begin(), functions.end(), name) != functions.end();
     });
 }
@@ -96,7 +95,7 @@ public:
         std::string_view before = "\n    ";
         for_each([&](const core::profile_sample& each) {
             to << before << R"({"frames": [)";
-            for (const void* const* frame = each.begin; frame != each.end; ++frame) {
+            for (const core::code_frame* frame = each.begin; frame != each.end; ++frame) {
                 to << (frame != each.begin ? ", \"" : "\"");
                 core::report_output quoted(&write_escaped, &to);
                 core::write_code_name(quoted, *frame);

@@ -6,6 +6,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/profile_format.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
@@ -54,7 +55,8 @@ int write_profile(profile_format format, const core::report_output& to)
     taken_profile profile;
     if (!the_profile.take(profile))
         return ENOMEM;
-    const core::profile_header header{os::unix_milliseconds(), the_profile.mean_bytes(), own_functions, "np_alloc"};
+    const core::profile_header header{os::unix_milliseconds(), the_profile.mean_bytes(), own_functions, "np_alloc",
+                                      the_profile.modules()};
     core::write_profile(format, header, profile, &without_own_frames, to);
     return 0;
 }
@@ -64,8 +66,8 @@ core::profile_sample without_own_frames(core::profile_sample sample) noexcept
 {
     static const char anchor = 0;
     const void* const own = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 ? module_of(&anchor) : nullptr;
-    const void* const* first = sample.begin;
-    while (own != nullptr && first != sample.end && module_of(*first) == own)
+    const core::code_frame* first = sample.begin;
+    while (own != nullptr && first != sample.end && module_of(reinterpret_cast<const void*>(first->address())) == own)
         ++first;
     sample.begin = first != sample.end ? first : sample.begin;
     return sample;

@@ -9,8 +9,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/core/profiles/loader_gate.hpp>
-#include <memory_pool/core/profiles/sampled_stack.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
 
 #include "../heaps/shared_heap.hpp"
 #include "../profile/allocation_profile.hpp"
@@ -23,7 +22,6 @@
 
 namespace memory_pool::np {
 MEMORY_POOL_CONSTINIT allocation_profile the_profile;
-MEMORY_POOL_CONSTINIT core::loader_gate the_loader_gate;
 
 namespace {
 /// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
@@ -48,11 +46,12 @@ MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, s
         return;
     const errno_as_it_was kept;
     const sampling_scope scope;
-    const core::sampled_stack calls = core::take_sampled_stack(the_loader_gate);
+    const core::sampled_stack calls = the_profile.take_stack();
     if (home != nullptr)
         home->note_samples();
     MEMORY_POOL_DELAY_POINT();
-    (void)the_profile.add(block, std::max<std::size_t>(bytes, 1), mean, {calls.begin(), calls.end(), {}}, home);
+    (void)the_profile.add(block, std::max<std::size_t>(bytes, 1), mean,
+                          {calls.begin(), calls.end(), {}, core::is_truncated(calls)}, home);
 }
 
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept

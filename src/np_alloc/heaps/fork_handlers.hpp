@@ -45,7 +45,7 @@ protected:
             ++nested_forks_;
             return;
         }
-        the_loader_gate.close();
+        the_profile.gate().close();
         drain_before_fork();
         // A handler that forks between these would leave its child without the first lock, and that would release it.
         const os::blocked_signals blocked;
@@ -62,7 +62,7 @@ protected:
         const os::blocked_signals blocked;
         unlock_after_fork();
         os::unlock_stdio_list();
-        the_loader_gate.open();
+        the_profile.gate().open();
     }
 
     /// The child of a nested fork is still in the outer forks, and holds their locks.
@@ -71,7 +71,7 @@ protected:
     {
         const os::blocked_signals blocked;
         is_forked_ = true;
-        the_loader_gate.reset();
+        the_profile.gate().reset();
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         pages_.finish_purges();
         background_.forget_after_fork();

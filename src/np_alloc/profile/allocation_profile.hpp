@@ -8,7 +8,6 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/profiles/allocation_profile.hpp>
-#include <memory_pool/core/profiles/loader_gate.hpp>
 
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
@@ -20,7 +19,4 @@ using taken_profile = core::taken_profile<metadata_pages>;
 
 /// That of the process.
 MEMORY_POOL_HIDDEN extern allocation_profile the_profile;
-
-/// For fork handlers.
-MEMORY_POOL_HIDDEN extern core::loader_gate the_loader_gate;
 } // namespace memory_pool::np

@@ -3,12 +3,15 @@
 #include <memory_pool/core/profiles/allocation_profile.hpp>
 
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/system_pages.hpp>
+#include <memory_pool/os/call_stack.hpp>
 
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +39,9 @@ struct allocation_profile : testing::Test
     std::array<const void*, 2> parse{at(1), at(9)};
     std::array<const void*, 2> print{at(2), at(9)};
 
-    static core::stack_frames calls(const std::array<const void*, 2>& stack)
+    static core::sampled_calls calls(const std::array<const void*, 2>& stack)
     {
-        return {stack.data(), stack.data() + stack.size(), {}};
+        return {stack.data(), stack.data() + stack.size(), {}, false};
     }
 
     /// A block that is surely a sample.
@@ -56,13 +59,21 @@ struct allocation_profile : testing::Test
         bool operator==(const line& other) const { return calls == other.calls && values == other.values; }
     };
 
+    static std::vector<const void*> addresses_of(const core::profile_sample& sample)
+    {
+        std::vector<const void*> addresses;
+        for (const core::code_frame* frame = sample.begin; frame != sample.end; ++frame)
+            addresses.push_back(at(frame->address()));
+        return addresses;
+    }
+
     std::vector<line> lines()
     {
         core::taken_profile<core::system_pages> taken;
         EXPECT_TRUE(profile.take(taken));
         std::vector<line> found;
         for (const core::profile_sample& each : taken)
-            found.push_back({std::vector<const void*>(each.begin, each.end),
+            found.push_back({addresses_of(each),
                              {each.values.allocated_blocks, each.values.allocated_bytes, each.values.blocks_in_use,
                               each.values.bytes_in_use}});
         return found;
@@ -132,12 +143,58 @@ TEST_F(allocation_profile, forgets_all_of_a_home)
 
 TEST_F(allocation_profile, tells_stacks_apart_that_begin_alike)
 {
-    for (std::uintptr_t depth = 1; depth <= core::profile_sample::most_frames; ++depth) {
+    for (std::uintptr_t depth = 1; depth <= core::profile_sample::max_frames; ++depth) {
         std::vector<const void*> deep(depth, at(5));
-        EXPECT_TRUE(profile.add(at(depth * 64), 1, 1, {deep.data(), deep.data() + depth, {}}, nullptr));
+        EXPECT_TRUE(profile.add(at(depth * 64), 1, 1, {deep.data(), deep.data() + depth, {}, false}, nullptr));
     }
-    EXPECT_EQ(lines().size(), core::profile_sample::most_frames);
+    EXPECT_EQ(lines().size(), core::profile_sample::max_frames);
 }
+
+MEMORY_POOL_NOINLINE std::size_t sample_at_depth(profile_of_test& profile, std::size_t depth)
+{
+    if (depth != 0)
+        return sample_at_depth(profile, depth - 1) + depth; // Not a tail call.
+    const core::sampled_stack stack = profile.take_stack();
+    EXPECT_TRUE(profile.add(at(64), 1, 1, {stack.begin(), stack.end(), {}, core::is_truncated(stack)}, nullptr));
+    return 0;
+}
+
+#if MEMORY_POOL_OS_HAS_CALL_STACKS
+TEST_F(allocation_profile, truncates_stacks_of_more_than_64_frames)
+{
+    (void)sample_at_depth(profile, 100);
+    core::taken_profile<core::system_pages> taken;
+    ASSERT_TRUE(profile.take(taken));
+    ASSERT_EQ(taken.end() - taken.begin(), 1);
+    const core::profile_sample& deep = *taken.begin();
+    EXPECT_EQ(deep.end - deep.begin, 64 + 1);
+    EXPECT_TRUE(deep.end[-1].is_truncation());
+    EXPECT_EQ(std::count_if(deep.begin, deep.end, [](const core::code_frame& each) { return each.is_truncation(); }),
+              1);
+}
+
+TEST_F(allocation_profile, leaves_stacks_whole_that_are_not_too_deep)
+{
+    (void)sample_at_depth(profile, 3);
+    core::taken_profile<core::system_pages> taken;
+    ASSERT_TRUE(profile.take(taken));
+    const core::profile_sample& flat = *taken.begin();
+    EXPECT_GT(flat.end - flat.begin, 4);
+    EXPECT_FALSE(flat.end[-1].is_truncation());
+}
+#endif
+
+#if defined(__linux__)
+TEST_F(allocation_profile, knows_the_modules_of_its_frames)
+{
+    (void)sample_at_depth(profile, 3);
+    core::taken_profile<core::system_pages> taken;
+    ASSERT_TRUE(profile.take(taken));
+    ASSERT_NE(profile.modules(), nullptr);
+    EXPECT_EQ(taken.begin()->begin->module, profile.modules()) << "the program is the first";
+    EXPECT_TRUE(profile.modules()->is_loaded);
+}
+#endif
 
 TEST_F(allocation_profile, has_room_for_many_stacks)
 {
@@ -155,7 +212,7 @@ TEST_F(allocation_profile, distinguishes_pools_by_name)
 {
     std::string name = "orders";
     for (const std::uintptr_t block : {64U, 128U, 192U}) {
-        EXPECT_TRUE(profile.add(at(block), 10, 1, {parse.data(), parse.data() + 2, name}, nullptr));
+        EXPECT_TRUE(profile.add(at(block), 10, 1, {parse.data(), parse.data() + 2, name, false}, nullptr));
         name = block == 64 ? "order" : "orders"; // Copied: another text is there now.
     }
     core::taken_profile<core::system_pages> taken;

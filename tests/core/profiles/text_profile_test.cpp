@@ -2,6 +2,9 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/profiles/text_profile.hpp>
 
+#include <memory_pool/core/profiles/code_modules.hpp>
+#include <memory_pool/core/profiles/system_pages.hpp>
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,8 +26,8 @@ template <class Format>
 std::string written(const core::profile_values& values, std::string_view pool = {})
 {
     // Code of the C library, which exports its names, and no code.
-    const std::array<const void*, 2> calls{reinterpret_cast<const void*>(&std::abort),
-                                           reinterpret_cast<const void*>(std::uintptr_t{16})};
+    const std::array<core::code_frame, 2> calls{
+        core::code_frame{nullptr, reinterpret_cast<std::uintptr_t>(&std::abort)}, core::code_frame{nullptr, 16}};
     std::string text;
     Format format{core::report_output(&append, &text)};
     format.begin({0, 4096, "", "np_alloc"});
@@ -65,8 +68,8 @@ TEST(text_profile, names_the_pool_behind_the_figures)
 
 TEST(in_use_list, has_a_line_for_each_call_site_and_its_callers_below)
 {
-    const std::array<const void*, 2> calls{reinterpret_cast<const void*>(&std::abort),
-                                           reinterpret_cast<const void*>(std::uintptr_t{16})};
+    const std::array<core::code_frame, 2> calls{
+        core::code_frame{nullptr, reinterpret_cast<std::uintptr_t>(&std::abort)}, core::code_frame{nullptr, 16}};
     std::string text;
     core::in_use_list list{core::report_output(&append, &text)};
     list.begin("pool 'orders'", 1);
@@ -78,6 +81,43 @@ TEST(in_use_list, has_a_line_for_each_call_site_and_its_callers_below)
                     "    0x10\n"
                     "  unknown  1 block  100 bytes\n"
                     "  in all  4 blocks  500 bytes\n");
+}
+
+TEST(code_name, is_that_of_the_module_after_it_was_unloaded)
+{
+    // At the address of code of another one, which is loaded now.
+    const auto address = reinterpret_cast<std::uintptr_t>(&std::abort);
+    core::code_modules<core::system_pages> modules;
+    const std::uint64_t walk = modules.begin({1, 0});
+    modules.note({address - 0x1234, 0, 0x10'0000, 0, "/lib/closed.so", {}}, walk);
+    modules.end(walk, {1, 0});
+    const void* const call = reinterpret_cast<const void*>(address);
+    core::code_frame frame;
+    modules.find(&call, &call + 1, &frame);
+    const auto name = [&frame] {
+        std::string text;
+        core::report_output to(&append, &text);
+        core::write_code_name(to, frame);
+        return text;
+    };
+    EXPECT_EQ(name(), "abort") << "while the module is loaded";
+    modules.end(modules.begin({1, 1}), {1, 1});
+    EXPECT_EQ(name(), "closed.so+0x1234");
+}
+
+TEST(code_name, tells_that_a_stack_is_truncated)
+{
+    const std::array<core::code_frame, 2> calls{core::code_frame{nullptr, 16}, core::code_frame{}};
+    const core::profile_sample sample{calls.data(), calls.data() + 2, {1, 2, 3, 4}};
+    std::string text;
+    core::folded_profile(core::report_output(&append, &text)).sample(sample);
+    EXPECT_EQ(text, "[truncated];0x10 4\n");
+    text.clear();
+    core::text_profile(core::report_output(&append, &text)).sample(sample);
+    EXPECT_EQ(text, "4 bytes in use in 3 blocks; 2 bytes allocated in 1 blocks:\n    0x10\n    [truncated]\n");
+    text.clear();
+    core::in_use_list(core::report_output(&append, &text)).sample(sample);
+    EXPECT_EQ(text, "  0x10  3 blocks  4 bytes\n    [truncated]\n");
 }
 
 TEST(in_use_list, says_that_figures_are_estimates)

@@ -13,10 +13,10 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/pool_profile.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/text_profile.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
-#include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/process_end.hpp>
 
@@ -43,8 +43,8 @@ inline bool is_own_function(const char* name) noexcept
 ///   others.
 inline profile_sample without_own_functions(profile_sample sample) noexcept
 {
-    const void* const* first = sample.begin;
-    while (first != sample.end && is_own_function(os::find_code(*first).function))
+    const code_frame* first = sample.begin;
+    while (first != sample.end && is_own_function(first->place().function))
         ++first;
     sample.begin = first != sample.end ? first : sample.begin;
     return sample;

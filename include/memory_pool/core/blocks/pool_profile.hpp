@@ -18,10 +18,9 @@
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/profiles/allocation_profile.hpp>
 #include <memory_pool/core/profiles/byte_sampler.hpp>
-#include <memory_pool/core/profiles/loader_gate.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/sample_filter.hpp>
-#include <memory_pool/core/profiles/sampled_stack.hpp>
 #include <memory_pool/core/profiles/system_pages.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/os/call_stack.hpp>
@@ -90,6 +89,9 @@ public:
     /// Returns: false on OOM.
     bool take(taken& to) noexcept { return profile_.take(to); }
 
+    /// Returns: as allocation_profile::modules.
+    const code_module* modules() noexcept { return profile_.modules(); }
+
     /// Effects: the same, restricted to samples in use among the blocks that `for_each(visit)` visits.
     template <class ForEach>
     bool take_in_use(taken& to, ForEach&& for_each) noexcept
@@ -135,20 +137,20 @@ private:
 
     static void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        get().gate_.close();
+        get().profile_.gate().close();
         get().profile_.mutex().lock();
     }
 
     static void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         get().profile_.mutex().unlock();
-        get().gate_.open();
+        get().profile_.gate().open();
     }
 
     static void unlock_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         get().profile_.mutex().unlock();
-        get().gate_.reset();
+        get().profile_.gate().reset();
     }
 
     // Not inlined: frames from here on are dropped.
@@ -160,15 +162,15 @@ private:
         if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, most_unnoticed))
             return;
         const sampling_scope scope;
-        const sampled_stack calls = take_sampled_stack(all.gate_);
+        const sampled_stack calls = all.profile_.take_stack();
         const void* const caller = static_cast<const char*>(os::caller_of_this_function()) - 1;
         const void* const* const first = std::find(calls.begin(), calls.end(), caller);
         all.add(block, bytes, mean,
                 {first != calls.end() ? first : calls.begin(), calls.end(),
-                 std::string_view(pool_name).substr(0, longest_name)});
+                 std::string_view(pool_name).substr(0, longest_name), is_truncated(calls)});
     }
 
-    void add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls) noexcept
+    void add(const void* block, std::size_t bytes, std::size_t mean, const sampled_calls& calls) noexcept
     {
         if (profile_.add(block, bytes, mean, calls, nullptr))
             filter_of_pool_profile.add(block);
@@ -181,7 +183,6 @@ private:
     }
 
     allocation_profile<base::mutex, system_pages> profile_;
-    loader_gate gate_;
     std::atomic<std::uintptr_t> marks_{0};
 };
 

@@ -5,12 +5,15 @@
 ///
 ///     sample:   address -> bytes, weight, home, call stack          while it is in use
 ///                                                |
-///     stack:                                     frames, blocks and bytes allocated
+///     stack:                                     frames with their modules, blocks and bytes allocated
 ///
 /// The owner decides which allocations are samples (byte_sampler.hpp), and notifies the profile when a block that may
 /// be one is freed. Blocks and bytes in use are summed up on request.
 ///
 /// Recording is best effort: on OOM a sample is dropped.
+///
+/// Modules are noted when a sample's stack is taken, before anything on it can be unloaded, and again when a profile is.
+/// While the loader's lock is held, that of the profile may be acquired, but not the reverse.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,11 +22,15 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/core/profiles/byte_sampler.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/hash_table.hpp>
+#include <memory_pool/core/profiles/loader_gate.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/stack_table.hpp>
+#include <memory_pool/os/loaded_code.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -67,14 +74,27 @@ public:
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
+    /// Returns: the call stack of this thread: by rows if the loader may be asked, else by the unwinder.
+    MEMORY_POOL_ALWAYS_INLINE sampled_stack take_stack() noexcept
+    {
+        std::uint64_t unloads = 0;
+        return note_modules(unloads) ? sampled_stack::of_this_thread_by_rows(static_cast<std::uintptr_t>(unloads))
+                                     : sampled_stack::of_this_thread();
+    }
+
     /// Effects: samples a block that was allocated for a request of `bytes`, at least 1. `home`: see forget_all_of.
     /// Returns: whether the caller has to call forget when the block is freed; false on OOM.
-    bool add(const void* block, std::size_t bytes, std::size_t mean, const stack_frames& calls,
+    bool add(const void* block, std::size_t bytes, std::size_t mean, const sampled_calls& calls,
              const void* home) noexcept
     {
         const double weight = weight_of_sample(bytes, mean);
+        std::array<code_frame, profile_sample::max_frames> frames;
+        code_frame* const end = frames.data() + (calls.end - calls.begin);
         const base::lock_guard lock(mutex_);
-        stack_entry* const by = stacks_.find_or_add(calls);
+        modules_.find(calls.begin, calls.end, frames.data());
+        if (calls.are_truncated)
+            end[-1] = {};
+        stack_entry* const by = stacks_.find_or_add({frames.data(), end, calls.pool});
         if (by != nullptr) {
             by->allocated_blocks += weight;
             by->allocated_bytes += weight * static_cast<double>(bytes);
@@ -161,6 +181,16 @@ public:
     /// Returns: samples in use.
     std::size_t samples_in_use() const noexcept { return count_.load(std::memory_order_relaxed); }
 
+    /// Returns: the first of all modules, after a profile was taken; nullptr if there is none.
+    const code_module* modules() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return modules_.first();
+    }
+
+    /// For fork handlers, which close it before they acquire any lock.
+    loader_gate& gate() noexcept { return gate_; }
+
     /// The lock, for fork handlers: no other lock is acquired while it is held.
     Mutex& mutex() noexcept MEMORY_POOL_LOCK_RETURNED(mutex_) { return mutex_; }
 
@@ -217,6 +247,8 @@ private:
     bool take_if(taken_profile<Pages>& taken, IsSampleWanted&& is_sample_wanted,
                  IsStackWanted&& is_stack_wanted) noexcept
     {
+        std::uint64_t unloads = 0;
+        (void)note_modules(unloads);
         {
             const base::lock_guard lock(mutex_);
             sum_up(is_sample_wanted);
@@ -230,6 +262,32 @@ private:
             });
         }
         std::sort(taken.samples_, taken.samples_ + taken.count_, is_before);
+        return true;
+    }
+
+    /// Notes which modules are loaded, unless a fork is pending. Sets `unloads`.
+    /// Returns: whether it did.
+    bool note_modules(std::uint64_t& unloads) noexcept
+    {
+        if (!gate_.enter())
+            return false;
+        std::uint64_t walk = 0;
+        const os::load_counts counts = os::for_each_loaded_code(
+            [&](const os::load_counts& now) {
+                const base::lock_guard lock(mutex_);
+                walk = modules_.begin(now);
+                return walk != 0;
+            },
+            [&](const os::loaded_code& code) {
+                const base::lock_guard lock(mutex_);
+                modules_.note(code, walk);
+            });
+        if (walk != 0) {
+            const base::lock_guard lock(mutex_);
+            modules_.end(walk, counts);
+        }
+        gate_.leave();
+        unloads = counts.unloads;
         return true;
     }
 
@@ -248,7 +306,9 @@ private:
 
     std::atomic<std::size_t> mean_bytes_{0};
     std::atomic<std::size_t> count_{0}; ///< Of samples_.
+    loader_gate gate_;
     Mutex mutex_;
+    code_modules<Pages> modules_ MEMORY_POOL_GUARDED_BY(mutex_);
     stack_table<Pages> stacks_ MEMORY_POOL_GUARDED_BY(mutex_);
     hash_table<sample, Pages> samples_ MEMORY_POOL_GUARDED_BY(mutex_);
 };

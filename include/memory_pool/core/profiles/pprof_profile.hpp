@@ -9,86 +9,27 @@
 ///
 /// Samples of a pool have a label with its name.
 ///
-/// Code is named by its addresses, and by the files that it is mapped from: pprof finds symbols there. What is written
-/// is not kept: of the locations, a few are remembered, so that most stand there once.
+/// Code is named by its addresses, and by the files of its modules with their build IDs: pprof finds symbols there. Each
+/// module is a mapping, also if it was unloaded; then another one may have the same addresses. What is written is not
+/// kept: of the locations, a few are remembered, so that most stand there once.
 ///
 /// Thread safety: as the output.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/gzip_output.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/protobuf_message.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
-#include <memory_pool/os/address_space.hpp>
-#include <memory_pool/os/code_mappings.hpp>
-#include <memory_pool/os/pages.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The numbers of mappings by address, in pages of their own.
-class mapping_numbers : base::immovable<mapping_numbers>
-{
-public:
-    mapping_numbers() noexcept : places_(static_cast<place*>(os::reserve_addresses(reserved_bytes))) {}
-    ~mapping_numbers()
-    {
-        if (places_ != nullptr)
-            (void)os::release_addresses(places_, reserved_bytes);
-    }
-
-    /// Effects: adds the next mapping, whose addresses are higher than those before.
-    /// Returns: its number; 0 on OOM: then code there is of no mapping.
-    std::uint64_t add(const os::code_mapping& added) noexcept
-    {
-        const std::size_t needed = (count_ + 1) * sizeof(place);
-        if (needed > committed_ && !commit_more())
-            return 0;
-        places_[count_++] = {added.begin, added.end};
-        return count_;
-    }
-
-    /// Returns: its number, counted from 1; 0 if the address is in none.
-    std::uint64_t find(std::uint64_t address) const noexcept
-    {
-        const place* const first = places_;
-        const place* const last = first + count_;
-        const place* const found = std::upper_bound(
-            first, last, address, [](std::uint64_t one, const place& other) { return one < other.end; });
-        return found != last && address >= found->begin ? static_cast<std::uint64_t>(found - first) + 1 : 0;
-    }
-
-private:
-    struct place
-    {
-        std::uint64_t begin;
-        std::uint64_t end;
-    };
-
-    /// For 65,536 mappings: Linux allows 65,530 unless vm.max_map_count is raised.
-    static constexpr std::size_t reserved_bytes = sizeof(place) << 16U;
-    static constexpr std::size_t step_bytes = std::size_t{64} * 1024;
-
-    bool commit_more() noexcept
-    {
-        if (places_ == nullptr || committed_ == reserved_bytes ||
-            !os::commit_memory(reinterpret_cast<std::byte*>(places_) + committed_, step_bytes))
-            return false;
-        committed_ += step_bytes;
-        return true;
-    }
-
-    place* places_;
-    std::size_t committed_ = 0;
-    std::size_t count_ = 0;
-};
-
 /// A profile being written.
 class pprof_profile : base::immovable<pprof_profile>
 {
@@ -112,21 +53,22 @@ public:
         rest.number(default_sample_type, 6);
         rest.number(drop_frames, string(its.dropped_frames));
         to_.write(rest.bytes());
-        os::for_each_code_mapping([this](const os::code_mapping& each) { add(each); });
+        for (const code_module* each = its.modules; each != nullptr; each = each->next.load(std::memory_order_acquire))
+            add(*each);
     }
 
     void sample(const profile_sample& its)
     {
         constexpr std::size_t longest_number = 10;
-        protobuf_message<profile_sample::most_frames * longest_number> locations;
-        for (const void* const* frame = its.begin; frame != its.end; ++frame)
-            locations.varint(location(reinterpret_cast<std::uintptr_t>(*frame)));
+        protobuf_message<profile_sample::max_frames * longest_number> locations;
+        for (const code_frame* frame = its.begin; frame != its.end; ++frame)
+            locations.varint(location(*frame));
         protobuf_message<4 * longest_number> values;
         values.varint(its.values.allocated_blocks);
         values.varint(its.values.allocated_bytes);
         values.varint(its.values.blocks_in_use);
         values.varint(its.values.bytes_in_use);
-        protobuf_message<profile_sample::most_frames * longest_number + 200> whole;
+        protobuf_message<profile_sample::max_frames * longest_number + 200> whole;
         whole.text(1, locations.bytes());
         whole.text(2, values.bytes());
         if (!its.pool.empty()) {
@@ -146,6 +88,7 @@ private:
     static constexpr std::uint32_t sample_field = 2;
     static constexpr std::uint32_t mapping_field = 3;
     static constexpr std::uint32_t location_field = 4;
+    static constexpr std::uint32_t function_field = 5;
     static constexpr std::uint32_t string_table = 6;
     static constexpr std::uint32_t drop_frames = 7;
     static constexpr std::uint32_t time_nanos = 9;
@@ -188,43 +131,68 @@ private:
         message(field, its.bytes());
     }
 
-    void add(const os::code_mapping& added)
+    void add(const code_module& added)
     {
-        const std::uint64_t number = mappings_.add(added);
-        if (number == 0)
-            return;
-        protobuf_message<128> its;
-        its.number(1, number);
-        its.number(2, added.begin);
-        its.number(3, added.end);
-        its.number(4, added.file_offset);
-        its.number(5, string(added.file));
-        message(mapping_field, its.bytes());
+        constexpr std::string_view digits = "0123456789abcdef";
+        std::array<char, 2 * code_module::max_build_id_bytes> build_id{};
+        std::size_t length = 0;
+        for (const char byte : added.build_id) {
+            build_id[length++] = digits[static_cast<unsigned char>(byte) / 16U];
+            build_id[length++] = digits[static_cast<unsigned char>(byte) % 16U];
+        }
+        const std::uint64_t begin = added.base.load(std::memory_order_relaxed) + added.begin;
+        protobuf_message<128> mapping;
+        mapping.number(1, added.number);
+        mapping.number(2, begin);
+        mapping.number(3, begin + added.bytes);
+        mapping.number(4, added.file_offset);
+        mapping.number(5, string(added.path));
+        mapping.number(6, string({build_id.data(), length}));
+        message(mapping_field, mapping.bytes());
     }
 
-    /// Returns: the number of the location of that address, which is written if it is not remembered.
-    std::uint64_t location(std::uint64_t address)
+    /// Returns: the number of the location of a frame, which is written if it is not remembered.
+    std::uint64_t location(const code_frame& frame)
     {
+        const std::uint64_t address = frame.address();
         remembered& known = remembered_[(address * 0x9E37'79B9'7F4A'7C15U) >> 56U];
-        if (known.address == address && known.number != 0)
+        if (known.number != 0 && known.frame == frame)
             return known.number;
-        known = {address, ++locations_};
-        protobuf_message<64> its;
-        its.number(1, known.number);
-        its.number(2, mappings_.find(address));
-        its.number(3, address);
-        message(location_field, its.bytes());
+        known = {frame, ++locations_};
+        protobuf_message<128> written;
+        written.number(1, known.number);
+        written.number(2, frame.module != nullptr ? frame.module->number : 0);
+        written.number(3, address);
+        if (frame.is_truncation()) {
+            protobuf_message<32> line;
+            line.number(1, function_of_truncation(frame.place().function));
+            written.text(4, line.bytes());
+        }
+        message(location_field, written.bytes());
         return known.number;
+    }
+
+    /// Returns: the number of the only function, which is written at the first call.
+    std::uint64_t function_of_truncation(std::string_view name)
+    {
+        if (!has_function_) {
+            has_function_ = true;
+            protobuf_message<32> function;
+            function.number(1, 1);
+            function.number(2, string(name));
+            message(function_field, function.bytes());
+        }
+        return 1;
     }
 
     struct remembered
     {
-        std::uint64_t address;
+        code_frame frame;
         std::uint64_t number;
     };
 
     gzip_output to_;
-    mapping_numbers mappings_;
+    bool has_function_ = false;
     std::uint64_t strings_ = 0;
     std::uint64_t locations_ = 0;
     std::string_view last_pool_; ///< Names are valid until the end.

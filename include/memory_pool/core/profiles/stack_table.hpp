@@ -3,17 +3,18 @@
 /// \file
 /// The call stacks of a profile, each once, with what was allocated there.
 ///
-///     hash -> entry -> | blocks, bytes | frames | address, address, ... | name of a pool |      in pages of the table
+///     hash -> entry -> | blocks, bytes | frames | frame, frame, ... | name of a pool |      in pages of the table
 ///
 /// An entry stays where it is as long as the process runs.
 ///
 /// Thread safety: none, the owner has a lock; but what an entry does not count may be read by any thread.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/hash_table.hpp>
+#include <memory_pool/core/profiles/lasting_memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,17 +33,17 @@ struct stack_entry
     std::size_t frames;
     std::size_t name_length;
 
-    const void* const* begin() const noexcept { return reinterpret_cast<const void* const*>(this + 1); }
-    const void* const* end() const noexcept { return begin() + frames; }
-    const void** begin() noexcept { return reinterpret_cast<const void**>(this + 1); }
+    const code_frame* begin() const noexcept { return reinterpret_cast<const code_frame*>(this + 1); }
+    const code_frame* end() const noexcept { return begin() + frames; }
+    code_frame* begin() noexcept { return reinterpret_cast<code_frame*>(this + 1); }
     std::string_view pool() const noexcept { return {reinterpret_cast<const char*>(end()), name_length}; }
 };
 
 /// The frames of a call stack that may be in a table.
 struct stack_frames
 {
-    const void* const* begin;
-    const void* const* end;
+    const code_frame* begin;
+    const code_frame* end;
     // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
     std::string_view pool{}; ///< Its name.
 
@@ -51,8 +52,8 @@ struct stack_frames
     std::uint64_t hash() const noexcept
     {
         std::uint64_t sum = count() + 1;
-        for (const void* const* each = begin; each != end; ++each)
-            sum = mixed(sum ^ reinterpret_cast<std::uintptr_t>(*each));
+        for (const code_frame* each = begin; each != end; ++each)
+            sum = mixed(mixed(sum ^ each->offset) ^ (each->module != nullptr ? each->module->number : 0));
         for (const char each : pool)
             sum = mixed(sum ^ static_cast<unsigned char>(each));
         return sum;
@@ -104,32 +105,23 @@ private:
         }
     };
 
-    static constexpr std::size_t chunk_bytes = std::size_t{64} * 1024;
-
     /// Returns: a new entry of those frames; nullptr on OOM.
     stack_entry* take_entry(const stack_frames& frames) noexcept
     {
-        const std::size_t bytes = base::round_up(
-            sizeof(stack_entry) + frames.count() * sizeof(void*) + frames.pool.size(), alignof(stack_entry));
-        if (bytes > left_) {
-            auto* const chunk = static_cast<std::byte*>(Pages::take(chunk_bytes));
-            if (chunk == nullptr)
-                return nullptr;
-            next_ = chunk;
-            left_ = chunk_bytes;
-        }
-        auto* const taken = ::new (static_cast<void*>(next_)) stack_entry{};
+        const std::size_t bytes = sizeof(stack_entry) + frames.count() * sizeof(code_frame) + frames.pool.size();
+        std::byte* const memory = memory_.peek(bytes);
+        if (memory == nullptr)
+            return nullptr;
+        memory_.take(bytes);
+        auto* const taken = ::new (memory) stack_entry{};
         taken->frames = frames.count();
         taken->name_length = frames.pool.size();
         std::copy(frames.begin, frames.end, taken->begin());
         std::copy(frames.pool.begin(), frames.pool.end(), reinterpret_cast<char*>(taken->begin() + taken->frames));
-        next_ += bytes;
-        left_ -= bytes;
         return taken;
     }
 
     hash_table<place, Pages> places_;
-    std::byte* next_ = nullptr; ///< In the last chunk.
-    std::size_t left_ = 0;
+    lasting_memory<Pages> memory_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

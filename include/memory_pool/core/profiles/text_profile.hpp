@@ -9,14 +9,15 @@
 ///
 /// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the figures.
 ///
-/// Code is named by what its module exports (dladdr), as it is mangled; else by the module and the offset there. So
-/// programs show more of themselves if they are linked with -rdynamic.
+/// Code is named by what its module exports (dladdr), as it is mangled; else, or if the module was unloaded, by the module
+/// and the offset there. So programs show more of themselves if they are linked with -rdynamic.
 ///
 /// Thread safety: as the output.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/profiles/code_modules.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/os/call_stack.hpp>
@@ -28,15 +29,15 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Effects: writes the name of code.
-inline void write_code_name(report_output& to, const void* address)
+inline void write_code_name(report_output& to, const code_frame& frame)
 {
-    const os::code_place where = os::find_code(address);
+    const os::code_place where = frame.place();
     if (where.function != nullptr) {
         to << std::string_view(where.function);
         return;
     }
     if (where.module == nullptr) {
-        to << base::message("%p", address).c_str();
+        to << base::message("%p", reinterpret_cast<const void*>(frame.address())).c_str();
         return;
     }
     const char* const slash = std::strrchr(where.module, '/');
@@ -45,7 +46,7 @@ inline void write_code_name(report_output& to, const void* address)
 }
 
 /// Effects: writes frames, one per line, innermost first.
-inline void write_frames(report_output& to, const void* const* first, const void* const* last)
+inline void write_frames(report_output& to, const code_frame* first, const code_frame* last)
 {
     for (; first != last; ++first) {
         to << "    ";
@@ -71,7 +72,7 @@ public:
             write_name(its.pool);
             before = ";";
         }
-        for (const void* const* frame = its.end; frame != its.begin; --frame) {
+        for (const code_frame* frame = its.end; frame != its.begin; --frame) {
             to_ << before;
             write_code_name(to_, frame[-1]);
             before = ";";
