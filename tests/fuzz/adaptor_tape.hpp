@@ -502,7 +502,7 @@ private:
 
     void allocate(std::size_t count, std::size_t bytes, std::size_t alignment_exponent)
     {
-        const std::size_t calls_before = upstream_.calls();
+        const std::size_t before = upstream_.successes();
         const memory_pool::no_allocation_scope scope("tape", memory_pool::allocating::counted);
         for (; count != 0; --count)
             if (!succeeds([&] {
@@ -510,7 +510,7 @@ private:
                 }))
                 break;
         if (bottom_.is_from_upstream())
-            expect(scope.allocations() == upstream_.calls() - calls_before, "other calls of upstream were counted");
+            expect(scope.allocations() == upstream_.successes() - before, "other calls of upstream were counted");
     }
 
     void give_back(std::size_t first, std::size_t count)

@@ -40,6 +40,7 @@ public:
     std::size_t live_bytes() const { return live_bytes_; }
     std::size_t live_chunks() const { return chunks_.size(); }
     std::size_t calls() const { return calls_; }
+    std::size_t successes() const { return calls_ - failures_; }
     std::size_t mismatched() const { return mismatched_; }
 
 protected:
@@ -50,10 +51,10 @@ protected:
             --calls_until_failure_;
         if (calls_until_all_fail_ != never)
             fails_always_ = fails_always_ || --calls_until_all_fail_ == 0;
-        if (fails_always_ || bytes > largest_chunk_)
-            throw std::bad_alloc();
-        if (calls_until_failure_ == 0) {
-            never_fail();
+        if (fails_always_ || bytes > largest_chunk_ || calls_until_failure_ == 0) {
+            if (calls_until_failure_ == 0 && !fails_always_)
+                never_fail();
+            ++failures_;
             throw std::bad_alloc();
         }
         void* const chunk = std::pmr::new_delete_resource()->allocate(bytes, alignment);
@@ -86,6 +87,7 @@ private:
     bool fails_always_ = false;
     std::size_t largest_chunk_ = std::numeric_limits<std::size_t>::max();
     std::size_t calls_ = 0;
+    std::size_t failures_ = 0;
     std::size_t live_bytes_ = 0;
     std::size_t mismatched_ = 0;
 };
