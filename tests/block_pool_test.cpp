@@ -185,7 +185,7 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
     pool.deallocate(block);
     pool.deallocate(other);
     pool.deallocate(block);
-    EXPECT_TRUE(recorder.reports().empty()) << "not yet: the default policy does not look";
+    EXPECT_EQ(recorder.reports().empty(), MEMORY_POOL_ASAN == 0) << "not yet: the default policy does not look";
     pool.trim();
     ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
@@ -310,8 +310,8 @@ TEST(block_pool, may_be_used_by_the_error_handler_when_a_batch_goes_to_the_slabs
     (void)pool.allocate_bulk(blocks.data(), blocks.size());
     expect_order_in_the_error_handler(pool, {blocks.begin(), blocks.end()}, [&](std::set<void*>& in_use) {
         pool.deallocate(blocks[0]);
-        pool.deallocate(blocks[0]);
         in_use.erase(blocks[0]);
+        pool.deallocate(blocks[0]);
         for (std::size_t i = 2; pool.in_use() <= blocks.size(); i += 2) { // no row
             in_use.erase(blocks[i]);
             pool.deallocate(blocks[i]);

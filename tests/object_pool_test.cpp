@@ -536,6 +536,30 @@ TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
     EXPECT_EQ(recorder.reports()[0].pool_name, "counted");
 }
 
+#if MEMORY_POOL_ASAN
+TYPED_TEST(object_pool_test, reports_a_trivially_destructible_object_that_is_destroyed_again)
+{
+    struct point
+    {
+        int x, y;
+    };
+    const test::error_recorder recorder;
+    mp::basic_object_pool<point, mp::basic_block_pool<TypeParam>> pool;
+    std::array<point*, 10> points{};
+    pool.create_bulk(points.data(), points.size(), 1, 2);
+    pool.destroy(points[0]);
+    pool.destroy(points[0]);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, points[0]);
+    EXPECT_NE(pool.create(1, 2), pool.create(3, 4));
+    pool.destroy_bulk(points.data() + 1, points.size() - 1);
+    pool.destroy_bulk(points.data() + 1, points.size() - 1);
+    EXPECT_EQ(recorder.reports().size(), points.size());
+    EXPECT_EQ(pool.in_use(), 2u);
+    EXPECT_TRUE(pool.verify());
+}
+#endif
+
 TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destructor)
 {
     for (const bool is_destroyed : {true, false}) {

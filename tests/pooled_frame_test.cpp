@@ -439,6 +439,18 @@ TEST_F(pooled_frame, is_a_base_of_any_class)
     delete none;
 }
 
+#if MEMORY_POOL_ASAN
+TEST(pooled_frame_misuse, reports_a_frame_that_address_sanitizer_knows_to_be_free)
+{
+    const test::error_recorder errors;
+    void* const frame = mp::pooled_frame::operator new(100);
+    mp::pooled_frame::operator delete(frame, 100);
+    mp::pooled_frame::operator delete(frame, 100);
+    EXPECT_EQ(errors.kinds(), std::vector{mp::error_kind::double_free});
+    EXPECT_EQ(errors.reports().back().pool_name, "of coroutine frames");
+}
+#endif
+
 TEST(checked_pooled_frame, reports_frames_that_are_freed_wrongly)
 {
     using frame = mp::basic_pooled_frame<mp::checking_policy>;

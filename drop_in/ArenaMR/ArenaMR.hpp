@@ -334,7 +334,7 @@ private:
         std::byte* const block = cut(extent, alignment);
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return allocate_slowly(extent, alignment);
-        memory_pool::detail::base::block_handed_out(this, block, bytes);
+        memory_pool::detail::base::arena_block_handed_out(this, block, bytes);
         return block;
     }
 
@@ -370,7 +370,7 @@ private:
             return chunks_.allocate_oversized(extent, alignment);
         activate(chunks_.take_arena());
         std::byte* const block = cut(extent, alignment);
-        memory_pool::detail::base::block_handed_out(this, block, extent);
+        memory_pool::detail::base::arena_block_handed_out(this, block, extent);
         return block;
     }
 
@@ -397,11 +397,11 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& its, void* block, std::size_t bytes,
                                              std::size_t alignment) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(its.blocks == 0)) {
+        if (MEMORY_POOL_UNLIKELY(its.blocks == 0 ||
+                                 !memory_pool::detail::base::arena_block_given_back(this, block, bytes))) {
             report(memory_pool::error_kind::double_free, block, bytes, alignment);
             return;
         }
-        memory_pool::detail::base::block_given_back(this, block, bytes);
         if (MEMORY_POOL_UNLIKELY(--its.blocks == 0))
             became_empty(its);
     }

@@ -150,8 +150,8 @@ public:
             deallocate_slowly(its, block, {bytes, alignment});
             return;
         }
-        detail::base::block_given_back(this, block, bytes);
-        if (MEMORY_POOL_UNLIKELY(!arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
+        if (MEMORY_POOL_UNLIKELY(!given_back(block, bytes) ||
+                                 !arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
             report(error_kind::double_free, block, {bytes, alignment});
     }
 
@@ -355,9 +355,18 @@ private:
         if constexpr (variant::checks) {
             note_handed_out(block, asked);
         } else {
-            detail::base::block_handed_out(this, block, asked.bytes);
+            detail::base::arena_block_handed_out(this, block, asked.bytes);
         }
         return block;
+    }
+
+    /// Returns: false if AddressSanitizer knows that the block is free; a policy that checks knows it before.
+    MEMORY_POOL_ALWAYS_INLINE bool given_back(void* block, std::size_t bytes) noexcept
+    {
+        if constexpr (!variant::checks)
+            return detail::base::arena_block_given_back(this, block, bytes);
+        detail::base::block_given_back(this, block, bytes);
+        return true;
     }
 
     MEMORY_POOL_NOINLINE void note_handed_out(void* block, const detail::base::block_request& asked)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace base = memory_pool::detail::base;
 
@@ -36,5 +37,38 @@ TEST(poisoning, follows_a_block_through_its_life)
     base::permit_access(slab, sizeof slab);
     EXPECT_TRUE(may_be_touched(slab + 63));
     base::pool_gone(&pool);
+}
+
+TEST(poisoning, answers_for_any_address)
+{
+    alignas(8) char bytes[16] = {};
+    base::forbid_access(bytes, 8);
+    EXPECT_EQ(base::is_access_forbidden(bytes), tool_watches);
+    EXPECT_FALSE(base::is_access_forbidden(bytes + 8));
+    EXPECT_FALSE(base::is_access_forbidden(nullptr));
+    base::permit_access(bytes, 8);
+    // No shadow: beyond the addresses of programs.
+    EXPECT_EQ(base::is_access_forbidden(reinterpret_cast<const void*>(std::uintptr_t{0xdead'beef'dead'beef})),
+              tool_watches);
+}
+
+TEST(poisoning, tells_a_free_block_of_an_arena_from_one_that_the_program_has_poisoned)
+{
+    alignas(8) static char arena[64];
+    for (const std::size_t bytes : {1u, 7u, 8u, 24u}) {
+        base::pool_made(&arena);
+        base::forbid_access(arena, sizeof arena);
+        for (int round = 0; round != 2; ++round) {
+            base::arena_block_handed_out(&arena, arena + 8, bytes);
+            base::forbid_access(arena + 8, bytes); // by the program
+            EXPECT_TRUE(base::arena_block_given_back(&arena, arena + 8, bytes)) << bytes;
+            if (tool_watches) {
+                EXPECT_FALSE(base::arena_block_given_back(&arena, arena + 8, bytes)) << bytes;
+            }
+            EXPECT_EQ(may_be_touched(arena + 8), !tool_watches);
+        }
+        base::pool_gone(&arena);
+        base::permit_access(arena, sizeof arena);
+    }
 }
 } // namespace

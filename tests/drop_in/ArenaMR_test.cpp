@@ -458,6 +458,38 @@ TEST_F(ArenaMR, ignores_freeing_nullptr)
 }
 #endif
 
+#if MEMORY_POOL_ASAN
+TEST_F(ArenaMR, reports_a_block_that_address_sanitizer_knows_to_be_free)
+{
+    for (const std::size_t bytes : {8u, 20u, 64u}) {
+        UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+        const test::error_recorder recorder;
+        (void)arenas.allocate(bytes, 8);
+        void* const block = arenas.allocate(bytes, 8);
+        for (int i = 0; i != 3; ++i)
+            arenas.deallocate(block, bytes, 8);
+        EXPECT_EQ(recorder.kinds(), test::kinds(2, memory_pool::error_kind::double_free)) << bytes;
+        EXPECT_EQ(recorder.reports().back().address, block);
+    }
+}
+#endif
+
+TEST_F(ArenaMR, takes_back_blocks_that_the_program_has_poisoned)
+{
+    UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+    const test::error_recorder recorder;
+    for (int round = 0; round != 3; ++round)
+        for (const std::size_t bytes : {0u, 3u, 8u, 64u}) {
+            void* const first = arenas.allocate(bytes, 1);
+            void* const second = arenas.allocate(bytes, 1);
+            memory_pool::detail::base::forbid_access(first, bytes);
+            arenas.deallocate(first, bytes, 1);
+            arenas.deallocate(second, bytes, 1);
+            EXPECT_EQ(arenas.UsedMemory(), 0u);
+        }
+    EXPECT_TRUE(recorder.reports().empty());
+}
+
 TEST_F(ArenaMR, reports_freeing_what_is_not_in_use)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <custAlloc/custAlloc.hpp>
 
+#include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
@@ -70,6 +71,19 @@ TEST(PoolAllocator, recovers_with_each_block_that_comes_back)
     EXPECT_EQ(pool.allocate_object(), blocks[3]);
     EXPECT_EQ(pool.allocate_object(), nullptr);
 }
+
+#if MEMORY_POOL_ASAN
+TEST(PoolAllocator, reports_a_block_that_address_sanitizer_knows_to_be_free)
+{
+    const test::error_recorder recorder;
+    PoolAllocator pool(24, 5);
+    void* const block = pool.allocate_object();
+    pool.deallocate_object(block);
+    pool.deallocate_object(block);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
+    EXPECT_EQ(all_blocks_of(pool).size(), 5U);
+}
+#endif
 
 TEST(PoolAllocator, aligns_every_block_to_64_bytes_and_lets_none_overlap)
 {

@@ -401,18 +401,67 @@ TEST(MemoryPool, ignores_nullptr)
     MemoryPool<noisy>().delete_block_pt(no_object);
 }
 
+/// Reports of blocks that are deleted again: of all of them, if AddressSanitizer is at work.
+constexpr std::size_t reports_of(std::size_t double_deletes)
+{
+    return MEMORY_POOL_ASAN != 0 ? double_deletes : 0;
+}
+
 TEST(MemoryPool, ignores_a_delete_when_all_blocks_are_free)
 {
+    const test::error_recorder recorder;
     MemoryPool<int> pool(1);
     int* block = pool.new_block_pt();
     int* copy = block;
     pool.delete_block_pt(block);
     pool.delete_block_pt(copy);
     EXPECT_EQ(pool.available_capacity(), 1u);
+    EXPECT_EQ(recorder.kinds(), test::kinds(reports_of(1), memory_pool::error_kind::double_free));
 }
+
+#if MEMORY_POOL_ASAN
+template <class T>
+void expect_double_deletes_found()
+{
+    const test::error_recorder recorder;
+    MemoryPool<T> pool(40);
+    std::vector<T*> objects(20);
+    for (T*& object : objects)
+        object = pool.new_block_pt(T{});
+    for (T* object : objects)
+        for (int i = 0; i != 2; ++i) {
+            T* copy = object;
+            pool.delete_block_pt(copy);
+        }
+    EXPECT_EQ(recorder.kinds(), test::kinds(20, memory_pool::error_kind::double_free));
+    EXPECT_EQ(recorder.reports().back().address, objects.back());
+    EXPECT_EQ(pool.available_capacity(), 40u);
+    EXPECT_NE(pool.new_block_pt(T{}), pool.new_block_pt(T{}));
+}
+
+TEST(MemoryPool, reports_each_block_that_is_deleted_again_to_address_sanitizer)
+{
+    expect_double_deletes_found<char>();
+    expect_double_deletes_found<int>();
+    expect_double_deletes_found<std::uint64_t>();
+    expect_double_deletes_found<std::string>();
+}
+
+TEST(MemoryPool, deletes_a_block_that_the_program_has_poisoned)
+{
+    const test::error_recorder recorder;
+    MemoryPool<std::uint64_t> pool(2);
+    std::uint64_t* object = pool.new_block_pt();
+    memory_pool::detail::base::forbid_access(object, sizeof *object);
+    pool.delete_block_pt(object);
+    EXPECT_TRUE(recorder.reports().empty());
+    EXPECT_EQ(pool.available_capacity(), 2u);
+}
+#endif
 
 TEST(MemoryPool, ignores_an_object_that_was_destroyed_already)
 {
+    const test::error_recorder recorder;
     noisy::alive = 0;
     MemoryPool<noisy> pool(3);
     (void)pool.new_block_pt();
@@ -427,6 +476,7 @@ TEST(MemoryPool, ignores_an_object_that_was_destroyed_already)
     pool.delete_block_pt(pointer);
     EXPECT_EQ(noisy::alive, 2);
     EXPECT_EQ(pool.available_capacity(), 2u);
+    EXPECT_EQ(recorder.kinds(), test::kinds(reports_of(1), memory_pool::error_kind::double_free));
 }
 
 TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)

@@ -12,6 +12,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>
+#include <support/known_to_be_free.hpp>
 #include <support/overflows.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -510,6 +511,18 @@ TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resour
     EXPECT_TRUE(arenas.verify() && others.verify());
 }
 
+TYPED_TEST_P(arena_resource_conformance, reports_a_block_that_is_known_to_be_free)
+{
+    if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
+        GTEST_SKIP() << "not found, or later";
+    expect_double_frees_found<TypeParam>();
+}
+
+TYPED_TEST_P(arena_resource_conformance, takes_back_a_block_that_the_program_has_poisoned)
+{
+    expect_poisoned_blocks_taken_back<TypeParam>();
+}
+
 REGISTER_TYPED_TEST_SUITE_P(
     arena_resource_conformance, hands_out_neighbours_one_after_the_other, undoes_the_last_allocation,
     takes_no_more_space_for_texts_that_come_and_go_in_turn, lets_a_vector_that_grows_again_use_what_it_had,
@@ -522,7 +535,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     finds_the_arena_of_a_block_among_any_number, trims_chunks_whose_arenas_are_all_free_and_no_others,
     keeps_its_arenas_when_it_is_cleared, owns_what_lies_in_its_arenas_and_large_blocks, tells_what_it_makes_of_a_size,
     serves_a_monotonic_resource_that_is_released_again_and_again, can_be_nested_with_other_resources,
-    reports_a_block_of_another_arena_resource_and_ignores_it);
+    reports_a_block_of_another_arena_resource_and_ignores_it, reports_a_block_that_is_known_to_be_free,
+    takes_back_a_block_that_the_program_has_poisoned);
 
 // Misuse, with a policy that checks.
 

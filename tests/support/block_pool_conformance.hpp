@@ -5,9 +5,11 @@
 /// INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
+#include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/errors.hpp>
 #include <memory_pool/pool_options.hpp>
 
+#include <support/error_recorder.hpp>
 #include <support/options.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -564,6 +566,52 @@ TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream
     EXPECT_EQ(calls.size(), 1u);
 }
 
+// AddressSanitizer knows free blocks in every policy.
+
+TYPED_TEST_P(block_pool_conformance, reports_a_block_that_is_known_to_be_free_at_once)
+{
+    if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
+        GTEST_SKIP() << "found later, if at all";
+    for (const std::size_t size : {1u, 7u, 8u, 24u, 100u, 5000u}) {
+        const error_recorder recorder;
+        TypeParam pool(size, {}, &this->upstream_);
+        TypeParam other(size, {}, &this->upstream_);
+        const std::vector<void*> blocks = this->allocate(pool, 200);
+        this->deallocate(pool, blocks);
+        this->deallocate(pool, blocks);
+        EXPECT_EQ(recorder.kinds(), kinds(200, memory_pool::error_kind::double_free)) << size;
+        EXPECT_EQ(recorder.reports().back().address, blocks.back());
+        other.deallocate(blocks[0]);
+        EXPECT_EQ(recorder.kinds().back(), memory_pool::error_kind::foreign_pointer) << size;
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_EQ(other.in_use(), 0u);
+        EXPECT_TRUE(pool.verify() && other.verify());
+        std::vector<void*> again = this->allocate(pool, 200);
+        EXPECT_TRUE(this->are_different(again));
+        again.insert(again.end(), again.begin(), again.end());
+        pool.deallocate_bulk(again.data(), again.size());
+        EXPECT_EQ(recorder.reports().size(), 200u + 1 + 200);
+        EXPECT_TRUE(pool.verify());
+    }
+}
+
+TYPED_TEST_P(block_pool_conformance, takes_back_a_block_that_the_program_has_poisoned)
+{
+    const error_recorder recorder;
+    TypeParam pool(64, {}, &this->upstream_);
+    std::vector<void*> blocks = this->allocate(pool, 200);
+    for (int round = 0; round != 2; ++round) {
+        for (void* const block : blocks)
+            memory_pool::detail::base::forbid_access(block, 64);
+        this->deallocate(pool, blocks);
+        EXPECT_EQ(pool.in_use(), 0u);
+        blocks = this->allocate(pool, 200);
+        EXPECT_TRUE(this->are_different(blocks));
+    }
+    EXPECT_TRUE(recorder.reports().empty());
+    EXPECT_TRUE(pool.verify());
+}
+
 REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written,
                             honours_every_alignment, aligns_blocks_naturally_unless_told_otherwise,
                             serves_blocks_larger_than_any_usual_slab, hands_out_exactly_max_capacity, ignores_nullptr,
@@ -576,5 +624,7 @@ REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_ove
                             refuses_options_that_make_no_sense, has_a_name_whatever_it_is_given,
                             refuses_sizes_that_do_not_fit, takes_nothing_from_upstream_until_it_must,
                             takes_an_upstream_without_options,
-                            is_created_with_the_same_few_calls_upstream_for_any_capacity);
+                            is_created_with_the_same_few_calls_upstream_for_any_capacity,
+                            reports_a_block_that_is_known_to_be_free_at_once,
+                            takes_back_a_block_that_the_program_has_poisoned);
 } // namespace test

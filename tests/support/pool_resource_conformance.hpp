@@ -11,6 +11,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>
+#include <support/known_to_be_free.hpp>
 #include <support/overflows.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -217,13 +218,26 @@ TYPED_TEST_P(pool_resource_conformance, has_a_name)
     EXPECT_STREQ(unnamed.name(), TypeParam().name());
 }
 
+TYPED_TEST_P(pool_resource_conformance, reports_a_block_that_is_known_to_be_free)
+{
+    if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
+        GTEST_SKIP() << "not found, or later";
+    expect_double_frees_found<TypeParam>();
+}
+
+TYPED_TEST_P(pool_resource_conformance, takes_back_a_block_that_the_program_has_poisoned)
+{
+    expect_poisoned_blocks_taken_back<TypeParam>();
+}
+
 REGISTER_TYPED_TEST_SUITE_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for,
                             has_pools_up_to_the_block_that_the_options_name,
                             takes_no_more_blocks_at_once_than_the_options_allow,
                             counts_blocks_as_large_as_their_pools_make_them,
                             uses_a_block_again_while_others_of_its_age_are_in_use, can_take_its_memory_from_arenas,
                             owns_its_blocks_and_nothing_else, keeps_its_memory_when_it_is_cleared,
-                            tells_what_it_makes_of_a_size, has_a_name);
+                            tells_what_it_makes_of_a_size, has_a_name, reports_a_block_that_is_known_to_be_free,
+                            takes_back_a_block_that_the_program_has_poisoned);
 
 // Misuse, with a policy that checks.
 

@@ -13,6 +13,11 @@
 #include <memory_pool/base/config.hpp>
 
 #include <cstddef>
+#if MEMORY_POOL_ASAN
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#endif
 
 #if MEMORY_POOL_ASAN
 #include <sanitizer/asan_interface.h>
@@ -38,6 +43,17 @@ inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] 
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_unpoison_memory_region(memory, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes);)
+}
+
+/// Returns: whether AddressSanitizer stops at an access to the byte at `address`, which may be any pointer.
+MEMORY_POOL_ALWAYS_INLINE bool is_access_forbidden([[maybe_unused]] const void* address) noexcept
+{
+#if MEMORY_POOL_ASAN
+    // Not __asan_address_is_poisoned, which crashes where a wild pointer has no shadow.
+    return __asan_region_is_poisoned(const_cast<void*>(address), 1) != nullptr;
+#else
+    return false;
+#endif
 }
 
 /// Effects: pointers that stand in the `bytes` at `memory` count when it is looked for leaks: what they point to is
@@ -94,5 +110,32 @@ MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* poo
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_poison_memory_region(block, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MEMPOOL_FREE(pool, block);)
+}
+
+/// Effects: as block_handed_out, for an arena.
+MEMORY_POOL_ALWAYS_INLINE void arena_block_handed_out(const void* arena, void* block, std::size_t bytes) noexcept
+{
+    block_handed_out(arena, block, bytes);
+    MEMORY_POOL_IF(MEMORY_POOL_ASAN, std::memset(block, 0, std::min(bytes, sizeof(std::uintptr_t)));)
+}
+
+/// Effects: as block_given_back, for an arena. An arena has no record of a block, so that under AddressSanitizer a mark
+///   in the block distinguishes a free block from a block in use that the program has poisoned itself.
+/// Returns: false, and has no other effect, if AddressSanitizer knows that the block is free.
+MEMORY_POOL_ALWAYS_INLINE bool arena_block_given_back(const void* arena, void* block, std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    const std::uintptr_t mark = ~reinterpret_cast<std::uintptr_t>(block);
+    const std::size_t marked_bytes = std::min(bytes, sizeof mark);
+    const bool may_be_free = marked_bytes != 0 && is_access_forbidden(block);
+    permit_access(block, marked_bytes);
+    const bool is_free = may_be_free && std::memcmp(block, &mark, marked_bytes) == 0;
+    std::memcpy(block, &mark, marked_bytes);
+    forbid_access(block, marked_bytes);
+    if (is_free)
+        return false;
+#endif
+    block_given_back(arena, block, bytes);
+    return true;
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -105,6 +105,18 @@ public:
         base::block_given_back(this, block, sizeof(T));
     }
 
+    /// Returns: true if `block` is free; always false in units without AddressSanitizer.
+    /// Complexity: O(1); linear in blocks if it may be.
+    bool is_known_to_be_free(const void* block) const noexcept
+    {
+        // AddressSanitizer forbids access to multiples of 8 bytes. A program may have forbidden it to a block in use.
+        constexpr bool has_shadow = sizeof(T) % 8 == 0;
+        if (MEMORY_POOL_ASAN == 0 || (has_shadow && !base::is_access_forbidden(block)))
+            return false;
+        return owns(block) &&
+               (block >= next_ || std::find(bottom_, top_, reinterpret_cast<std::uintptr_t>(block)) != top_);
+    }
+
     /// Returns: true if `address` is in one of the blocks.
     bool owns(const void* address) const noexcept
     {

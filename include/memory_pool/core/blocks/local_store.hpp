@@ -35,6 +35,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
@@ -122,6 +123,8 @@ public:
             if (block == nullptr || !slabs_.check(block))
                 return;
             slabs_.checks().mark_free(block);
+        } else if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block)) {
+            return;
         }
         take_back(block);
     }
@@ -466,6 +469,20 @@ private:
         this->count_deallocation();
         base::block_given_back(this, block, identity().block_size);
         base::observe_freed<Policy>(identity().name, block);
+    }
+
+    /// Reports the misuse that freeing `block` would be, also if a cache has it.
+    /// Returns: whether there was one; not, if the program has poisoned a block in use itself.
+    MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
+    {
+        std::optional<error_kind> misuse;
+        {
+            const cache_suspension suspended(*this);
+            misuse = slabs_.misuse_at(block);
+        }
+        if (misuse)
+            slabs_.report_misuse(*misuse, block);
+        return misuse.has_value();
     }
 
     MEMORY_POOL_NOINLINE void take_back_slowly(void* block) noexcept

@@ -151,6 +151,8 @@ public:
         if constexpr (variant::checks) {
             put_verified(block, [&] { given_back(block); });
         } else {
+            if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
+                return;
             given_back(block);
             if (MEMORY_POOL_UNLIKELY(!put_cached(block)))
                 put_uncached(block);

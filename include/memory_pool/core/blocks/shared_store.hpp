@@ -33,6 +33,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
@@ -133,6 +134,18 @@ public:
             put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
         }
         slabs().listener()->survivor_returned(block); // May destroy this store.
+    }
+
+    /// Effects: reports the misuse that freeing `block` would be, also if a cache has it.
+    /// Returns: whether there was one; not, if the program has poisoned a block in use itself.
+    MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
+    {
+        const suspension suspended(*this);
+        const locked lock(*this);
+        const std::optional<error_kind> misuse = slabs_.misuse_at(block);
+        if (misuse)
+            slabs_.report_misuse(*misuse, block);
+        return misuse.has_value();
     }
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back; waiters are served in FIFO

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The chunks of one pool, and queries about their blocks. See slab_store.
@@ -79,27 +80,31 @@ public:
         return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
     }
 
+    /// Returns: the misuse that freeing `address`, which may be any pointer, would be, if any.
+    /// Preconditions: the bits say exactly what is in use.
+    /// Complexity: as `find`.
+    std::optional<error_kind> misuse_at(const void* address) const noexcept
+    {
+        const block_position position = find(address);
+        if (position.home == nullptr)
+            return error_kind::foreign_pointer;
+        if (!position.at_start)
+            return error_kind::misaligned_pointer;
+        return position.home->is_free(position.index) ? std::optional(error_kind::double_free) : std::nullopt;
+    }
+
     /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
     /// Returns: whether there was nothing to report.
-    /// Preconditions: the bits say exactly what is in use, and the user of the store fills blocks as fill_pattern
-    ///   requires.
+    /// Preconditions: as `misuse_at`; the user of the store fills blocks as fill_pattern requires.
     /// Complexity: as `find`.
     bool check(const void* block) const noexcept
     {
-        const block_position position = find(block);
-        const auto found = [this, block](error_kind kind) {
-            report_misuse(kind, block);
-            return false;
-        };
-        if (position.home == nullptr)
-            return found(error_kind::foreign_pointer);
-        if (!position.at_start)
-            return found(error_kind::misaligned_pointer);
-        if (position.home->is_free(position.index))
-            return found(error_kind::double_free);
-        if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
-            return found(error_kind::buffer_overflow);
-        return true;
+        std::optional<error_kind> misuse = misuse_at(block);
+        if (!misuse && checks().take_overflow(const_cast<void*>(block)))
+            misuse = error_kind::buffer_overflow;
+        if (misuse)
+            report_misuse(*misuse, block);
+        return !misuse;
     }
 
     /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has
