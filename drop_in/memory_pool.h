@@ -151,6 +151,7 @@ public:
         options.name = name;
         pool_.emplace(sizeof(T) + (has_states ? sizeof(core::block_state) : 0),
                       core::with_alignment(alignof(T), options));
+        core::pool_access::store(*pool_).allow_any_thread(); // The interface has no hand_over.
     }
 
     void release() noexcept { pool_.reset(); }

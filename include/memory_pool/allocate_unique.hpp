@@ -15,6 +15,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/polymorphic_deleter.hpp>
 
@@ -40,9 +41,12 @@ public:
     explicit resource_deleter(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
     /// Effects: destroys `object`, and gives its memory back.
-    /// Preconditions: it is alive, its memory is from the resource, and the resource lives.
+    /// Preconditions: it is alive, its memory is from the resource, and the resource lives. An arena or pool resource
+    ///   with a checking policy reports a violation, if it was destroyed; as a memory_resource, after the destructor.
     void operator()(T* object) const noexcept
     {
+        if (detail::core::is_gone(resource_, detail::base::address_of(object)))
+            return;
         detail::core::destroy_object(object);
         resource_->deallocate(detail::base::address_of(object), sizeof(T), alignof(T));
     }

@@ -20,6 +20,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/report/report_figures.hpp>
@@ -35,9 +36,11 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
 template <class Policy, class Arenas>
-class basic_arena_resource final : public detail::core::resource_by_address
+class basic_arena_resource final : public detail::core::resource_by_address,
+                                   public detail::core::pool_use<detail::base::checked_policy<Policy>::checks>
 {
     using variant = detail::base::checked_policy<Policy>;
+    using use = detail::core::pool_use<variant::checks>;
     using arena_type = typename Arenas::arena_type;
     using checks_type = detail::core::arena_checks<arena_type>;
 
@@ -61,12 +64,15 @@ public:
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes),
+        : use({options.name != nullptr ? options.name : arena_options{}.name, 0}),
+          arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes),
           entry_(Arenas::is_shared ? "synchronized_arena_resource" : "unsynchronized_arena_resource", name(),
                  {&read_figures, this, Arenas::is_shared})
     {
-        if constexpr (Arenas::is_shared)
+        if constexpr (Arenas::is_shared) {
+            this->allow_any_thread();
             arenas_.enter_again_with(entry_);
+        }
         arenas_.reserve(options.arena_count);
         publish();
         detail::base::check_resource_policy<Policy>();
@@ -111,8 +117,10 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
-        if constexpr (variant::checks)
+        if constexpr (variant::checks) {
+            (void)note_use();
             detail::core::check_alignment(alignment, name());
+        }
         if (MEMORY_POOL_UNLIKELY(bytes > largest_block_))
             return allocate_slowly(bytes, alignment);
         void* const block = arenas_.bump(extent(bytes), alignment);
@@ -136,6 +144,8 @@ public:
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return;
+        if (variant::checks && !note_use(block))
             return;
         if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment)) {
             deallocate_large(block, bytes, alignment);
@@ -162,6 +172,7 @@ public:
     /// Thread safety: that of `Arenas`.
     std::size_t trim() noexcept
     {
+        (void)note_use();
         const std::size_t bytes = arenas_.trim();
         publish();
         return bytes;
@@ -177,6 +188,11 @@ public:
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { forget_blocks(false); }
 
+    /// Effects: as basic_block_pool::hand_over.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the resource at the same time.
+    using use::hand_over;
+
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if `count` arenas exceed the address
     ///   space; what upstream throws, after which the arenas allocated so far are kept.
@@ -184,6 +200,7 @@ public:
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count)
     {
+        (void)note_use();
         arenas_.reserve(count);
         publish();
     }
@@ -392,8 +409,15 @@ private:
         return !misuse;
     }
 
+    /// As pool_use::note_use.
+    bool note_use(const void* block = nullptr) noexcept
+    {
+        return use::note_use(block, [this] { return bytes_in_use() != 0; });
+    }
+
     void forget_blocks(bool keeps_arenas) noexcept
     {
+        (void)note_use();
         arenas_.forget_blocks(keeps_arenas);
         publish();
         detail::base::pool_gone(this);

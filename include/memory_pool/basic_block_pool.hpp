@@ -234,6 +234,13 @@ public:
     /// Thread safety: no other thread may use the pool at the same time.
     void clear() noexcept { store_.clear(); }
 
+    /// Effects: lets the thread that uses the pool next do so. Without this call, a checking policy reports a thread
+    ///   that uses the pool while blocks are in use that another one has allocated. No-op for other policies, and where
+    ///   threads share the pool.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the pool at the same time.
+    void hand_over() noexcept { store_.hand_over(); }
+
     /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
     ///   ask for more (those may or may not be visited), but, where one thread uses the pool, not call `trim`,
     ///   `release` or `clear`.

@@ -86,6 +86,7 @@ public:
         static_assert(detail::base::is_nothrow_destructible<complete> || !detail::base::is_destructible<complete>,
                       "destroying a pooled object must not throw");
         if constexpr (!std::is_trivially_destructible_v<complete>) {
+            hand_over();
             detail::core::pool_access::observe_end(blocks_);
             clear();
         }
@@ -274,6 +275,11 @@ public:
         if (!this->is_clearing()) // Otherwise called by a destructor, within clear().
             blocks_.release();
     }
+
+    /// Effects: as `Blocks::hand_over`.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the pool at the same time.
+    void hand_over() noexcept { blocks_.hand_over(); }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`, and there is a place for each.
     /// Throws: as `Blocks::reserve`; pool_exhausted if `count` is above 2^28 - 64.

@@ -115,6 +115,7 @@ public:
                       "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<complete>)
             return;
+        hand_over();
         detail::core::pool_access::observe_end(blocks_);
         // Also if the count is 0: a double destroy hides a leaked object until the blocks are inspected.
         clear();
@@ -193,6 +194,10 @@ public:
     {
         if (object == nullptr)
             return;
+        if constexpr (detail::base::checked_policy<policy>::checks) {
+            if (!detail::core::pool_access::store(blocks_).note_use(detail::base::address_of(object)))
+                return;
+        }
         if constexpr (!std::is_trivially_destructible_v<detail::core::complete_object<T>>) {
             if (MEMORY_POOL_UNLIKELY(is_clearing_)) {
                 destroy_while_clearing(object);
@@ -316,6 +321,11 @@ public:
         if (!is_clearing_) // Otherwise called by a destructor, within clear().
             blocks_.release();
     }
+
+    /// Effects: as `Blocks::hand_over`.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the pool at the same time.
+    void hand_over() noexcept { blocks_.hand_over(); }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
     /// Throws: as `Blocks::reserve`.

@@ -18,6 +18,7 @@
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
@@ -32,8 +33,13 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
 /// core::locked_upstream.
 template <class Pool, class Upstream>
-class basic_pool_resource final : public detail::core::resource_by_address
+class basic_pool_resource final
+    : public detail::core::resource_by_address,
+      public detail::core::pool_use<detail::base::checked_policy<typename Pool::policy>::checks>
 {
+    using variant = detail::base::checked_policy<typename Pool::policy>;
+    using use = detail::core::pool_use<variant::checks>;
+
 public:
     /// The resource's policy.
     using policy = typename Pool::policy;
@@ -58,11 +64,14 @@ public:
     explicit basic_pool_resource(const std::pmr::pool_options& options,
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                  const char* name = default_name)
-        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
+        : use({name != nullptr ? name : default_name, 0}), upstream_(upstream),
+          pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
           entry_of_rest_(kind, pools_.name(), {&read_figures, this, Upstream::is_shared})
     {
-        if constexpr (Upstream::is_shared)
+        if constexpr (Upstream::is_shared) {
+            this->allow_any_thread();
             upstream_.enter_again_with(entry_of_rest_);
+        }
         detail::core::check_upstream(upstream, pools_.name());
         detail::base::check_resource_policy<policy>();
     }
@@ -92,8 +101,10 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
-        if constexpr (detail::base::checked_policy<policy>::checks)
+        if constexpr (variant::checks) {
+            (void)note_use();
             detail::core::check_alignment(alignment, name());
+        }
         const std::size_t needed = detail::core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
@@ -113,13 +124,15 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
+        if (variant::checks && block != nullptr && !note_use(block))
+            return;
         const std::size_t needed = detail::core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block())) {
             deallocate_large(block, bytes, alignment);
             return;
         }
         Pool* const pool = pools_.find(detail::core::block_sizes::of(needed));
-        if constexpr (detail::base::checked_policy<policy>::checks)
+        if constexpr (variant::checks)
             if (!is_in_place(block, pool, {bytes, alignment}))
                 return;
         if (MEMORY_POOL_LIKELY(pool != nullptr))
@@ -132,13 +145,23 @@ public:
     /// Returns: the number of bytes returned.
     /// Complexity: that of `Pool`: linear in slabs and free blocks.
     /// Thread safety: that of `Pool`.
-    std::size_t trim() noexcept { return pools_.trim(); }
+    std::size_t trim() noexcept
+    {
+        (void)note_use();
+        return pools_.trim();
+    }
+
+    /// Effects: as basic_block_pool::hand_over.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the resource at the same time.
+    using use::hand_over;
 
     /// Effects: frees every block, and keeps the slabs for later. Large blocks go back upstream.
     /// Complexity: linear in slabs, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void clear() noexcept
     {
+        (void)note_use();
         pools_.clear();
         publish_rest();
     }
@@ -148,6 +171,7 @@ public:
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept
     {
+        (void)note_use();
         pools_.release();
         publish_rest();
     }
@@ -211,6 +235,12 @@ private:
     }
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
+    /// As pool_use::note_use.
+    bool note_use(const void* block = nullptr) noexcept
+    {
+        return use::note_use(block, [this] { return bytes_in_use() != 0; });
+    }
+
     MEMORY_POOL_SLOW_PATH void* allocate_first(std::size_t number, std::size_t alignment)
     {
         detail::core::check_alignment(alignment, name());
@@ -243,7 +273,7 @@ private:
         if (block == nullptr)
             return;
         const detail::base::block_request given{bytes, alignment};
-        if constexpr (detail::base::checked_policy<policy>::checks) {
+        if constexpr (variant::checks) {
             if (!is_in_place(block, nullptr, given))
                 return;
         }
@@ -273,6 +303,7 @@ private:
     {
         [[maybe_unused]] const auto held = upstream_.lock();
         Pool& made = pools_.make(number);
+        detail::core::pool_access::store(made).allow_any_thread(); // The resource knows its thread.
         detail::core::pool_access::set_kind(made, kind, kind);
         publish_rest();
         return made;

@@ -62,8 +62,8 @@ struct MEMORY_POOL_VISIBLE error_report
 };
 
 /// Called after the error was printed on stderr, with no lock held, and when the pool is consistent: it may use the
-/// pool, but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions
-/// are off and a result is due, the program aborts.
+/// pool, but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; an operation by
+/// the wrong thread proceeds. Where exceptions are off and a result is due, the program aborts.
 using error_handler = void (*)(const error_report&);
 
 namespace process_wide {

@@ -111,6 +111,11 @@ public:
     /// Complexity: as `basic_block_pool::reserve_for_thread`.
     void reserve_for_thread() { store_->blocks.reserve_for_thread(); }
 
+    /// Effects: as basic_block_pool::hand_over, for the pool and its objects.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use the pool or its objects at the same time.
+    void hand_over() noexcept { store_->blocks.hand_over(); }
+
     /// Effects: returns slabs without objects in use to upstream. Recycled objects there are destroyed first. Their
     ///   destructors may release or destroy the pool: objects that this destroys are destroyed once the memory is
     ///   returned.

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
@@ -31,15 +33,24 @@ public:
     }
 
 private:
+    /// Makes upstream know that a lock is held: see pool_use.
+    struct lock_count : detail::base::immovable<lock_count>
+    {
+        lock_count() noexcept { ++detail::core::this_thread_table.locks_held; }
+        ~lock_count() { --detail::core::this_thread_table.locks_held; }
+    };
+
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const detail::base::lock_guard lock(mutex_);
+        const lock_count counted;
         return resource_adaptor::do_allocate(bytes, alignment);
     }
 
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         const detail::base::lock_guard lock(mutex_);
+        const lock_count counted;
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
 

@@ -107,6 +107,7 @@ VERB(reserve_for_thread, false, "`reserve_for_thread`", p.reserve_for_thread());
 VERB(trim, false, "`trim`", p.trim());
 VERB(clear, false, "`clear`", p.clear());
 VERB(release, false, "`release`", p.release());
+VERB(hand_over, false, "`hand_over`", p.hand_over());
 VERB(owns, false, "`owns`", p.owns(nullptr));
 VERB(for_each, false, "`for_each`", p.for_each(visit_nothing));
 VERB(verify, false, "`verify`", p.verify());
@@ -275,6 +276,7 @@ std::string table_of_pools()
     row("forget all, give back the memory", release{});
     row("is it from here?", owns{});
     row("visit those in use", for_each{});
+    row("let another thread use it (`checking_policy`)", hand_over{});
     row("check the invariants", verify{});
     row("exact statistics (`counting_policy`)", statistics{});
     row("begin their peak anew", reset_peak{});
@@ -330,6 +332,10 @@ std::string table_of_resources()
         why[{row, "`tracking_resource`"}] = why[{row, "`limit_resource`"}] = holds_none;
     }
     why[{"its name in reports", "`block_resource`"}] = view_of;
+    const std::string hands_over = "let another thread use it (`checking_policy`)";
+    why[{hands_over, "`block_resource`"}] = view_of;
+    why[{hands_over, "`page_resource`"}] = "Any thread may use it.";
+    why[{hands_over, "`tracking_resource`"}] = why[{hands_over, "`limit_resource`"}] = holds_none;
     table resources({"arena resources", "pool resources", "`block_resource`", "`page_resource`", "`tracking_resource`",
                      "`limit_resource`"},
                     why);
@@ -341,6 +347,7 @@ std::string table_of_resources()
     row("forget all, keep the memory", clear{});
     row("forget all, give back the memory", release{});
     row("is it from here?", owns{});
+    row(hands_over.c_str(), hand_over{});
     row("check the invariants", verify{});
     row("exact statistics", statistics{});
     row("begin their peak anew", reset_peak{});

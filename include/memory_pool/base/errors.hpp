@@ -50,7 +50,8 @@ constexpr const char* remedy_for(error_kind kind) noexcept
         return "find the write before the beginning of this block; AddressSanitizer stops at it";
     case error_kind::hook_failed: return "catch in the function what it may throw; the object went back as it is";
     case error_kind::wrong_thread:
-        return "use a pool and its objects from one thread, or take a pool that threads may share";
+        return "use a pool and its objects from one thread, call hand_over() in between, or take a pool that threads "
+               "may share";
     case error_kind::forbidden_allocation:
         return "allocate before the scope (reserve, and in each thread reserve_for_thread), or permit it by an "
                "allocation_scope";

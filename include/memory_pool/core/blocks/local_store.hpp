@@ -20,6 +20,7 @@
 #include <memory_pool/core/blocks/local_slabs.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
+#include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -40,9 +41,11 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
-class local_store : public local_slabs<base::checked_policy<Policy>::counts>
+class local_store : public local_slabs<base::checked_policy<Policy>::counts>,
+                    public pool_use<base::checked_policy<Policy>::checks>
 {
     using variant = base::checked_policy<Policy>;
+    using use = pool_use<variant::checks>;
     using mine = local_slabs<variant::counts>;
     using mine::begin_row, mine::count_cached, mine::end_row, mine::flush, mine::is_caching, mine::is_watched,
         mine::limit_outgoing, mine::make_room_in_magazine, mine::note_change, mine::note_freed, mine::open_magazine,
@@ -59,7 +62,8 @@ public:
         : mine(checked_stride(block_size, canary_bytes, options, upstream), block_size, options,
                {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
                 options.max_cached_blocks},
-               upstream)
+               upstream),
+          use({name_in(options), block_size})
     {
         publish();
         base::pool_made(this);
@@ -67,6 +71,7 @@ public:
 
     ~local_store()
     {
+        this->hand_over();
         if (!is_abandoned_) { // Else each block was freed one by one.
             observe_end(in_use(), false);
             observe_all_freed();
@@ -95,6 +100,14 @@ public:
                pointers * sizeof(void*);
     }
 
+    using use::hand_over, use::allow_any_thread;
+
+    /// As pool_use::note_use.
+    bool note_use(const void* block = nullptr) noexcept
+    {
+        return use::note_use(block, [this] { return in_use() != 0; });
+    }
+
     // One block.
 
     /// If that fails, and `relieve()` returns true, tries once more.
@@ -120,7 +133,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
     {
         if constexpr (variant::checks) {
-            if (block == nullptr || !slabs_.check(block))
+            if (block == nullptr || !note_use(block) || !slabs_.check(block))
                 return;
             slabs_.checks().mark_free(block);
         } else if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block)) {
@@ -156,6 +169,7 @@ public:
 
     void reserve(std::size_t count)
     {
+        (void)note_use();
         if (capacity() >= count)
             return;
         while (capacity() < count)
@@ -166,6 +180,7 @@ public:
 
     std::size_t trim() noexcept
     {
+        (void)note_use();
         const late_notes notes;
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
@@ -181,6 +196,7 @@ public:
 
     void release() noexcept
     {
+        (void)note_use();
         const base::late_reports reports(slabs_);
         forget_blocks();
         magazine_.drop(slabs_);
@@ -190,6 +206,7 @@ public:
 
     void clear() noexcept
     {
+        (void)note_use();
         const base::late_reports reports(slabs_);
         forget_blocks();
         slabs_.reset();
@@ -201,6 +218,7 @@ public:
     template <class Visit>
     void for_each_in_use(Visit&& visit)
     {
+        (void)note_use();
         const cache_suspension suspended(*this);
         slabs_.for_each_handed_out(visit);
     }
@@ -209,6 +227,7 @@ public:
     ///   ones. For iterators.
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use(blocks_in_use at) noexcept
     {
+        (void)note_use();
         watch();
         return slabs_.next_in_use(at, static_cast<const local_caches&>(*this));
     }
@@ -231,6 +250,7 @@ public:
 
     std::size_t abandon() noexcept
     {
+        this->hand_over();
         const base::late_reports reports(slabs_);
         is_suspended_ = true;
         is_abandoned_ = true;
@@ -395,6 +415,7 @@ private:
     /// Returns: a block, or nullptr if the pool is at its limit.
     void* hand_out_after_growth()
     {
+        (void)note_use();
         void* block = hand_out_from_store();
         while (block == nullptr && slabs_.may_grow()) {
             grow([this] { slabs_.enlarge(); });

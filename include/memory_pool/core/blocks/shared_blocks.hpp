@@ -14,6 +14,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/blocks/shared_store.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -34,9 +35,10 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for several threads. basic_block_pool documents each function.
 template <class Policy>
-class shared_blocks final : public shared_store
+class shared_blocks final : public shared_store, public pool_use<base::checked_policy<Policy>::checks>
 {
     using variant = base::checked_policy<Policy>;
+    using use = pool_use<variant::checks>;
 
 public:
     /// Waiting is useful: another thread may free a block.
@@ -51,9 +53,10 @@ public:
               options.max_capacity,
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
-          alignment_(alignment_of_blocks(block_size, options.alignment)),
+          use(shared_store::identity()), alignment_(alignment_of_blocks(block_size, options.alignment)),
           entry_("concurrent_block_pool", identity().name, {&read_figures, this, is_shared})
     {
+        this->allow_any_thread();
         enter_again_with(entry_);
         base::pool_made(this);
     }
@@ -83,6 +86,14 @@ public:
         return slab_layout(stride_of_blocks(block_size, canary_bytes, alignment),
                            alignment_in_slab(block_size, alignment), count)
             .slab_bytes(count);
+    }
+
+    using use::hand_over, use::allow_any_thread;
+
+    /// As pool_use::note_use.
+    bool note_use(const void* block) noexcept
+    {
+        return use::note_use(block, [] { return true; });
     }
 
     // One block.
@@ -149,7 +160,8 @@ public:
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
         if constexpr (variant::checks) {
-            put_verified(block, [&] { given_back(block); });
+            if (note_use(block))
+                put_verified(block, [&] { given_back(block); });
         } else {
             if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
                 return;

@@ -117,6 +117,9 @@ protected:
     /// Makes the handles of an object stale, and destroys it, unless a visitor or `destroy_all_alive` will.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_one(handle destroyed) noexcept
     {
+        if constexpr (checks)
+            if (!pool_access::store(blocks_).note_use(nullptr))
+                return false;
         if (!is_of_this(destroyed))
             return false;
         if (MEMORY_POOL_UNLIKELY(is_clearing_))

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The thread that uses a pool, and the end of the pool, for policies that check.
+///
+///     no thread   --- first use --------------------------------------------->   its thread
+///     its thread  --- hand_over(), or use by another when nothing is in use -->  no thread, or the other one
+///     destroyed   --- a mark stays, and is found as long as the memory of the pool has no other use
+///
+/// A pool that threads share, or that belongs to another resource, allows any thread. So does every pool while the
+/// thread holds a lock of the library, as a pool that threads share or a synchronized_resource does when it calls
+/// upstream.
+///
+/// Thread safety: any thread, but for the constructor and the destructor.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/core/slabs/slab_store_options.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/os/thread_id.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// The use of one pool. Empty, with empty functions, unless `Checks`: derive from it, behind other bases, as free()
+/// writes to the first bytes of a pool on the heap.
+template <bool Checks>
+class pool_use
+{
+protected:
+    explicit pool_use(const pool_identity&) noexcept {}
+
+    template <class InUse>
+    static constexpr bool note_use(const void*, InUse&&) noexcept
+    {
+        return true;
+    }
+    void hand_over() noexcept {}
+    void allow_any_thread() noexcept {}
+};
+
+template <>
+class pool_use<true> : base::immovable<pool_use<true>>
+{
+protected:
+    explicit pool_use(const pool_identity& identity) noexcept : identity_(identity) {}
+
+    ~pool_use()
+    {
+        // Volatile: compilers drop other writes to an object that ends.
+        for (std::size_t i = 0; i + 1 != sizeof last_name_ && identity_.name[i] != '\0'; ++i)
+            last_name_[i] = identity_.name[i];
+        mark_ = mark_of_end();
+    }
+
+    /// Effects: reports that the pool was destroyed before `block` is given back; else, use by another thread than that
+    ///   of the pool, once for each such thread in turn. `block` is nullptr unless it is given back. `in_use()` says
+    ///   whether any block is.
+    /// Returns: false if the pool was destroyed.
+    template <class InUse>
+    bool note_use(const void* block, InUse&& in_use) noexcept
+    {
+        if (is_gone(this, block))
+            return false;
+        const std::uint64_t user = os::thread_number();
+        const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
+        if (MEMORY_POOL_LIKELY(user == owner) || owner == any_thread || this_thread_table.locks_held != 0)
+            return true;
+        if (owner == no_thread || !in_use())
+            set_owner(user);
+        else if (last_foreign_.exchange(user, std::memory_order_relaxed) != user)
+            report_thread(block, user, owner);
+        return true;
+    }
+
+    void hand_over() noexcept
+    {
+        if (owner_.load(std::memory_order_relaxed) != any_thread)
+            set_owner(no_thread);
+    }
+
+    void allow_any_thread() noexcept { set_owner(any_thread); }
+
+private:
+    friend bool is_gone(const pool_use<true>* pool, const void* block) noexcept;
+
+    static constexpr std::uint64_t no_thread = 0;
+    static constexpr std::uint64_t any_thread = std::numeric_limits<std::uint64_t>::max();
+
+    std::uintptr_t mark_of_end() const noexcept { return ~reinterpret_cast<std::uintptr_t>(this); }
+
+    void set_owner(std::uint64_t owner) noexcept
+    {
+        owner_.store(owner, std::memory_order_relaxed);
+        last_foreign_.store(no_thread, std::memory_order_relaxed);
+    }
+
+    MEMORY_POOL_SLOW_PATH void report_thread(const void* block, std::uint64_t user, std::uint64_t owner) const noexcept
+    {
+        const base::message text(
+            "memory_pool: %s: address %p, pool '%.100s' of thread %llu, used by thread %llu\n  remedy: %s",
+            error_name(error_kind::wrong_thread), block, identity_.name, static_cast<unsigned long long>(owner),
+            static_cast<unsigned long long>(user), base::remedy_for(error_kind::wrong_thread));
+        base::report({error_kind::wrong_thread, block, identity_.block_size, identity_.name, text.c_str()});
+    }
+
+    MEMORY_POOL_SLOW_PATH void report_end(const void* block) const noexcept
+    {
+        char name[sizeof last_name_];
+        for (std::size_t i = 0; i != sizeof name; ++i)
+            name[i] = last_name_[i];
+        const base::message text("memory_pool: %s: address %p, pool '%s' was destroyed before\n"
+                                 "  remedy: destroy a pool after its objects and containers: declare it before them",
+                                 error_name(error_kind::leak), block, name);
+        base::report({error_kind::leak, block, 0, name, text.c_str()});
+    }
+
+    const pool_identity identity_;
+    std::atomic<std::uint64_t> owner_{no_thread};
+    std::atomic<std::uint64_t> last_foreign_{no_thread}; ///< The last one that was reported.
+    volatile std::uintptr_t mark_ = 0;
+    volatile char last_name_[48] = {}; ///< Once destroyed, as the name may end with the program's objects.
+};
+
+/// Effects: reports that the pool was destroyed before `block` is given back.
+/// Returns: whether it was.
+inline bool is_gone(const pool_use<true>* pool, const void* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(pool->mark_ != pool->mark_of_end()))
+        return false;
+    pool->report_end(block);
+    return true;
+}
+
+/// The same for pools and resources without a policy that checks.
+inline bool is_gone(const void*, const void*) noexcept
+{
+    return false;
+}
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
