@@ -56,6 +56,7 @@ public:
             Player player(instructions, upstream);
             while (!instructions.at_end())
                 player.play_next();
+            player.pool_.hand_over(); // Its last thread may not have ended.
             throw_at_none();
         }
         if (marked_item::alive() != 0)
@@ -129,8 +130,10 @@ private:
     {
         const std::size_t operation = tape_.byte() % Player::operations;
         const std::size_t thread = Player::is_shared ? tape_.byte() : 0;
-        if (operation == Player::operations - 1)
+        if (operation == Player::operations - 1) {
+            pool_.hand_over(); // A pool for one thread is used by another one from now on.
             return log("begin or end a thread"), threads_.begin_or_end(thread);
+        }
         threads_.run(thread, [&] { player().step(operation); });
     }
 

@@ -378,7 +378,7 @@ void expect_late_blocks_reported()
 {
     const test::error_recorder recorder;
     storage<Pool> home;
-    Pool& pool = home.make(48, mp::pool_options{}.with_name("blocks"));
+    Pool& pool = home.make(48u, mp::pool_options{}.with_name("blocks"));
     void* blocks[2] = {pool.allocate(), pool.allocate()};
     home.destroy();
     pool.deallocate(nullptr);

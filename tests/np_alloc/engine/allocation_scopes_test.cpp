@@ -87,6 +87,7 @@ TEST(allocation_scopes, do_not_count_failed_allocations)
 {
     const volatile std::size_t unknown = ~std::size_t{0} / 2; // GCC warns of products that it can compute.
     const std::size_t too_much = unknown;
+    const volatile std::size_t three = 3;
     void* const block = np_alloc(10);
     void* const large = np_alloc(MiB);
     np_heap* const heap = np_heap_create();
@@ -97,7 +98,7 @@ TEST(allocation_scopes, do_not_count_failed_allocations)
     EXPECT_EQ(errno, ENOMEM);
     EXPECT_EQ(np_calloc(too_much, 4), nullptr);
     EXPECT_EQ(np_calloc(too_much, 1), nullptr);
-    EXPECT_EQ(np_aligned_alloc(3, 8), nullptr);
+    EXPECT_EQ(np_aligned_alloc(three, 8), nullptr);
     EXPECT_EQ(np_aligned_alloc(4'096, too_much), nullptr);
     EXPECT_EQ(np_aligned_calloc(64, too_much, 4), nullptr);
     EXPECT_EQ(np_alloc_at(too_much, __FILE__, __LINE__), nullptr);

@@ -254,6 +254,7 @@ public:
         const base::late_reports reports(slabs_);
         is_suspended_ = true;
         is_abandoned_ = true;
+        this->allow_any_thread(); // hand_over() of the pool no longer includes these blocks.
         flush();
         magazine_.close();
         return in_use();
