@@ -66,14 +66,14 @@ TYPED_TEST_SUITE(intrusive_pool_test, items, );
 
 TYPED_TEST(intrusive_pool_test, is_constructible_from_options_and_a_resource_and_nothing_else)
 {
-    using pool_type = typename TestFixture::pool_type;
-    EXPECT_TRUE((std::is_constructible_v<pool_type>));
-    EXPECT_TRUE((std::is_constructible_v<pool_type, mp::pool_options, accounting_upstream*>));
-    EXPECT_TRUE((std::is_constructible_v<pool_type, accounting_upstream*>));
-    EXPECT_TRUE((std::is_constructible_v<pool_type, pool_type>));
-    EXPECT_FALSE((std::is_constructible_v<pool_type, int>));
-    EXPECT_FALSE((std::is_constructible_v<pool_type, mp::pool_options, std::string>));
-    EXPECT_FALSE((std::is_constructible_v<pool_type, pool_type&>));
+    using pool = typename TestFixture::pool_type;
+    EXPECT_TRUE((std::is_constructible_v<pool>));
+    EXPECT_TRUE((std::is_constructible_v<pool, mp::pool_options, accounting_upstream*>));
+    EXPECT_TRUE((std::is_constructible_v<pool, accounting_upstream*>));
+    EXPECT_TRUE((std::is_constructible_v<pool, pool>));
+    EXPECT_FALSE((std::is_constructible_v<pool, int>));
+    EXPECT_FALSE((std::is_constructible_v<pool, mp::pool_options, std::string>));
+    EXPECT_FALSE((std::is_constructible_v<pool, pool&>));
 }
 
 TYPED_TEST(intrusive_pool_test, constructs_at_each_use_and_destroys_when_the_last_pointer_goes)

@@ -48,7 +48,7 @@ public:
     }
 
     /// Returns: the same, much faster where the frames are of the usual kinds. `unloads`: as unwind_rows::walk.
-    MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread_by_rows(std::uintptr_t unloads) noexcept
+    MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread_by_rows(std::uint64_t unloads) noexcept
     {
         basic_call_stack taken;
         taken.count_ = unwind_rows::walk(taken.addresses_.data(), most, unloads);

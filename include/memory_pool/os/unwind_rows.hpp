@@ -399,14 +399,14 @@ public:
     /// Returns: how many; 0 if a frame is of another kind.
     // Not inline: it needs a frame of its own. Not instrumented: it reads the stack.
     MEMORY_POOL_NOINLINE __attribute__((no_sanitize("address", "thread", "undefined"))) static std::size_t walk(
-        const void** addresses, std::size_t most, std::uintptr_t unloads) noexcept
+        const void** addresses, std::size_t most, std::uint64_t unloads) noexcept
     {
         std::uintptr_t code = 0;
         std::uintptr_t stack = 0;
         std::uintptr_t frame = 0;
         __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
                          : "=&r"(code), "=&r"(stack), "=&r"(frame));
-        const std::uintptr_t generation = unloads << 48U; // Addresses of programs have fewer bits.
+        const std::uint64_t generation = unloads << 48U; // Addresses of programs have fewer bits.
         for (std::size_t count = 0;;) {
             const unwind_row row = find(code, generation);
             if (row.of == unwind_row::outermost)
@@ -482,7 +482,7 @@ class unwind_rows
 {
 public:
     /// Returns: 0.
-    static std::size_t walk(const void** /*addresses*/, std::size_t /*most*/, std::uintptr_t /*unloads*/) noexcept
+    static std::size_t walk(const void** /*addresses*/, std::size_t /*most*/, std::uint64_t /*unloads*/) noexcept
     {
         return 0;
     }

@@ -24,6 +24,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -152,7 +153,7 @@ TYPED_TEST(pool_for_one_thread, reports_another_thread_that_frees_with_the_numbe
     const test::error_recorder recorder;
     auto first = mine.take();
     auto second = mine.take();
-    const std::string owner = std::to_string(mp::detail::os::thread_number());
+    const std::string first_user = std::to_string(mp::detail::os::thread_number());
     std::string user;
     in_another_thread([&] {
         user = std::to_string(mp::detail::os::thread_number());
@@ -161,7 +162,7 @@ TYPED_TEST(pool_for_one_thread, reports_another_thread_that_frees_with_the_numbe
     ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread});
     EXPECT_EQ(recorder.reports()[0].pool_name, "mine");
     EXPECT_TRUE(test::contains(recorder.reports()[0].text,
-                               "pool 'mine' of thread " + owner + ", used by thread " + user + "\n  remedy: "));
+                               "pool 'mine' of thread " + first_user + ", used by thread " + user + "\n  remedy: "));
     second = nullptr;
     EXPECT_EQ(recorder.kinds().size(), 1u) << "the block was freed";
     EXPECT_EQ(mine.take() == nullptr, false);
@@ -210,6 +211,17 @@ TYPED_TEST(pool_for_one_thread, is_handed_over_by_a_call)
     EXPECT_TRUE(recorder.reports().empty());
     second = nullptr;
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread}) << "it is the other one's now";
+}
+
+TEST(pool_for_one_thread, does_not_mind_which_thread_releases_objects_that_have_outlived_it)
+{
+    const test::error_recorder recorder;
+    pointers<mp::checking_policy> mine;
+    std::array items{mine.take(), mine.take(), mine.take()};
+    mine.pool.release();
+    for (auto& each : items)
+        in_another_thread([&each] { each = nullptr; });
+    EXPECT_TRUE(recorder.reports().empty());
 }
 
 TYPED_TEST(pool_for_one_thread, is_handed_over_when_nothing_is_in_use)

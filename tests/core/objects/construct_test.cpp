@@ -74,8 +74,8 @@ template <class Case>
 class hostile_objects : public testing::Test
 {
 protected:
-    using object = typename Case::object;
-    using policy = typename Case::policy;
+    using object_type = typename Case::object;
+    using policy_type = typename Case::policy;
 
     ~hostile_objects() override { EXPECT_EQ(object::alive, 0); }
 };
@@ -112,10 +112,10 @@ void use_object_pool()
 
 TYPED_TEST(hostile_objects, live_in_object_pools)
 {
-    using object = typename TestFixture::object;
-    using pool_type = mp::object_pool<object, typename TestFixture::policy>;
+    using object = typename TestFixture::object_type;
+    using pool_type = mp::object_pool<object, typename TestFixture::policy_type>;
     use_object_pool<pool_type>();
-    use_object_pool<mp::concurrent_object_pool<object, typename TestFixture::policy>>();
+    use_object_pool<mp::concurrent_object_pool<object, typename TestFixture::policy_type>>();
 
     pool_type pool;
     for (int i = 0; i != 100; ++i)
@@ -134,7 +134,7 @@ TYPED_TEST(hostile_objects, live_in_object_pools)
 
 TYPED_TEST(hostile_objects, wait_for_a_block_of_a_concurrent_object_pool)
 {
-    mp::concurrent_object_pool<typename TestFixture::object, typename TestFixture::policy> pool;
+    mp::concurrent_object_pool<typename TestFixture::object, typename TestFixture::policy_type> pool;
     pool.destroy(pool.create_wait(1));
     pool.destroy(pool.try_create_for(std::chrono::seconds(1), 2));
 }
@@ -165,8 +165,8 @@ void use_handle_pool()
 
 TYPED_TEST(hostile_objects, live_in_handle_pools)
 {
-    using object = typename TestFixture::object;
-    mp::handle_pool<object, typename TestFixture::policy> pool;
+    using object = typename TestFixture::object_type;
+    mp::handle_pool<object, typename TestFixture::policy_type> pool;
     use_handle_pool<decltype(pool)>();
     for (int i = 0; i != 10; ++i)
         (void)pool.create(i);
@@ -174,7 +174,7 @@ TYPED_TEST(hostile_objects, live_in_handle_pools)
         each.value += 1;
     EXPECT_EQ(std::as_const(pool).begin()->value, 1);
 
-    mp::concurrent_handle_pool<object, typename TestFixture::policy> shared;
+    mp::concurrent_handle_pool<object, typename TestFixture::policy_type> shared;
     use_handle_pool<decltype(shared)>();
     const auto made = shared.create_wait(7);
     EXPECT_EQ(shared.visit(made, [](object& each) { return each.value; }), 7);
@@ -183,8 +183,8 @@ TYPED_TEST(hostile_objects, live_in_handle_pools)
 
 TYPED_TEST(hostile_objects, live_in_shared_pools)
 {
-    using object = typename TestFixture::object;
-    using policy = typename TestFixture::policy;
+    using object = typename TestFixture::object_type;
+    using policy = typename TestFixture::policy_type;
     std::weak_ptr<object> weak;
     {
         mp::basic_shared_pool<object, mp::basic_block_pool<policy>> pool;
@@ -199,7 +199,7 @@ TYPED_TEST(hostile_objects, live_in_shared_pools)
 
 TYPED_TEST(hostile_objects, are_recycled_by_shared_pools)
 {
-    using object = typename TestFixture::object;
+    using object = typename TestFixture::object_type;
     mp::unsynchronized_recycling_shared_pool<object> pool(mp::recycle::call_destroy);
     mp::recycling_shared_pool<object> concurrent([](object& each) { each.value = -1; });
     for (int i = 0; i != 3; ++i) {
@@ -237,8 +237,8 @@ void use_resource(Resource& resource)
 
 TYPED_TEST(hostile_objects, live_in_containers_over_resources)
 {
-    using object = typename TestFixture::object;
-    using policy = typename TestFixture::policy;
+    using object = typename TestFixture::object_type;
+    using policy = typename TestFixture::policy_type;
     mp::unsynchronized_arena_resource arenas;
     mp::synchronized_arena_resource shared_arenas;
     mp::unsynchronized_pool_resource pools;

@@ -250,11 +250,10 @@ public:
 
     std::size_t abandon() noexcept
     {
-        this->hand_over();
+        this->allow_any_thread(); // hand_over() of the pool no longer includes these blocks.
         const base::late_reports reports(slabs_);
         is_suspended_ = true;
         is_abandoned_ = true;
-        this->allow_any_thread(); // hand_over() of the pool no longer includes these blocks.
         flush();
         magazine_.close();
         return in_use();

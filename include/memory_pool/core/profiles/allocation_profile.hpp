@@ -78,8 +78,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE sampled_stack take_stack() noexcept
     {
         std::uint64_t unloads = 0;
-        return note_modules(unloads) ? sampled_stack::of_this_thread_by_rows(static_cast<std::uintptr_t>(unloads))
-                                     : sampled_stack::of_this_thread();
+        return note_modules(unloads) ? sampled_stack::of_this_thread_by_rows(unloads) : sampled_stack::of_this_thread();
     }
 
     /// Effects: samples a block that was allocated for a request of `bytes`, at least 1. `home`: see forget_all_of.
