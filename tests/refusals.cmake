@@ -10,7 +10,8 @@ set(counting "this resource does not count: put a tracking_resource before it")
 set(waiting "waiting is for pools that threads share")
 # Functions that are deleted for a reason, which base/refusals.hpp names: GCC prints it in the error, Clang in the note.
 set(deleted "deleted .*")
-set(options_of_blocks "${deleted}a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource")
+set(options_of_blocks
+    "${deleted}a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource")
 set(options "${deleted}a_pool_takes_a_pool_options_with_initial_or_max_capacity_and_then_a_memory_resource")
 set(options_of_kept "${deleted}a_recycling_pool_takes_a_recycle_or_a_function_a_pool_options_and_a_memory_resource")
 set(options_of_arenas

@@ -117,8 +117,8 @@ std::size_t percentage_of_limit()
     return 100 * fill(pool) * bytes / limit;
 }
 
-/// Returns: the percentage of that limit that a pool takes, but for capacity that is not in use: its objects, with their
-///   tables and magazines.
+/// Returns: the percentage of that limit that a pool takes, but for capacity that is not in use: its objects, with
+///   their tables and magazines.
 template <class Pool>
 std::size_t percentage_taken()
 {

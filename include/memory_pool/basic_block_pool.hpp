@@ -204,9 +204,9 @@ public:
     }
 
     /// Effects: in a pool shared by threads, makes the cache of the calling thread with its magazines, which the first
-    ///   call of a thread does otherwise. After that and `reserve`, its calls take nothing from upstream while there are
-    ///   free blocks outside of the caches of other threads, two magazines each, until the pool is trimmed or released.
-    ///   A pool for one thread needs only `reserve`: no effect.
+    ///   call of a thread does otherwise. After that and `reserve`, its calls take nothing from upstream while there
+    ///   are free blocks outside of the caches of other threads, two magazines each, until the pool is trimmed or
+    ///   released. A pool for one thread needs only `reserve`: no effect.
     /// Throws: what upstream throws.
     /// Complexity: O(1), and a few calls upstream.
     /// Thread safety: the pool's.

@@ -47,8 +47,8 @@ typedef struct np_no_allocation_scope
     size_t allocations;
     /** Their bytes, as requested. */
     size_t bytes;
-    /** Called for each allocation after it was made and counted, by the allocating thread; `allocator` is "np_alloc" or the name
-     *  of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with no lock
+    /** Called for each allocation after it was made and counted, by the allocating thread; `allocator` is "np_alloc" or
+     *  the name of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with no lock
      *  held; if it needed more than 8 blocks for that, once for those after the first 7, with all their bytes.
      *  np_set_no_allocation_scope replaces NULL with a function that does what `allocating` says. */
     void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
@@ -58,9 +58,9 @@ typedef struct np_no_allocation_scope
  *
  *    A call of np_alloc and the like, or of malloc and operator new where np_alloc replaces them, counts if it returns
  *    another block, or enlarges one by calling the OS. So does each call of a pool or arena of memory_pool that gets
- *    memory from its upstream: one allocation, whatever upstream does. Frees do not count. Calls that fail neither count
- *    nor get reported, even if allocations are fatal: their caller sees the failure, and may have a fallback, such as a
- *    pool that then asks for less.
+ *    memory from its upstream: one allocation, whatever upstream does. Frees do not count. Calls that fail neither
+ *    count nor get reported, even if allocations are fatal: their caller sees the failure, and may have a fallback,
+ *    such as a pool that then asks for less.
  *
  *    While a scope applies, each allocation and each free of the thread takes the slow path.
  *  Returns: the previous scope; NULL if there was none.

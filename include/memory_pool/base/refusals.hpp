@@ -124,8 +124,8 @@ struct kept_object_check : returning_object_check<T>
 template <class Resource>
 using if_resource = std::enable_if_t<std::is_convertible_v<Resource*, std::pmr::memory_resource*>>;
 
-// Why functions are deleted, in names, which compilers print if they are an argument of the template. A static_assert in
-// the body would be an error, too, but type traits would call the function callable.
+// Why functions are deleted, in names, which compilers print if they are an argument of the template. A static_assert
+// in the body would be an error, too, but type traits would call the function callable.
 struct a_pool_takes_a_pool_options_with_initial_or_max_capacity_and_then_a_memory_resource;
 struct a_block_pool_takes_a_block_size_a_pool_options_with_max_capacity_and_a_memory_resource;
 struct a_recycling_pool_takes_a_recycle_or_a_function_a_pool_options_and_a_memory_resource;

@@ -34,8 +34,8 @@ struct report_figures
     std::uint64_t failures = 0;       ///< Failed allocations.
 };
 
-/// The sums over pools, arenas and pool resources. limit_resource, tracking_resource and page_resource, from which these
-/// get memory, do not count. A pool whose upstream is another pool counts twice.
+/// The sums over pools, arenas and pool resources. limit_resource, tracking_resource and page_resource, from which
+/// these get memory, do not count. A pool whose upstream is another pool counts twice.
 struct report_totals
 {
     std::uint64_t bytes_reserved = 0; ///< Held from upstream.

@@ -243,8 +243,8 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
-    /// Reserves places and blocks for `count` objects. Places come first, as their bytes are a multiple of the alignment
-    /// of blocks.
+    /// Reserves places and blocks for `count` objects. Places come first, as their bytes are a multiple of the
+    /// alignment of blocks.
     /// Throws: as `Blocks::reserve`; pool_exhausted.
     void reserve_all(std::size_t count)
     {

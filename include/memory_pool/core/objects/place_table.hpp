@@ -82,8 +82,8 @@ public:
         return *place;
     }
 
-    /// Effects: adds a chunk of as many places as there are; if upstream is short of memory, of half as many, down to an
-    ///   eighth.
+    /// Effects: adds a chunk of as many places as there are; if upstream is short of memory, of half as many, down to
+    ///   an eighth.
     /// Returns: whether it did; not if the table has `MostChunks`.
     /// Throws: what upstream throws. Nothing has changed then.
     /// Thread safety: one thread at a time.

@@ -12,8 +12,8 @@
 ///
 /// Recording is best effort: on OOM a sample is dropped.
 ///
-/// Modules are noted when a sample's stack is taken, before anything on it can be unloaded, and again when a profile is.
-/// While the loader's lock is held, that of the profile may be acquired, but not the reverse.
+/// Modules are noted when a sample's stack is taken, before anything on it can be unloaded, and again when a profile
+/// is. While the loader's lock is held, that of the profile may be acquired, but not the reverse.
 ///
 /// Thread safety: any thread.
 #pragma once

@@ -9,9 +9,9 @@
 ///
 /// Samples of a pool have a label with its name.
 ///
-/// Code is named by its addresses, and by the files of its modules with their build IDs: pprof finds symbols there. Each
-/// module is a mapping, also if it was unloaded; then another one may have the same addresses. What is written is not
-/// kept: of the locations, a few are remembered, so that most stand there once.
+/// Code is named by its addresses, and by the files of its modules with their build IDs: pprof finds symbols there.
+/// Each module is a mapping, also if it was unloaded; then another one may have the same addresses. What is written is
+/// not kept: of the locations, a few are remembered, so that most stand there once.
 ///
 /// Thread safety: as the output.
 #pragma once

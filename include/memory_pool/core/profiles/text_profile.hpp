@@ -9,8 +9,8 @@
 ///
 /// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the figures.
 ///
-/// Code is named by what its module exports (dladdr), as it is mangled; else, or if the module was unloaded, by the module
-/// and the offset there. So programs show more of themselves if they are linked with -rdynamic.
+/// Code is named by what its module exports (dladdr), as it is mangled; else, or if the module was unloaded, by the
+/// module and the offset there. So programs show more of themselves if they are linked with -rdynamic.
 ///
 /// Thread safety: as the output.
 #pragma once

@@ -61,8 +61,8 @@ public:
     }
 
     /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
-    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream is short of memory, so
-    ///   the chunk has no room for later blocks, and little for a magazine.
+    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream is short of memory,
+    ///   so the chunk has no room for later blocks, and little for a magazine.
     chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first, bool is_short = false) const noexcept
     {
         if (is_first && options_.listener == nullptr)

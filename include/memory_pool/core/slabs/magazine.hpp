@@ -72,8 +72,8 @@ public:
                          most != 0 ? std::max(most, smallest_room) : largest_room});
     }
 
-    /// Returns: the capacity of the smallest magazine that serves `capacity` blocks, where memory is short: an eighth of
-    ///   them, or 16 pointers.
+    /// Returns: the capacity of the smallest magazine that serves `capacity` blocks, where memory is short: an eighth
+    ///   of them, or 16 pointers.
     static constexpr std::size_t min_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
     {
         return std::min(suitable_room(capacity, stride, most), std::max(capacity / 8, smallest_room));

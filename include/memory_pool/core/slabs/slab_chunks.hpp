@@ -4,7 +4,7 @@
 /// The chunks that one pool has from upstream, and their slabs: finds the slab of a block, and gives wholly free chunks
 /// back upstream.
 ///
-///     chunks:  [ A + ] < [ B ] < [ C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
+///     chunks:  [ A + ] < [ B ] < [ C | D | E ] < [ F | G ]     memory from upstream; by address, in the directory
 ///     list:    G <-> C <-> A                                   slabs that may have free blocks
 ///
 /// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
