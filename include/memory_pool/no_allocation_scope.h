@@ -48,8 +48,8 @@ typedef struct np_no_allocation_scope
     /** Their bytes, as requested. */
     size_t bytes;
     /** Called for each allocation after it was made and counted, by the allocating thread; `allocator` is "np_alloc" or
-     *  the name of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with no lock
-     *  held; if it needed more than 8 blocks for that, once for those after the first 7, with all their bytes.
+     *  the name of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with
+     *  no lock held; if it needed more than 8 blocks for that, once for those after the first 7, with all their bytes.
      *  np_set_no_allocation_scope replaces NULL with a function that does what `allocating` says. */
     void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
 } np_no_allocation_scope;
