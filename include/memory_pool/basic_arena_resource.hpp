@@ -36,7 +36,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
 template <class Policy, class Arenas>
-class basic_arena_resource final : public detail::core::resource_by_address,
+class basic_arena_resource final : public std::pmr::memory_resource,
+                                   public detail::core::resource_by_address,
                                    public detail::core::pool_use<detail::base::checked_policy<Policy>::checks>
 {
     using variant = detail::base::checked_policy<Policy>;

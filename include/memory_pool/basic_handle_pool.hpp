@@ -246,6 +246,7 @@ public:
     template <class Visit>
     void for_each(Visit&& visit)
     {
+        this->note_visit();
         for (typename Places::walk all; all.next(places_);)
             places_.visit(
                 all.place(), [&](void* object) { visit(*object_in(object)); },
@@ -361,6 +362,7 @@ protected:
     /// An entry of the table.
     using store::destroy_now;
     using store::is_of_this;
+    using store::note_visit;
     using store::object_in;
     using typename store::place;
 

@@ -34,7 +34,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// core::locked_upstream.
 template <class Pool, class Upstream>
 class basic_pool_resource final
-    : public detail::core::resource_by_address,
+    : public std::pmr::memory_resource,
+      public detail::core::resource_by_address,
       public detail::core::pool_use<detail::base::checked_policy<typename Pool::policy>::checks>
 {
     using variant = detail::base::checked_policy<typename Pool::policy>;

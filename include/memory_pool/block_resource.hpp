@@ -25,7 +25,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A view of a `Pool` (a block_pool or a concurrent_block_pool, of any policy) as a memory resource.
 template <class Pool>
-class block_resource final : public detail::core::resource_by_address
+class block_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a view of `pool`; what does not fit into a block comes from the pool's upstream.

@@ -59,9 +59,17 @@ public:
 
     /// Returns: an iterator to the first object, or `end()`.
     /// Complexity: linear in free places before the first object.
-    iterator begin() noexcept { return {this, {}}; }
+    iterator begin() noexcept
+    {
+        this->note_visit();
+        return {this, {}};
+    }
     /// Returns: as the other.
-    const_iterator begin() const noexcept { return {this, {}}; }
+    const_iterator begin() const noexcept
+    {
+        this->note_visit();
+        return {this, {}};
+    }
     /// Returns: as the other.
     const_iterator cbegin() const noexcept { return begin(); }
 

@@ -216,7 +216,7 @@ inline std::pmr::memory_resource* np_resource() noexcept
 /// A heap of np_alloc as a memory resource: all of its blocks go at once when it is cleared or destroyed.
 ///
 /// Thread safety: any thread, but for `clear` and the destructor, which need the resource for themselves.
-class np_heap_resource final : public detail::core::resource_by_address
+class np_heap_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a heap.

@@ -79,7 +79,7 @@ struct page_options
 };
 
 /// Allocates whole pages from the operating system.
-class page_resource : public detail::core::resource_by_address
+class page_resource : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
     /// Effects: makes a resource without pages.
@@ -262,6 +262,7 @@ private:
     {
         report_figures figures;
         figures.bytes_in_use = static_cast<const page_resource*>(resource)->bytes_in_use();
+        figures.bytes_reserved = figures.bytes_in_use;
         return figures;
     }
 

@@ -19,7 +19,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
-class resource_adaptor : public resource_by_address
+class resource_adaptor : public std::pmr::memory_resource, public resource_by_address
 {
 public:
     resource_adaptor(const resource_adaptor&) = delete;

@@ -167,8 +167,10 @@ public:
     void* end() const;
 };
 
-/// The base of memory resources: rejects one that is given to a container instead of its address.
-class resource_by_address : public std::pmr::memory_resource
+/// A base of memory resources: rejects one that is given to a container instead of its address. It is not derived from
+/// std::pmr::memory_resource, as its destructor would then set the virtual functions of a resource that has ended to
+/// pure ones, and a late call could not be reported.
+class resource_by_address
 {
 public:
     /// Rejects the resource as an allocator.

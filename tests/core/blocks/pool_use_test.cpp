@@ -213,6 +213,20 @@ TYPED_TEST(pool_for_one_thread, is_handed_over_by_a_call)
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread}) << "it is the other one's now";
 }
 
+TEST(pool_for_one_thread, reports_another_thread_that_visits_objects_by_handles)
+{
+    handles<mp::checking_policy> mine;
+    const auto kept = mine.take();
+    const test::error_recorder recorder;
+    in_another_thread([&mine] { mine.pool.for_each([](std::string&) {}); });
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::wrong_thread));
+    in_another_thread([&mine] {
+        for (std::string& each : mine.pool)
+            each += "!";
+    });
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::wrong_thread));
+}
+
 TEST(pool_for_one_thread, does_not_mind_which_thread_releases_objects_that_have_outlived_it)
 {
     const test::error_recorder recorder;

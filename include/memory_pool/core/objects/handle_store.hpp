@@ -243,6 +243,13 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
+    /// With checks, reports that the wrong thread visits the objects.
+    void note_visit() const noexcept
+    {
+        if constexpr (checks)
+            (void)pool_access::store(blocks_).note_use(nullptr);
+    }
+
     /// Reserves places and blocks for `count` objects. Places come first, as their bytes are a multiple of the
     /// alignment of blocks.
     /// Throws: as `Blocks::reserve`; pool_exhausted.
