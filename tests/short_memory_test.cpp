@@ -200,6 +200,33 @@ void expect_few_calls()
     EXPECT_LE(upstream.calls() - before, 400u);
 }
 
+TEST(short_memory, a_pool_that_gets_no_more_than_its_blocks_has_a_magazine)
+{
+    mp::limit_resource upstream(mp::block_pool::bytes_for(1000, bytes));
+    mp::block_pool pool(bytes, mp::pool_options{}.with_initial_capacity(1000), &upstream);
+    void* const first = pool.allocate();
+    void* const second = pool.allocate();
+    pool.deallocate(first);
+    pool.deallocate(second);
+    EXPECT_EQ(pool.allocate(), second) << "what came back last, from the magazine";
+    EXPECT_EQ(pool.allocate(), first);
+}
+
+TEST(short_memory, a_pool_returns_its_first_chunk_where_there_is_no_memory_for_its_magazine_elsewhere)
+{
+    mp::limit_resource upstream(53'788);
+    mp::block_pool pool(bytes, mp::pool_options{}.with_initial_capacity(1000), &upstream);
+    mp::block_resource resource(pool);
+    std::vector<void*> blocks(1000);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    void* const kept = pool.allocate();
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    void* const large = resource.allocate(20'000);
+    resource.deallocate(large, 20'000);
+    EXPECT_TRUE(pool.owns(kept));
+    EXPECT_TRUE(pool.verify());
+}
+
 TEST(short_memory, a_pool_at_its_limit_calls_upstream_a_few_times_for_a_request)
 {
     expect_few_calls<blocks>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/arena_resource.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/pool_resource.hpp>
 
 #include <support/arena_resource_conformance.hpp>
@@ -151,6 +152,25 @@ TYPED_TEST(arena_scopes, free_the_blocks_allocated_since_they_began)
         EXPECT_EQ(this->arenas_.bytes_in_use(), 0u);
         EXPECT_EQ(this->arenas_.free_arenas(), this->arenas_.arena_count());
     }
+}
+
+TYPED_TEST(arena_scopes, report_a_block_from_before_that_is_freed_twice_during_them)
+{
+    if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
+        GTEST_SKIP() << "a policy that does not check counts bytes only";
+    void* const first = this->arenas_.allocate(24, 8);
+    void* const second = this->arenas_.allocate(24, 8);
+    {
+        const mp::arena_scope scope(this->arenas_);
+        this->arenas_.deallocate(first, 24, 8);
+        this->arenas_.deallocate(first, 24, 8);
+        void* const third = this->arenas_.allocate(24, 8);
+        this->arenas_.deallocate(third, 24, 8);
+        this->arenas_.deallocate(third, 24, 8);
+    }
+    this->expected_errors_ = test::kinds(2, mp::error_kind::double_free);
+    EXPECT_NE(this->arenas_.allocate(24, 8), second);
+    this->arenas_.deallocate(second, 24, 8);
 }
 
 TYPED_TEST(arena_scopes, hand_out_the_same_addresses_again)

@@ -359,13 +359,16 @@ private:
     MEMORY_POOL_SLOW_PATH void deallocate_slowly(arena_type& from, void* block,
                                                  const detail::base::block_request& given) noexcept
     {
-        std::optional<error_kind> misuse = error_kind::foreign_pointer;
-        if constexpr (!Arenas::is_shared)
-            misuse = arenas_.take_back_at_mark(from, static_cast<std::byte*>(block), extent(given.bytes));
-        if (misuse)
-            report(*misuse, block, given);
-        else
-            detail::base::block_given_back(this, block, given.bytes);
+        error_kind misuse = error_kind::foreign_pointer;
+        if constexpr (!Arenas::is_shared) {
+            if (arenas_.has_mark(from)) {
+                if (given_back(block, given.bytes) &&
+                    arenas_.take_back_at_mark(from, static_cast<std::byte*>(block), extent(given.bytes)))
+                    return;
+                misuse = error_kind::double_free;
+            }
+        }
+        report(misuse, block, given);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const detail::base::block_request& asked)

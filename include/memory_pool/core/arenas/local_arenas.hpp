@@ -36,7 +36,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory_resource>
-#include <optional>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
@@ -115,22 +114,22 @@ public:
         return true;
     }
 
+    /// Returns: whether a scope began while blocks were handed out of that arena. Any arena is allowed.
+    bool has_mark(const arena& from) const noexcept { return mark_in(from) != nullptr; }
+
     /// Effects: frees a block of an arena with a mark.
-    /// Returns: the misuse that this was, if any. Any arena is allowed.
-    MEMORY_POOL_NOINLINE std::optional<error_kind> take_back_at_mark(arena& from, std::byte* block,
-                                                                     std::size_t extent) noexcept
+    /// Returns: as take_back.
+    MEMORY_POOL_NOINLINE bool take_back_at_mark(arena& from, std::byte* block, std::size_t extent) noexcept
     {
         arena_mark* const mark = mark_in(from);
-        if (mark == nullptr)
-            return error_kind::foreign_pointer;
         arena_mark* before = nullptr;
         for (arena_mark* each = mark; each != nullptr && each->at == &from && block < each->begin; each = each->outer)
             before = each;
         if (!(before != nullptr ? count_free(*before, block, extent) : count_free(from, block, extent)))
-            return error_kind::double_free;
+            return false;
         if (before == nullptr && from.bytes_in_use() == 0 && &from == current_)
             from.reset(mark->begin);
-        return std::nullopt;
+        return true;
     }
 
     /// Effects: begins a scope within the others.

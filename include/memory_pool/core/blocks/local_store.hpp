@@ -185,11 +185,13 @@ public:
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
         const slab_store::detached_chunks detached = slabs_.detach_free(
-            [this](std::size_t capacity_left) { return magazine_.leave_first_chunk(slabs_, capacity_left); });
+            [this](std::size_t capacity_left) { magazine_.leave_first_chunk(slabs_, capacity_left); });
         magazine_.shrink(slabs_);
-        const std::size_t bytes = before - bytes_reserved();
+        std::size_t bytes = before - bytes_reserved();
         slabs_.leave(detached); // May run user code, which may use the pool.
         slabs_.give_back(detached);
+        if (!variant::checks && magazine_.room() == 0 && magazine_.grow(slabs_)) // Now that there is memory for it.
+            bytes -= std::min(bytes, magazine_.own_bytes(slabs_));
         publish();
         return bytes;
     }

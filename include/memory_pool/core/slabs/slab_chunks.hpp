@@ -111,7 +111,7 @@ public:
     };
 
     /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
-    ///   `vacate(capacity_left)`, which returns whether the room for the magazine is free.
+    ///   `vacate(capacity_left)`, after which the room for the magazine is free.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
     detached_chunks detach_free(Vacate&& vacate) noexcept
@@ -119,8 +119,10 @@ public:
         detached_chunks detached;
         const auto dispose = [&](slab* chunk) { detach(chunk, detached); };
         directory_.remove_if([this](const slab* chunk) { return chunk != first_ && is_wholly_free(chunk); }, dispose);
-        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
+        if (first_ != nullptr && is_wholly_free(first_)) {
+            vacate(capacity_ - first_->block_count());
             directory_.remove_if([this](const slab* chunk) { return chunk == first_; }, dispose);
+        }
         if (directory_.size() == 0)
             directory_.clear();
         if (detached.first_ != nullptr)
@@ -132,7 +134,7 @@ public:
     /// Effects: as the other one, if there is no magazine.
     detached_chunks detach_free() noexcept
     {
-        return detach_free([](std::size_t) { return true; });
+        return detach_free([](std::size_t) {});
     }
 
     /// Effects: notifies the listener, so that it can destroy what is in the blocks.

@@ -29,12 +29,21 @@ public:
         return array() == slabs.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: grows the array if it is much too small and upstream has memory to spare.
+    /// Effects: grows the array if it is much too small, if upstream has memory to spare or the first chunk has a larger
+    ///   one.
     /// Returns: whether it did.
     bool grow(const slab_store& slabs) noexcept
     {
         const std::size_t suitable = suitable_for(slabs);
-        return suitable > room() + room() / 2 && !slabs.is_short() && try_to_fit(slabs, suitable);
+        if (suitable <= room() + room() / 2)
+            return false;
+        if (!slabs.is_short() && try_to_fit(slabs, suitable))
+            return true;
+        const auto [behind_first, size] = slabs.room_for_magazine();
+        if (size <= room())
+            return false;
+        move_to(slabs, behind_first, size);
+        return true;
     }
 
     /// Effects: shrinks the array if it is much too large.
@@ -49,18 +58,15 @@ public:
     void drop(const slab_store& slabs) noexcept { move_to(slabs, nullptr, 0); }
 
     /// Effects: moves out of the first chunk, when `capacity_left` blocks remain without it. Its room does not grow, so
-    ///   that no more is taken from upstream than goes back.
-    /// Returns: whether it is out.
+    ///   that no more is taken from upstream than goes back. If upstream has no memory, it has no room then.
     /// Preconditions: it is empty.
-    bool leave_first_chunk(const slab_store& slabs, std::size_t capacity_left) noexcept
+    void leave_first_chunk(const slab_store& slabs, std::size_t capacity_left) noexcept
     {
         if (own_bytes(slabs) != 0 || room() == 0)
-            return true;
+            return;
         const std::size_t smaller = std::min(slabs.suitable_magazine_room(capacity_left), room());
-        if (smaller != 0)
-            return base::succeeds([&] { move_to(slabs, new_array(slabs, smaller), smaller); });
-        drop(slabs);
-        return true;
+        if (smaller == 0 || !base::succeeds([&] { move_to(slabs, new_array(slabs, smaller), smaller); }))
+            drop(slabs);
     }
 
 private:
