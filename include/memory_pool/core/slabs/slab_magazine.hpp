@@ -29,8 +29,8 @@ public:
         return array() == slabs.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: grows the array if it is much too small, if upstream has memory to spare or the first chunk has a larger
-    ///   one.
+    /// Effects: grows the array if it is much too small, and upstream has memory to spare or the first chunk has a
+    ///   larger one.
     /// Returns: whether it did.
     bool grow(const slab_store& slabs) noexcept
     {
