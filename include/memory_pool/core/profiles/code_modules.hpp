@@ -163,7 +163,7 @@ private:
     static bool is_same(const code_module& one, const os::loaded_code& code) noexcept
     {
         if (one.begin != code.begin || one.bytes != code.bytes || one.file_offset != code.file_offset ||
-            one.build_id != code.build_id.substr(0, max_build_id_bytes))
+            one.build_id != code.build_id.substr(0, code_module::max_build_id_bytes))
             return false;
         std::string_view file = code.file;
         if (file.size() > 2 && file[0] == '.' && file[1] == '/')
