@@ -77,7 +77,7 @@ protected:
     using object_type = typename Case::object;
     using policy_type = typename Case::policy;
 
-    ~hostile_objects() override { EXPECT_EQ(object::alive, 0); }
+    ~hostile_objects() override { EXPECT_EQ(object_type::alive, 0); }
 };
 
 using hostile_cases = testing::Types<hostile_case<test::deleted_operators, mp::default_policy>,
@@ -134,7 +134,7 @@ TYPED_TEST(hostile_objects, live_in_object_pools)
 
 TYPED_TEST(hostile_objects, wait_for_a_block_of_a_concurrent_object_pool)
 {
-    mp::concurrent_object_pool<typename TestFixture::object, typename TestFixture::policy_type> pool;
+    mp::concurrent_object_pool<typename TestFixture::object_type, typename TestFixture::policy_type> pool;
     pool.destroy(pool.create_wait(1));
     pool.destroy(pool.try_create_for(std::chrono::seconds(1), 2));
 }
