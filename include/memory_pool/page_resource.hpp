@@ -262,7 +262,6 @@ private:
     {
         report_figures figures;
         figures.bytes_in_use = static_cast<const page_resource*>(resource)->bytes_in_use();
-        figures.bytes_reserved = figures.bytes_in_use;
         return figures;
     }
 

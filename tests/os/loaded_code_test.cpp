@@ -39,9 +39,9 @@ std::vector<code> all_code()
     const os::load_counts counts =
         os::for_each_loaded_code([](const os::load_counts&) { return true; },
                                  [&all](const os::loaded_code& each) {
-                                     EXPECT_EQ((each.base + each.begin) % os::page_size(), 0U);
-                                     EXPECT_EQ(each.bytes % os::page_size(), 0U);
-                                     EXPECT_EQ(each.file_offset % os::page_size(), 0U);
+                                     EXPECT_EQ((each.base + each.begin) % 4096, 0U);
+                                     EXPECT_EQ(each.bytes % 4096, 0U);
+                                     EXPECT_EQ(each.file_offset % 4096, 0U);
                                      all.push_back({each.base + each.begin, each.base + each.begin + each.bytes,
                                                     each.file, std::string(each.build_id)});
                                  });

@@ -421,7 +421,7 @@ def describe_pool_resource(resource):
 
 def describe_page_resource(resource):
     name = resource.member("options_").member("name").text()
-    return f'page_resource "{name}": {resource.member("bytes_in_use_").integer()} bytes in use'
+    return f'page_resource "{name}": {loaded(resource.member("bytes_in_use_")).integer()} bytes in use'
 
 
 def describe_counting_adaptor(resource):

@@ -69,7 +69,8 @@ struct code_frame
         if (is_truncation())
             return {nullptr, 0, "[truncated]"};
         if (module != nullptr && !module->is_loaded.load(std::memory_order_relaxed))
-            return {module->path.data(), offset, nullptr};
+            return {module->path.data(), offset,
+                    nullptr}; // NOLINT(bugprone-suspicious-stringview-data-usage): terminated
         return os::find_code(reinterpret_cast<const void*>(address()));
     }
 
@@ -180,7 +181,7 @@ private:
             return nullptr;
         char* const id = reinterpret_cast<char*>(memory + sizeof(code_module));
         const std::size_t id_bytes = std::min(code.build_id.size(), code_module::max_build_id_bytes);
-        std::copy_n(code.build_id.data(), id_bytes, id);
+        std::copy_n(code.build_id.begin(), id_bytes, id);
         char* const path = id + id_bytes;
         const std::size_t length = os::write_path_of_code(code.file, path, max_path_bytes);
         memory_.take(sizeof(code_module) + id_bytes + length + 1);

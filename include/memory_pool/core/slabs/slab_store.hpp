@@ -359,8 +359,14 @@ private:
         const auto offset_of = [first_block](void* each) {
             return static_cast<std::size_t>(static_cast<char*>(each) - first_block);
         };
+        std::size_t offset = offset_of(*block);
+        const auto next_is_here = [&] {
+            if (++block == end)
+                return false;
+            offset = offset_of(*block);
+            return offset < bytes;
+        };
         do {
-            const std::size_t offset = offset_of(*block);
             const std::size_t index = layout_.index(offset);
             const std::uint64_t bit = base::bit_in_word(index);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
@@ -375,7 +381,7 @@ private:
             word |= bit;
             lowest = std::min(lowest, index);
             ++accepted;
-        } while (++block != end && offset_of(*block) < bytes);
+        } while (next_is_here());
         if (accepted != 0) {
             home->search_from(lowest);
             with_free_.add_first(home);
