@@ -223,7 +223,11 @@ void use_resource(Resource& resource)
     std::deque<Object, allocator> deque(resource);
     std::list<Object, allocator> list(resource);
     std::map<int, Object, std::less<>, mp::resource_allocator<std::pair<const int, Object>, Resource>> map(resource);
+#ifdef _LIBCPP_VERSION
+    std::vector<Object, allocator> pmr(resource); // std::pmr::polymorphic_allocator uses the operators of Object there.
+#else
     std::pmr::vector<Object> pmr(&resource);
+#endif
     for (int i = 0; i != 100; ++i) {
         vector.emplace_back(i);
         deque.emplace_front(i);
