@@ -68,9 +68,10 @@ struct code_frame
     {
         if (is_truncation())
             return {nullptr, 0, "[truncated]"};
+        // NOLINTBEGIN(bugprone-suspicious-stringview-data-usage): the path is terminated
         if (module != nullptr && !module->is_loaded.load(std::memory_order_relaxed))
-            return {module->path.data(), offset,
-                    nullptr}; // NOLINT(bugprone-suspicious-stringview-data-usage): terminated
+            return {module->path.data(), offset, nullptr};
+        // NOLINTEND(bugprone-suspicious-stringview-data-usage)
         return os::find_code(reinterpret_cast<const void*>(address()));
     }
 
