@@ -28,7 +28,7 @@ endforeach()
 set(closing_host module_closing_host $<TARGET_FILE:module_first> $<TARGET_FILE:module_second>)
 add_test(NAME modules.closed COMMAND ${closing_host})
 set_tests_properties(modules.closed PROPERTIES TIMEOUT 60)
-if(TARGET memory_pool_np_malloc)
+if(tests_np_malloc)
     add_test(NAME modules.closed_np_malloc COMMAND ${closing_host})
     set_tests_properties(modules.closed_np_malloc PROPERTIES TIMEOUT 60
         ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:memory_pool_np_malloc>;NP_PROFILE_BYTES=1")

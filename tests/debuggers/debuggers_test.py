@@ -173,7 +173,7 @@ class Debugging(unittest.TestCase):
                     rf"pool +{NAMES}",
                     rf"concurrent pool of 40-byte blocks {self.after_kind('*apart_without_name')} +{REGISTRY}",
                 ]
-                others += [rf"{re.escape(self.expected[name])} +{NAMES}" for name in self.apart]
+                others += [rf"{re.escape(self.expected[name])} +{NAMES}" for name in [*self.apart, "pages"]]
                 if self.debugger.sees_statics_of_functions:
                     others.append(rf"object_pool<app::order> {self.after_kind('returned')} +returned_orders\(\)::pool")
                 else:

@@ -54,6 +54,9 @@ TEST_F(ArenaMR, serves_containers_over_another_resource)
 
 TEST_F(ArenaMR, serves_containers_of_objects_with_hostile_operators)
 {
+#ifdef _LIBCPP_VERSION
+    GTEST_SKIP() << "its std::pmr::polymorphic_allocator uses the operators of objects";
+#endif
     UnsynchronizedArenaMR arenas(2, 1000, &upstream_);
     std::pmr::vector<test::hostile<test::aborting_operators>> values(&arenas);
     for (int i = 0; i != 100; ++i)
