@@ -16,7 +16,8 @@
 #include "../heaps/heap_maintenance.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_cache.hpp"
-#include "../page_heap/decay_watch.hpp"
+#include "../release/release_policy.hpp"
+#include "../release/release_tick.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "allocation_scopes.hpp"
@@ -30,12 +31,9 @@
 
 namespace memory_pool::np {
 namespace {
-/// Slow calls of a thread from one maintenance to the next.
+/// Slow calls of a thread from one maintenance to the next, and from one look at the clock to the next.
 constexpr std::uint8_t collecting_period = 64;
-
-/// Runs to purge in one call of a busy thread, or of an idle one.
-constexpr int most_runs_if_busy = 64;
-constexpr int most_runs_if_idle = 1024;
+constexpr std::uint8_t clock_period = 8;
 
 /// Effects: drains what has come for this thread, and sends what it keeps for others.
 void drain_and_send(heap& mine) noexcept
@@ -83,34 +81,35 @@ bool attach_to_free() noexcept
     return registry().attach_to_free(this_thread);
 }
 
-/// Returns: slices whose memory may be returned: dirty ones, and the free part of this thread's slabs, if that is most
-///   of them: its cached blocks may pin it.
-std::size_t returnable_slices(const thread_cache& cache) noexcept
+/// Returns: slices whose memory could go back: dirty ones, and the free part of this thread's slabs, if that is most of
+///   them.
+std::size_t debt_of(const thread_cache& cache) noexcept
 {
     return pages().dirty_slices() + (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
 }
 
-/// Effects: starts a decay watch of this thread if there is more returnable memory than before: it may have no other
-///   calls that reach the heap. (In the checked build, every free does.)
-void watch_decay_if_needed() noexcept
+/// Effects: has this thread tick at its frees if there is more debt than before: it may have no other calls that reach
+///   the heap. (In the checked build, every free does.)
+void start_ticks_if_needed() noexcept
 {
     thread_cache& cache = this_thread.cache;
-    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.watch().is_needed(returnable_slices(cache))) && cache.has_heap())
-        cache.start_watch(os::coarse_milliseconds());
+    const std::size_t debt = debt_of(cache);
+    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.ticks().is_needed(debt)) && cache.has_heap())
+        cache.start_ticks(release_clock::now(), debt);
 }
 
-/// Effects: empties the magazines of this thread if it has freed nearly all of its blocks.
+/// Effects: gives the memory of this thread back if it has freed nearly all of its blocks.
 /// Returns: whether it did.
-bool drain_if_nearly_empty(thread_cache& cache) noexcept
+bool fall_if_nearly_empty(thread_cache& cache) noexcept
 {
     const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
     const std::size_t held = cache.heap().slabs.slab_bytes();
-    if (MEMORY_POOL_LIKELY(!cache.watch().may_be_drained(outstanding, held)))
+    if (MEMORY_POOL_LIKELY(!cache.ticks().may_have_fallen(outstanding, held)))
         return false;
     const std::size_t cached = cache.held_bytes(); // Including those of other heaps.
-    if (cached > outstanding || !cache.watch().is_drained(outstanding - cached, held))
+    if (cached > outstanding || !cache.ticks().has_fallen(outstanding - cached))
         return false;
-    heap_registry::drain_cache(cache);
+    registry().fall(cache);
     return true;
 }
 
@@ -125,26 +124,26 @@ void drain_if_asked() noexcept
         heap_registry::drain_cache(this_thread.cache);
 }
 
-/// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
-///   when other calls of this thread purge it.
-/// Returns: whether it has emptied the magazines of this thread.
-MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
+/// Effects: a look of this thread, at a free while it ticks at those.
+/// Returns: whether it has emptied its magazines.
+MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
 {
     const errno_as_it_was kept;
     thread_cache& cache = this_thread.cache;
-    decay_watch& watch = cache.watch();
-    const std::uint64_t now = os::coarse_milliseconds();
-    if (!watch.look(now))
-        return drain_if_nearly_empty(cache);
-    const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
-    const bool is_to_tidy = is_idle && !watch.is_tidy();
-    if (is_to_tidy)
-        watch.set_tidy(heap_registry::tidy_idle(cache));
-    registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
-    const std::size_t returnable = returnable_slices(cache);
-    if (!watch.goes_on(now, returnable, cache.heap().slabs.outstanding_bytes()))
-        cache.stop_watch(now, returnable);
-    return is_to_tidy;
+    release_tick& ticks = cache.ticks();
+    const std::uint64_t now = release_clock::now();
+    bool is_emptied = ticks.look(now) && fall_if_nearly_empty(cache);
+    if (!ticks.is_time(now))
+        return is_emptied;
+    if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().decay().decay_ms()))) {
+        heap_registry::drain_cache(cache);
+        is_emptied = true;
+    }
+    registry().tick(cache, now);
+    const std::size_t debt = debt_of(cache);
+    if (!ticks.goes_on(now, debt, this_thread.slow_calls))
+        cache.stop_ticks(now, debt);
+    return is_emptied;
 }
 
 /// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
@@ -289,14 +288,14 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     } else if (!free_large(slice_of(block))) {
         report_misuse(error_kind::double_free, block, 0); // Another thread was faster.
     }
-    watch_decay_if_needed();
+    start_ticks_if_needed();
 }
 
-/// Effects: frees a block at an address in the region, while this thread's decay watch is on.
-MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexcept
+/// Effects: frees a block at an address in the region, while this thread ticks at its frees.
+MEMORY_POOL_NOINLINE void free_and_tick(slice_tag tag, void* block) noexcept
 {
     thread_cache& cache = this_thread.cache;
-    if (MEMORY_POOL_UNLIKELY(cache.watch().is_due()) && look_for_due_memory()) {
+    if (MEMORY_POOL_UNLIKELY(cache.ticks().is_due()) && look_at_clock()) {
         tag = tag_of(block); // Its slab may be gone.
         if (cache.owns(tag) && !is_outstanding(tag & class_bits, block))
             return;
@@ -333,8 +332,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
             own_cache_line(block);
             return;
         }
-        if (cache.watch().is_on()) {
-            free_while_watching(tag, block);
+        if (cache.ticks().is_on()) {
+            free_and_tick(tag, block);
             return;
         }
         if (cache.owns(tag) && cache.push_slowly(size_class, block)) // Allocations are counted.
@@ -355,14 +354,21 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
 
 void run_maintenance() noexcept
 {
-    watch_decay_if_needed();
+    thread_cache& cache = this_thread.cache;
+    start_ticks_if_needed();
     drain_if_asked();
-    if (++this_thread.slow_calls % collecting_period != 0)
+    const std::uint8_t calls = ++this_thread.slow_calls;
+    if (calls % clock_period != 0 || !cache.has_heap())
         return;
-    if (this_thread.cache.has_heap())
-        drain_and_send(this_thread.cache.heap().slabs);
+    const std::uint64_t now = release_clock::now();
+    (void)fall_if_nearly_empty(cache);
+    if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt)
+        registry().tick(cache, now);
+    if (calls % collecting_period != 0)
+        return;
+    drain_and_send(cache.heap().slabs);
     registry().collect();
-    this_thread.cache.watch().forget(os::coarse_milliseconds(), pages().decay_ms());
+    cache.ticks().forget(now, pages().decay().decay_ms());
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept

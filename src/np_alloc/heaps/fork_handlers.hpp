@@ -79,7 +79,7 @@ protected:
         pressure_.forget_after_fork();
         pools_.forget_after_fork();
         reports_.forget_after_fork();
-        pages_.limit_decay_ms(purge_policy::never_ms);
+        pages_.decay().limit_decay_ms(run_decay::never_ms);
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.forget_threads_but(heap_of_this_thread());
         os::reset_stdio_list_lock();

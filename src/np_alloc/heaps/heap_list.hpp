@@ -15,6 +15,7 @@
 #include <memory_pool/os/clock.hpp>
 
 #include "../page_heap/page_heap.hpp"
+#include "../release/release_policy.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
@@ -116,7 +117,6 @@ public:
             memory.slabs.forget_most();
             memory.drop_magazines();
         }
-        memory_.purge_while_mostly_free();
     }
 
     /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
@@ -150,8 +150,8 @@ public:
 
     // Maintenance.
 
-    /// Effects: maintains heaps in turn, until one has drained remote frees: with many heaps to which nothing is sent,
-    ///   that should not take longer. A few at most, as the caller waits; more if calls are rare.
+    /// Effects: maintains heaps in turn, until something was done for one: with many heaps, that should not take
+    ///   longer. A few at most, as the caller waits; more if calls are rare.
     void maintain_some(misuse_list& found) noexcept
     {
         constexpr std::uint64_t least = 8;
@@ -159,19 +159,19 @@ public:
         const std::uint64_t now = os::coarse_milliseconds();
         const std::uint64_t some = std::min(least + (now - std::exchange(maintained_at_, now)), most);
         for (std::uint64_t left = std::min<std::uint64_t>(count(), some); left != 0; --left)
-            if (maintain_next(false, found) == progress::drained)
+            if (maintain_next(found) >= progress::drained)
                 return;
     }
 
-    /// Effects: maintains the next heap; if it is thorough, also purges free pages of slabs.
-    progress maintain_next(bool is_thorough, misuse_list& found) noexcept
+    /// Effects: maintains the next heap.
+    progress maintain_next(misuse_list& found) noexcept
     {
         if (next_to_maintain_ == nullptr)
             next_to_maintain_ = first_;
         if (next_to_maintain_ == nullptr)
             return progress::done;
         thread_heap& visited = *next_to_maintain_;
-        const progress made = maintain(visited, is_thorough, found);
+        const progress made = maintain(visited, found);
         if (made != progress::goes_on)
             next_to_maintain_ = visited.next;
         return made;
@@ -185,7 +185,7 @@ public:
         for (const bool is_last : {false, true})
             for_each([is_last, &found](thread_heap& each) {
                 if (const try_lock_guard here(each, found); here.is_on())
-                    is_last ? here.tidy_thoroughly() : (void)here.drain();
+                    is_last ? here.sweep_all() : (void)here.drain();
             });
     }
 
@@ -199,8 +199,8 @@ private:
         MEMORY_POOL_DELAY_POINT();
         memory.used_by = nullptr;
         memory.is_parked = true;
-        memory.is_quiet = memory.is_tidy = memory.is_purged =
-            false; // It may have cached blocks since its last maintenance.
+        memory.parked_at = release_clock::now();
+        memory.is_emptied = false;
         memory.next_parked = place;
         MEMORY_POOL_DELAY_POINT();
         place = &memory;
@@ -240,92 +240,67 @@ private:
         bool drain() const noexcept
         {
             where_.slabs.assume_held();
-            const bool has_come = where_.slabs.drain();
-            if (has_come)
-                where_.is_tidy = where_.is_purged = false;
-            if (where_.is_parked && !where_.is_quiet)
-                where_.slabs.send_all();
-            where_.is_quiet = true;
-            return has_come;
+            return where_.slabs.drain();
         }
 
-        void tidy() const noexcept
+        /// Effects: as heap_slabs::sweep_some.
+        bool sweep_some(std::uint64_t min_age_ms) const noexcept
         {
-            (void)drain();
-            give_back_empty_slabs();
-        }
-
-        /// Effects: the same, and gives pages of other slabs back to the system, which takes long.
-        void tidy_thoroughly() const noexcept
-        {
-            tidy();
             where_.slabs.assume_held();
-            where_.slabs.purge_free_pages();
-            where_.is_purged = true;
-        }
-
-        /// Effects: the same, a part at a time.
-        /// Returns: whether that was the last.
-        bool tidy_some() const noexcept
-        {
-            const bool has_come = drain();
-            if (!where_.is_tidy)
-                give_back_empty_slabs();
-            where_.slabs.assume_held();
-            const bool is_last = where_.slabs.purge_some_free_pages();
-            where_.is_purged = is_last && !has_come;
+            const bool is_last = where_.slabs.sweep_some(min_age_ms);
+            if (is_last && where_.is_parked && where_.is_emptied)
+                where_.drop_magazines();
             return is_last;
         }
 
-    private:
-        void give_back_empty_slabs() const noexcept
+        void sweep_all() const noexcept
         {
             where_.slabs.assume_held();
-            where_.slabs.give_back_empty_slabs();
+            (void)where_.slabs.drain();
+            where_.slabs.sweep_all();
             if (where_.is_parked)
                 where_.drop_magazines();
-            where_.is_tidy = true;
         }
 
+        bool has_young() const noexcept
+        {
+            where_.slabs.assume_held();
+            return where_.slabs.has_young();
+        }
+
+    private:
         thread_heap& where_;
         const heap::scoped_lock lock_;
     };
 
-    /// Effects: maintains a heap whose thread may be idle.
-    progress maintain(thread_heap& visited, bool is_thorough, misuse_list& found) noexcept
+    /// Effects: drains what others have sent, if the heap's thread does not come for it; puts the cached blocks of a heap
+    ///   back that no thread has adopted for a while; and does a step of a sweep.
+    progress maintain(thread_heap& visited, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
-        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t now = release_clock::now();
+        const std::uint64_t min_age_ms = sweep_age_ms(memory_.decay().decay_ms());
         const std::uint32_t times = visited.slabs.owner_locks();
-        if (std::exchange(visited.owner_locks_seen, times) != times) {
-            visited.idle_since = now;
-            visited.is_quiet = visited.is_tidy = visited.is_purged = false;
-            return progress::later;
-        }
-        const bool is_idle = now - visited.idle_since >= memory_.decay_ms() / 2;
-        const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
-        const bool is_to_be_tidied = is_to_be_purged || (is_idle && !visited.is_tidy);
-        if (is_to_be_tidied && visited.is_parked) {
+        const bool is_left_alone = std::exchange(visited.owner_locks_seen, times) == times;
+        if (visited.is_parked && !visited.is_emptied && now - visited.parked_at >= min_age_ms) {
             put_all_back(visited, found);
+            visited.is_emptied = true;
             visited.owner_locks_seen = visited.slabs.owner_locks(); // That was not its thread.
         }
-        const auto left = [&visited, is_thorough] {
-            return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
-        };
-        if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_incoming())
-            return left(); // Its lock is not worth it.
+        const bool is_to_drain = is_left_alone && visited.slabs.has_incoming();
+        if (!is_to_drain && now - visited.slabs.swept_at() < min_age_ms)
+            return progress::later; // Its lock is not worth it.
         const try_lock_guard here(visited, found);
         if (!here.is_on()) // If its content is unknown, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
-        if (is_to_be_purged) {
-            if (!here.tidy_some())
-                return progress::goes_on;
-        } else if (is_to_be_tidied) {
-            here.tidy();
-        } else if (here.drain()) {
+        const bool has_come = is_to_drain && here.drain();
+        if (now - visited.slabs.swept_at() < min_age_ms)
             return progress::drained;
-        }
-        return left();
+        if (!here.sweep_some(min_age_ms))
+            return progress::goes_on;
+        if (has_come)
+            return progress::drained;
+        return here.has_young() || (visited.is_parked && !visited.is_emptied) ? progress::later : progress::done;
     }
 
     /// Effects: puts the cached blocks of a parked heap back into its slabs.

@@ -15,8 +15,9 @@
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
-#include "../page_heap/purge_policy.hpp"
-#include "../pressure/pressure_watch.hpp"
+#include "../release/pressure_watch.hpp"
+#include "../release/release_policy.hpp"
+#include "../release/run_decay.hpp"
 #include "../support/callbacks.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
@@ -38,41 +39,26 @@ namespace memory_pool::np {
 class heap_maintenance : public all_heaps
 {
 public:
-    /// Effects: periodic maintenance, called from slow paths. Maintains some heaps in turn whose thread has not taken
-    ///   the heap lock since last time, or that have none: drains their remote frees, and after half the decay time,
-    ///   returns their empty slabs. Purges a free run that is due: other threads may not use the runs.
+    /// Effects: does what is due in the heaps of other threads, some in turn, and purges free runs that are due: other
+    ///   threads may not come to do it.
     void collect() noexcept
     {
         maintain_heaps();
-        (void)pages_.purge_one_old();
+        (void)pages_.purge_old(max_runs_a_call);
     }
 
-    /// Effects: as collect(), for up to `most_runs` runs: the thread may not call again soon.
-    void collect(int most_runs) noexcept
+    /// Effects: one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
+    void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
-        maintain_heaps();
-        for (int left = most_runs; left != 0 && pages_.purge_one_old(); --left) {
-        }
-    }
-
-    /// Effects: returns the free memory of this thread, which is idle, to the system, including its cached blocks; only
-    ///   part of it if there is very much.
-    /// Returns: whether that was all.
-    static bool tidy_idle(thread_cache& cache) noexcept
-    {
-        constexpr int most_parts = 16; // A millisecond each, at most.
-        misuse_list found;             // First, so that it is reported last, without the lock.
+        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
         heap& its = cache.heap().slabs;
-        cache.put_all_back(found);
-        const heap::scoped_lock lock(its, found);
-        (void)its.drain();
-        its.give_back_empty_slabs(true);
-        for (int left = most_parts; left != 0; --left)
-            if (its.purge_some_free_pages()) {
-                its.forget_most();
-                return true;
-            }
-        return false;
+        if (now - its.swept_at() >= min_age_ms) {
+            misuse_list found; // First, so that it is reported last, without the lock.
+            const heap::scoped_lock lock(its, found);
+            (void)its.drain();
+            (void)its.sweep_some(min_age_ms);
+        }
+        collect();
     }
 
     /// Effects: returns all cached blocks of this thread to their slabs, so that they pin none; frees empty slabs.
@@ -85,13 +71,25 @@ public:
         cache.heap().slabs.give_back_empty_slabs();
     }
 
+    /// Effects: gives all memory back that this thread, which has freed nearly all of its blocks, does not use.
+    void fall(thread_cache& cache) noexcept
+    {
+        drain_cache(cache);
+        if (pages_.may_be_early_in_slabs(release_clock::now())) {
+            misuse_list found;
+            const heap::scoped_lock lock(cache.heap().slabs, found);
+            cache.heap().slabs.sweep_all();
+        }
+        pages_.purge_fallen();
+    }
+
     /// Returns: what that thread does.
     background_work& background() noexcept { return background_; }
 
     /// Effects: free runs keep their memory for that many milliseconds from now on.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        pages_.set_decay_ms(milliseconds);
+        pages_.decay().set_decay_ms(milliseconds);
         wake_background();
     }
 
@@ -114,7 +112,7 @@ protected:
     std::uint64_t work() noexcept
     {
         const bool is_pressed = pressure_.is_pressed();
-        pages_.limit_decay_ms(is_pressed ? pressed_decay_ms : purge_policy::never_ms);
+        pages_.decay().limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
         const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
         if (!pressure_.is_on())
             return pause;
@@ -139,7 +137,7 @@ protected:
         pressure_.interrupt();
         background_.stop();
         is_ending_.store(false, std::memory_order_relaxed);
-        pages_.limit_decay_ms(purge_policy::never_ms);
+        pages_.decay().limit_decay_ms(run_decay::never_ms);
     }
 
     /// Effects: maintains all heaps and free runs.
@@ -150,11 +148,11 @@ protected:
         bool is_done = true;
         for (std::size_t left = heaps().count(); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
-        is_done = tidy_idle_shared_heaps() && is_done;
-        while (purge_one_old_run()) {
+        is_done = sweep_shared_heaps() && is_done;
+        while (purge_old_runs()) {
         }
         is_done = is_done && pages_.figures().dirty == 0;
-        const std::uint64_t decay_ms = pages_.decay_ms();
+        const std::uint64_t decay_ms = pages_.decay().decay_ms();
         return std::max(is_done ? decay_ms : decay_ms / 8, least_pause);
     }
 
@@ -176,13 +174,13 @@ private:
         const std::size_t purged_before = pages_.purged();
         const std::size_t reserved = pages_.figures().reserved;
         trim_pools();
-        pages_.limit_decay_ms(0);
+        pages_.decay().limit_decay_ms(0);
         for (const bool is_last : {false, true}) { // The first pass sees which heaps are in use.
             (void)collect_all();
             if (!is_last)
                 os::sleep_for_a_moment();
         }
-        pages_.limit_decay_ms(pressed_decay_ms);
+        pages_.decay().limit_decay_ms(pressed_decay_ms);
         pressure_.note_answer(pages_.purged() - purged_before, reserved);
     }
 
@@ -217,27 +215,26 @@ private:
         if (!turn.is_on() || !mutex_.try_lock())
             return progress::later;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        return heaps_.maintain_next(true, found);
+        return heaps_.maintain_next(found);
     }
 
-    bool tidy_idle_shared_heaps() noexcept
+    bool sweep_shared_heaps() noexcept
     {
         const background_work::turn turn(background_);
         if (!turn.is_on() || !mutex_.try_lock())
             return false;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        bool are_tidy = true;
-        const std::uint64_t now = os::coarse_milliseconds();
-        for_each_shared_heap_and_internal([&are_tidy, now, this](shared_heap& each) {
-            are_tidy = each.tidy_if_idle(now, pages_.decay_ms() / 2) && are_tidy;
-        });
-        return are_tidy;
+        bool are_swept = true;
+        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
+        for_each_shared_heap_and_internal(
+            [&are_swept, min_age_ms](shared_heap& each) { are_swept = each.sweep_some(min_age_ms) && are_swept; });
+        return are_swept;
     }
 
-    bool purge_one_old_run() noexcept
+    bool purge_old_runs() noexcept
     {
         const background_work::turn turn(background_);
-        return turn.is_on() && pages_.purge_one_old();
+        return turn.is_on() && pages_.purge_old(1);
     }
 
     std::atomic<std::uint32_t> drains_asked_{0};

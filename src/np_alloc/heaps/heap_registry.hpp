@@ -188,7 +188,7 @@ public:
                 mine.cache.put_all_back(found);
             const base::lock_guard lock(mutex_);
             heaps_.trim(found);
-            for_each_shared_heap_and_internal([](shared_heap& each) { each.tidy(); });
+            for_each_shared_heap_and_internal([](shared_heap& each) { each.sweep_all(); });
         }
         return pages_.trim();
     }

@@ -22,6 +22,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
+#include "../release/release_policy.hpp"
 #include "../slices/empty_slabs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slab_counts.hpp"
@@ -224,34 +225,53 @@ public:
     /// Effects: restarts the peak of outstanding bytes at the current value.
     void forget_most() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
 
-    /// Effects: purges pages of slabs without outstanding blocks. They are not counted, as they may have no memory
-    ///   already. (Where blocks are checked, free ones stay as they were left.)
-    void purge_free_pages() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Effects: gives empty slabs, and pages of others without outstanding blocks, back to the system, of slabs that
+    ///   nothing was taken from or put into for `min_age_ms`. Goes on where the last step ended. Pages are not counted,
+    ///   as they may have no memory already. (Where blocks are checked, free ones stay as they were left.)
+    /// Returns: whether this step was the last of a sweep.
+    bool sweep_some(std::uint64_t min_age_ms) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        next_to_purge_ = no_slice;
-        while (!purge_some_free_pages()) {
+        const std::uint64_t now = release_clock::now();
+        if (next_to_sweep_ == no_slice) {
+            next_to_sweep_ = slabs_.first();
+            has_young_ = false;
+        }
+        int purged = 0;
+        for (int seen = 0; next_to_sweep_ != no_slice; ++seen) {
+            if (seen == max_slabs_seen_a_step || purged == max_slabs_purged_a_step)
+                return false;
+            slice_record& slab = record(next_to_sweep_);
+            next_to_sweep_ = slab.next_in_heap;
+            if (!is_old(slab, now, min_age_ms)) {
+                has_young_ = has_young_ || slab.has_blocks();
+            } else if (slab.is_empty()) {
+                remove_slab(slab, true);
+                ++purged;
+            } else {
+                purged += purge_free_pages_of(slab) != 0 ? 1 : 0;
+            }
+        }
+        swept_at_.store(now, std::memory_order_relaxed);
+        empty_.restart();
+        if (!has_young_)
+            forget_most();
+        return true;
+    }
+
+    /// Effects: sweeps all of it, however young.
+    void sweep_all() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        next_to_sweep_ = no_slice;
+        while (!sweep_some(0)) {
         }
     }
 
-    /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is
-    ///   called again.
-    /// Returns: whether those were the last.
-    bool purge_some_free_pages() noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        if constexpr (is_checked)
-            return true;
-        constexpr std::size_t most_seen = 4096;
-        constexpr std::size_t most_purged = 32;
-        if (next_to_purge_ == no_slice)
-            next_to_purge_ = slabs_.first();
-        std::size_t purged = 0;
-        for (std::size_t seen = 0; next_to_purge_ != no_slice && seen != most_seen && purged != most_purged; ++seen) {
-            slice_record& slab = record(next_to_purge_);
-            next_to_purge_ = slab.next_in_heap;
-            purged += purge_free_pages_of(slab) ? 1U : 0U;
-        }
-        return next_to_purge_ == no_slice;
-    }
+    /// Returns: when it was last swept as a whole.
+    /// Thread safety: any thread.
+    std::uint64_t swept_at() const noexcept { return swept_at_.load(std::memory_order_relaxed); }
+
+    /// Returns: whether the last sweep has left something that was too young.
+    bool has_young() const noexcept MEMORY_POOL_REQUIRES(mutex_) { return has_young_; }
 
     /// Effects: returns all slabs, also with outstanding blocks.
     void give_back_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -342,6 +362,7 @@ protected:
                                                               Refuse&& refuse) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
+        slab.touched_at = release_clock::last();
         if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
             came_back(slab);
         return result;
@@ -357,6 +378,10 @@ private:
         MEMORY_POOL_REQUIRES(mutex_)
     {
         MEMORY_POOL_DELAY_POINT();
+        slab.touched_at = release_clock::last();
+        if (MEMORY_POOL_UNLIKELY(slab.is_purged))
+            pages_.early_in_slabs().note_reuse(std::size_t{slab.free_count} * slab.block_bytes, slab.touched_at,
+                                               pages_.decay().decay_ms());
         if (slab.is_empty())
             empty_.leave(slab.size_class);
         const std::uint32_t taken = slab.take(blocks, count);
@@ -414,9 +439,12 @@ private:
     {
         empty_.note_needed(size_class);
         spare_an_empty_slab();
-        const slice_index added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
+        const run taken = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
+        const slice_index added = taken.first;
         if (added == no_slice)
             return false;
+        if (taken.is_zeroed)
+            pay_for(facts[size_class].slab_bytes);
         empty_.enter(size_class);
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
         counts_.add(size_class);
@@ -438,16 +466,47 @@ private:
         }
     }
 
-    /// Returns: whether that took time.
-    bool purge_free_pages_of(slice_record& slab) noexcept
+    /// Effects: before memory grows by `bytes`, gives twice as much back of sparse slabs, the oldest first, if they have
+    ///   not been used for a while.
+    void pay_for(std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (std::exchange(slab.is_purged, true) || std::size_t{slab.free_count} * slab.block_bytes < os::page_size())
-            return false;
-        const auto purge = [this, &slab](std::byte* from, std::byte* end) {
-            pages_.purge_part_of_slab(slab.slab, from, static_cast<std::size_t>(end - from));
+        const std::uint64_t now = release_clock::last();
+        if (is_checked || slab_bytes() - outstanding_bytes() < min_free_to_pay || !pages_.may_be_early_in_slabs(now))
+            return;
+        std::size_t paid = 0;
+        for (int seen = 0; seen != max_slabs_seen_for_growth && paid < 2 * bytes; ++seen) {
+            if (next_to_pay_ == no_slice)
+                next_to_pay_ = slabs_.first();
+            if (next_to_pay_ == no_slice)
+                break;
+            next_to_pay_ = record(next_to_pay_).previous_in_heap; // Of the first: the last, which is the oldest.
+            slice_record& slab = record(next_to_pay_);
+            if (slab.free_count >= slab.capacity / 2 && is_old(slab, now, min_age_to_pay_ms))
+                paid += purge_free_pages_of(slab);
+        }
+        if (paid != 0)
+            pages_.early_in_slabs().note(paid, now);
+    }
+
+    static bool is_old(const slice_record& slab, std::uint64_t now, std::uint64_t min_age_ms) noexcept
+    {
+        return slab.touched_at + min_age_ms <= now || min_age_ms == 0;
+    }
+
+    /// Returns: how many bytes of pages it had that may have had memory.
+    std::size_t purge_free_pages_of(slice_record& slab) noexcept
+    {
+        if (is_checked || std::size_t{slab.free_count} * slab.block_bytes < os::page_size() ||
+            std::exchange(slab.is_purged, true))
+            return 0;
+        pages_.lose_memory_of_slab(slab.slab);
+        std::size_t bytes = 0;
+        const auto purge = [&bytes](std::byte* from, std::byte* end) {
+            const auto row = static_cast<std::size_t>(end - from);
+            bytes += os::purge_memory(from, row) ? row : 0;
         };
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
-        return true;
+        return bytes;
     }
 
     void list(const slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -467,8 +526,10 @@ private:
         if (slab.is_empty())
             empty_.leave(slab.size_class);
         unlist(slab);
-        if (next_to_purge_ == slab.slab)
-            next_to_purge_ = slab.next_in_heap;
+        if (next_to_sweep_ == slab.slab)
+            next_to_sweep_ = slab.next_in_heap;
+        if (next_to_pay_ == slab.slab)
+            next_to_pay_ = slab.next_in_heap;
         slabs_.remove(slab.slab, links_in_heap{region()});
         add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
         counts_.remove(slab);
@@ -487,7 +548,11 @@ private:
     misuse_list* found_ = nullptr;                       ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    slice_index next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Slabs before it are purged.
+    // Cursors: slabs before the first were swept in this sweep; the slab before the second is the next to pay.
+    slice_index next_to_sweep_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
+    slice_index next_to_pay_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
+    bool has_young_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
+    std::atomic<std::uint64_t> swept_at_{0};
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.

@@ -93,7 +93,6 @@ public:
     {
         const base::lock_guard lock(mutex_);
         void* block = nullptr;
-        ++changes_;
         heap::slack().note(size_class, facts[size_class].block_bytes - bytes);
         return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
@@ -168,7 +167,6 @@ public:
         if (has_samples())
             the_profile.forget_all_of(this);
         const base::lock_guard lock(mutex_);
-        ++changes_;
         heap::give_back_slabs();
         large_.for_each([this](slice_index each) { (void)pages_.give_large(each); }, large_links{region()});
         large_.clear();
@@ -196,29 +194,21 @@ public:
         return sum;
     }
 
-    /// Effects: returns empty slabs, and purges free pages of the others.
-    void tidy() noexcept
+    /// As heap_slabs::sweep_all.
+    void sweep_all() noexcept
     {
         const base::lock_guard lock(mutex_);
-        heap::give_back_empty_slabs();
-        heap::purge_free_pages();
+        heap::sweep_all();
     }
 
-    /// Effects: the same, a part at a time, if the heap was not used since the last call, and for `milliseconds`.
+    /// Effects: as heap_slabs::sweep_some, if no other thread has the lock.
     /// Returns: whether nothing is left to be done.
-    bool tidy_if_idle(std::uint64_t now, std::uint64_t milliseconds) noexcept
+    bool sweep_some(std::uint64_t min_age_ms) noexcept
     {
         if (!mutex_.try_lock())
             return false;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        if (std::exchange(changes_seen_, changes_) != changes_) {
-            idle_since_ = now;
-            is_tidy_ = false;
-        } else if (!is_tidy_ && now - idle_since_ >= milliseconds) {
-            heap::give_back_empty_slabs();
-            is_tidy_ = heap::purge_some_free_pages();
-        }
-        return is_tidy_;
+        return heap::sweep_some(min_age_ms) && !has_young();
     }
 
     /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
@@ -288,7 +278,6 @@ private:
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept
     {
         const base::lock_guard lock(mutex_);
-        ++changes_;
         return heap::put(size_class, block);
     }
 
@@ -297,11 +286,6 @@ private:
     std::atomic<bool> has_samples_{false};
     std::atomic<const shared_heap*> alive_{this};
     base::intrusive_list<large_links> large_ MEMORY_POOL_GUARDED_BY(mutex_);
-    // To see whether it is idle.
-    std::uint32_t changes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::uint32_t changes_seen_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::uint64_t idle_since_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In milliseconds of the coarse clock.
-    bool is_tidy_ MEMORY_POOL_GUARDED_BY(mutex_) = true;          ///< No changes since it was tidied.
 };
 
 /// A heap that is listed in reports.

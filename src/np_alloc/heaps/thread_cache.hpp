@@ -18,7 +18,7 @@
 /// misaligned one and nullptr fail one comparison before that.
 ///
 /// While free memory decays, every free must take the slow path, even if its magazine has room. So no slice tag
-/// compares equal to this thread's heap on the fast path then: see decay_watch.hpp.
+/// compares equal to this thread's heap on the fast path then: see release_tick.hpp.
 ///
 /// While allocations are counted for a profile, every call must take the slow path. So all tops are nullptr on the fast
 /// path then, and the slow paths have those that the heap keeps while it is parked; and frees are sent there as above.
@@ -35,7 +35,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 
-#include "../page_heap/decay_watch.hpp"
+#include "../release/release_tick.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/internals.hpp"
@@ -119,26 +119,26 @@ public:
         heap_ = own_heap_ = no_heap;
         first_to_stay_ = first_as_large_as_a_line;
         passed_ = 0;
-        watch_ = decay_watch();
+        ticks_ = release_tick();
     }
 
-    // While free memory decays, every free may have to take the slow path: see decay_watch.hpp.
+    // While free memory decays, every free may have to take the slow path: see release_tick.hpp.
 
-    /// Effects: sends every free to the slow path until stop_watch(), also for blocks of other heaps that may stay.
+    /// Effects: sends every free to the slow path until stop_ticks(), also for blocks of other heaps that may stay.
     /// Preconditions: has_heap().
-    void start_watch(std::uint64_t now) noexcept
+    void start_ticks(std::uint64_t now, std::size_t debt) noexcept
     {
-        watch_.start(now, heap().slabs.outstanding_bytes());
+        ticks_.start(now, debt);
         choose_path_of_frees();
     }
 
-    void stop_watch(std::uint64_t now, std::size_t dirty) noexcept
+    void stop_ticks(std::uint64_t now, std::size_t debt) noexcept
     {
-        watch_.stop(now, dirty);
+        ticks_.stop(now, debt);
         choose_path_of_frees();
     }
 
-    decay_watch& watch() noexcept { return watch_; }
+    release_tick& ticks() noexcept { return ticks_; }
 
     // While allocations are counted, every call takes the slow path.
 
@@ -213,7 +213,7 @@ public:
     ///   times as much as to keep it.
     bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_that_may_stay(); }
 
-    /// Returns: whether blocks of that class may stay, and no watch sends frees to the slow path.
+    /// Returns: whether blocks of that class may stay, and no tick sends frees to the slow path.
     bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
     /// Effects: puts all blocks back into the heap, and sends the outbox. Misuse is added to a list.
@@ -318,7 +318,7 @@ private:
 
     void choose_path_of_frees() noexcept
     {
-        const bool is_slow = watch_.is_on() || is_counting_;
+        const bool is_slow = ticks_.is_on() || is_counting_;
         heap_ = is_slow ? no_heap : own_heap_;
         first_to_stay_ = is_slow ? static_cast<std::uint32_t>(class_count) : first_that_may_stay();
     }
@@ -406,7 +406,7 @@ private:
     std::uint32_t passed_ = 0; ///< Small blocks of other heaps sent home, up to many_passed.
     slice_tag own_heap_ = no_heap;
     bool is_counting_ = false; ///< Whether the heap has the tops.
-    decay_watch watch_;
+    release_tick ticks_;
 };
 
 inline void** thread_heap::top(std::size_t size_class) const noexcept

@@ -191,12 +191,10 @@ public:
     hardening_of_heap checks;
     sample_count samples;
     magazine_demand demand; ///< Magazine use of its thread.
-    // For maintenance, to see whether its thread is idle.
-    std::uint32_t owner_locks_seen = 0;
-    std::uint64_t idle_since = 0; ///< When it took the heap lock last, in milliseconds of the coarse clock.
-    bool is_quiet = false;        ///< Only remote frees come into it, and its outbox is empty.
-    bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
-    bool is_purged = false;       ///< Its thread has not taken the heap lock since free pages of its slabs were purged.
+    // For maintenance, guarded by the lock of the lists.
+    std::uint32_t owner_locks_seen = 0; ///< To see whether its thread comes for what others send it.
+    std::uint64_t parked_at = 0;        ///< In milliseconds of the release clock.
+    bool is_emptied = false;            ///< Its magazines, since it was parked.
     thread_cache* used_by = nullptr;    ///< While a thread has it.
     thread_heap* next = nullptr;        ///< In the list of all.
     thread_heap* next_parked = nullptr; ///< In that of those without a thread.

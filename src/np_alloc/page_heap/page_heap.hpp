@@ -19,6 +19,7 @@
 
 #include "../hardening/direct_blocks.hpp"
 #include "../hardening/guarded_slots.hpp"
+#include "../release/early_release.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
@@ -54,8 +55,8 @@ class page_heap : public large_runs
 public:
     /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is
     ///   not too much.
-    /// Returns: its first slice, or no_slice.
-    slice_index take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
+    /// Returns: its run; `first` is no_slice if there is no memory.
+    run take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
@@ -64,7 +65,7 @@ public:
             touch = huge_pages_.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)
-            return no_slice;
+            return {};
         measure(touch, taken.first + slices);
         MEMORY_POOL_DELAY_POINT();
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
@@ -72,11 +73,11 @@ public:
             region_.record(slice).slab = taken.first;
         if (!checks().slab_made(taken.first, slices)) {
             (void)give(taken.first, true, [slices] { return slices; });
-            return no_slice;
+            return {};
         }
         set_tag(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
-        return taken.first;
+        return taken;
     }
 
     /// Effects: takes a slab apart.
@@ -87,21 +88,25 @@ public:
     /// Preconditions: the same; blocks are not checked.
     void give_slab_and_memory(slice_index first) noexcept
     {
-        const bool is_purged = purge_part_of_slab(first, region_.address(first), slab_bytes_of(first));
+        lose_memory_of_slab(first);
+        const bool is_purged = os::purge_memory(region_.address(first), slab_bytes_of(first));
         if (is_purged)
             purged_.fetch_add(slab_bytes_of(first), std::memory_order_relaxed);
         give_slab(first, !is_purged);
     }
 
-    /// Effects: gives memory back to the system that lies in a slab, between blocks.
-    /// Returns: whether the system took it.
-    bool purge_part_of_slab(slice_index first, std::byte* memory, std::size_t bytes) noexcept
+    /// Effects: notes that the caller is about to give pages of a slab back to the system.
+    void lose_memory_of_slab(slice_index first) noexcept
     {
-        {
-            const base::lock_guard lock(mutex_);
-            huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
-        }
-        return os::purge_memory(memory, bytes);
+        const base::lock_guard lock(mutex_);
+        huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
+    }
+
+    /// Pages in slabs that go back early.
+    early_release& early_in_slabs() noexcept { return early_in_slabs_; }
+    bool may_be_early_in_slabs(std::uint64_t now) const noexcept
+    {
+        return early_in_slabs_.may_be(now) && decay_.decay_ms() < run_decay::never_ms;
     }
 
     // Blocks outside of the region.
@@ -294,6 +299,7 @@ private:
     }
 
     direct_blocks direct_ MEMORY_POOL_GUARDED_BY(mutex_);
+    early_release early_in_slabs_;
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> direct_count_{0};
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs of slices with memory: taken for slabs and large blocks, returned, and purged when purge_policy.hpp says so.
+/// Runs of slices with memory: taken for slabs and large blocks, returned, and purged when run_decay.hpp says so.
 ///
 ///     region -> runs -> taken, and tagged with its owner -> returned: free, with memory -> purged: free, without
 ///
@@ -19,6 +19,8 @@
 
 #include "../hardening/revoked_runs.hpp"
 #include "../hardening/run_hardening.hpp"
+#include "../release/release_policy.hpp"
+#include "../release/run_decay.hpp"
 #include "../slices/huge_page_policy.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/region.hpp"
@@ -28,7 +30,6 @@
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
-#include "purge_policy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,14 +84,6 @@ public:
         return look(runs_);
     }
 
-    /// Effects: returns the memory of free runs to the system, oldest first, while most is free, unless such memory was
-    ///   needed again soon after.
-    void purge_while_mostly_free() noexcept
-    {
-        while (purges_at_once() && purge_dirty_since(std::numeric_limits<std::uint64_t>::max()).is_done) {
-        }
-    }
-
     /// Effects: gives the memory of all free runs back to the system.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
@@ -111,24 +104,21 @@ public:
         return bytes;
     }
 
-    /// Effects: gives the memory of a free run back to the system, if it has kept it for decay_ms() milliseconds.
-    /// Returns: whether it did.
-    bool purge_one_old() noexcept { return purge_dirty_since(policy().due_since(os::coarse_milliseconds())).is_done; }
+    /// Effects: gives the memory of up to `max_runs` free runs back to the system that have kept it for decay_ms()
+    ///   milliseconds.
+    /// Returns: whether there were so many.
+    bool purge_old(int max_runs) noexcept { return purge({decay_.due_since(release_clock::now()), max_runs}) == 0; }
 
-    /// Effects: free runs keep their memory for that many milliseconds from now on.
-    void set_decay_ms(std::uint64_t milliseconds) noexcept
+    /// Effects: gives the memory of free runs back to the system at once, as most is free, if that may be.
+    void purge_fallen() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        policy_.set_decay_ms(milliseconds);
+        const std::uint64_t now = release_clock::now();
+        if (decay_.may_be_early(now))
+            purge({now, max_runs_at_fall});
     }
-    std::uint64_t decay_ms() const noexcept { return policy().decay_ms(); }
 
-    /// Effects: limits their decay time; purge_policy::never_ms: removes the limit.
-    // Not analyzed: see policy().
-    void limit_decay_ms(std::uint64_t most) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
-    {
-        policy_.limit_decay_ms(most);
-    }
+    /// Ages of free runs, and of pages in slabs.
+    run_decay& decay() noexcept { return decay_; }
 
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
@@ -269,11 +259,11 @@ protected:
             note_peak();
             if (taken.first != no_slice)
                 mark(taken);
-            policy_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
-            is_due = has_dirty_since(policy_.due_since(now));
+            decay_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
+            is_due = has_dirty_since(decay_.due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
-            (void)purge_dirty_since(policy().due_since(now));
+            (void)purge_dirty_since(decay_.due_since(now));
         return taken;
     }
 
@@ -296,14 +286,15 @@ protected:
             if (!is_dirty && region_.grows())
                 shrink_region();
             note_peak();
-            plan = policy_.after_return(runs_, now);
+            plan = decay_.after_return(runs_, now);
         }
-        while (MEMORY_POOL_UNLIKELY(plan.most_runs != 0) && purge_dirty_since(plan.since).is_done)
-            --plan.most_runs;
+        if (MEMORY_POOL_UNLIKELY(plan.max_runs != 0))
+            (void)purge(plan);
         return true;
     }
 
     fork_mutex mutex_;
+    run_decay decay_;
     region_type region_;
     runs<region_type> runs_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
     huge_page_policy<region_type> huge_pages_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
@@ -318,13 +309,20 @@ protected:
     std::atomic<std::size_t> purged_{0};
 
 private:
-    /// Only for the decay time, which needs no lock.
-    const purge_policy& policy() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return policy_; }
-
-    bool purges_at_once() noexcept
+    /// Effects: carries out a plan.
+    /// Returns: how many runs are left of it.
+    int purge(purge_plan plan) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return policy_.purges_at_once(runs_, os::coarse_milliseconds());
+        std::size_t bytes = 0;
+        for (; plan.max_runs != 0; --plan.max_runs) {
+            const purge_attempt last = purge_dirty_since(plan.since);
+            if (!last.is_done)
+                break;
+            bytes += last.bytes;
+        }
+        if (const std::uint64_t now = os::coarse_milliseconds(); bytes != 0 && plan.since > decay_.due_since(now))
+            decay_.early().note(bytes, now);
+        return plan.max_runs;
     }
 
     /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads.
@@ -448,7 +446,6 @@ private:
         region_.shrink(runs_.used());
     }
 
-    purge_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
 };
 } // namespace memory_pool::np

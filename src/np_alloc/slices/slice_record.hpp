@@ -53,6 +53,8 @@ struct alignas(64) slice_record : run_links
     slice_index next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
     slice_index previous_in_heap;
 
+    std::uint64_t touched_at; ///< When a block was last taken or put, in milliseconds of the release clock.
+
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
     std::size_t asked; ///< Of a large block: bytes requested.
 

@@ -364,7 +364,7 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_tagged_as_its)
 TEST_F(np_verify_finds, a_slab_without_a_heap)
 {
     np::heap& owner = heap_of(of_heap);
-    const np::slice_index lost = all.pages().take_slab(size_class, owner.own_tag(), false);
+    const np::slice_index lost = all.pages().take_slab(size_class, owner.own_tag(), false).first;
     expect_inconsistency("a slab is in no list of its heap");
     expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is tagged as a slab but is none");
     expect_inconsistency_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),

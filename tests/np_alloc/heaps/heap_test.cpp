@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <vector>
@@ -143,6 +144,78 @@ TEST_F(heap, has_sparse_slices_for_memory_that_was_used_not_for_slabs_of_which_a
     EXPECT_GT(mine.sparse_slices(), 4 * few);
     mine.forget_most();
     EXPECT_LT(mine.sparse_slices(), 4 * few);
+}
+
+/// Slabs of which one block in 32 is left.
+struct sparse_heap : test::heap_fixture
+{
+    static constexpr std::size_t class_of_1k = np::sizes::of(1024);
+
+    void SetUp() override
+    {
+        if (np::is_checked)
+            GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+        (void)np::release_clock::now();
+        const std::vector<void*> blocks = take(mine, class_of_1k, 16'000);
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            if (i % 32 != 0)
+                put(mine, blocks[i]);
+    }
+
+    void make_old()
+    {
+        mine.for_each_slab([](np::slice_record& slab) { slab.touched_at = 0; });
+    }
+
+    std::size_t purges_while(const std::function<void()>& act)
+    {
+        const test::system_calls calls;
+        act();
+        return calls.made(test::system_call::advise);
+    }
+
+    /// Takes blocks of a class of which the heap has none, in `slabs` new slabs.
+    void grow(std::uint32_t slabs)
+    {
+        constexpr std::size_t other_class = np::sizes::of(2048);
+        (void)take(mine, other_class, slabs * np::slab_capacity(other_class));
+    }
+};
+
+TEST_F(sparse_heap, is_swept_of_pages_that_were_not_used_for_a_while_once)
+{
+    constexpr std::uint64_t an_hour = 3'600'000;
+    EXPECT_EQ(purges_while([this] { EXPECT_TRUE(mine.sweep_some(an_hour)); }), 0U);
+    EXPECT_TRUE(mine.has_young());
+    EXPECT_GT(purges_while([this] { mine.sweep_all(); }), 250U);
+    EXPECT_FALSE(mine.has_young());
+    EXPECT_EQ(purges_while([this] { mine.sweep_all(); }), 0U);
+}
+
+TEST_F(sparse_heap, is_swept_in_steps)
+{
+    make_old();
+    int steps = 1;
+    while (!mine.sweep_some(np::min_age_to_pay_ms))
+        ++steps;
+    EXPECT_EQ(steps, 16'000 / 64 / np::max_slabs_purged_a_step + 1);
+}
+
+TEST_F(sparse_heap, pays_for_each_new_slab_with_pages_of_old_ones)
+{
+    EXPECT_EQ(purges_while([this] { grow(10); }), 0U) << "they were used just now";
+    make_old();
+    EXPECT_GT(purges_while([this] { grow(10); }), 20U);
+    EXPECT_GT(mine.slabs(), 250U);
+}
+
+TEST_F(sparse_heap, does_not_pay_while_what_it_paid_is_needed_again)
+{
+    make_old();
+    grow(100);
+    (void)take(mine, class_of_1k, 12'000);
+    make_old();
+    EXPECT_EQ(purges_while([this] { grow(10); }), 0U);
 }
 
 TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)

@@ -115,18 +115,18 @@ TEST_F(thread_cache, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is
     EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
 }
 
-TEST_F(thread_cache, knows_its_blocks_while_a_watch_is_on)
+TEST_F(thread_cache, knows_its_blocks_while_it_ticks_at_its_frees)
 {
     mine.use(*memory);
     void* const block = take(5);
     const np::slice_tag word = memory->slabs.own_tag() | 5;
-    mine.start_watch(0);
+    mine.start_ticks(0, 0);
     EXPECT_GE(mine.class_in(word), np::class_count);
     EXPECT_FALSE(mine.stays_at_once(np::class_count - 1));
     EXPECT_TRUE(mine.owns(word));
     EXPECT_TRUE(mine.may_stay(np::class_count - 1));
     EXPECT_TRUE(mine.has_heap());
-    mine.stop_watch(0, 0);
+    mine.stop_ticks(0, 0);
     EXPECT_EQ(mine.class_in(word), 5U);
     EXPECT_TRUE(mine.stays_at_once(np::class_count - 1));
     give(block);

@@ -45,7 +45,7 @@ TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
 
 TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 {
-    all.set_decay_ms(0);
+    all.decay().set_decay_ms(0);
     const np::run large = all.take_large(MiB, 1);
     memory(large)[0] = std::byte{1};
     all.give_large(large.first);
@@ -58,23 +58,36 @@ TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 
 TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
-    all.set_decay_ms(60000); // so that nothing becomes due in this test
+    all.decay().set_decay_ms(60000); // so that nothing becomes due in this test
     use_a_lot(20);
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
-TEST_F(page_heap, keeps_what_was_freed_a_moment_ago)
+TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
 {
-    all.set_decay_ms(60000);
+    all.decay().set_decay_ms(60000);
+    const np::run in_use = all.take_large(100 * MiB, 1);
     const np::run large = all.take_large(100 * MiB, 1);
     all.give_large(large.first);
     EXPECT_EQ(all.purged(), 0U);
     EXPECT_EQ(all.trim(), 100 * MiB);
+    all.give_large(in_use.first);
+}
+
+TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_that_is_needed_again)
+{
+    all.decay().set_decay_ms(60000);
+    const auto use_and_free = [this] { all.give_large(all.take_large(100 * MiB, 1).first); };
+    use_and_free();
+    EXPECT_EQ(all.purged(), 100 * MiB);
+    use_and_free();
+    EXPECT_EQ(all.purged(), 100 * MiB);
+    EXPECT_EQ(dirty(), 100 * MiB / np::slice_bytes);
 }
 
 TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
 {
-    all.set_decay_ms(60000);
+    all.decay().set_decay_ms(60000);
     const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
     const np::run to_be_clean = all.take_large(MiB, 1);
     const np::run neighbour = all.take_large(MiB / 4, 1);
@@ -93,7 +106,7 @@ TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_ru
 
 TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 {
-    all.set_decay_ms(0);
+    all.decay().set_decay_ms(0);
     const np::run large = all.take_large(MiB, 1);
     {
         const test::system_calls calls;
@@ -108,7 +121,7 @@ TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 
 TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
 {
-    all.set_decay_ms(60000);
+    all.decay().set_decay_ms(60000);
     std::vector<np::run> blocks(5);
     for (np::run& each : blocks)
         each = all.take_large(MiB, 1);
@@ -157,10 +170,10 @@ TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
     test::first_touch_costs::set(20'000);
     (void)all.take_slab(0, 128, false);
     test::first_touch_costs::set(20'000'000);
-    while (huge_pages(all.take_slab(0, 128, true)) != np::huge_page_use::asked_for) {
+    while (huge_pages(all.take_slab(0, 128, true).first) != np::huge_page_use::asked_for) {
     }
     (void)all.take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another part.
-    EXPECT_EQ(huge_pages(all.take_slab(0, 128, true)), np::huge_page_use::untold);
+    EXPECT_EQ(huge_pages(all.take_slab(0, 128, true).first), np::huge_page_use::untold);
 }
 
 TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
@@ -169,18 +182,18 @@ TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
     const test::system_calls calls;
     const np::run block = take_behind_filled(5 * MiB);
     EXPECT_EQ(huge_pages(block.first), np::huge_page_use::untold);
-    const np::slice_index slab = all.take_slab(0, 128, true);
+    const np::slice_index slab = all.take_slab(0, 128, true).first;
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::untold);
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
 TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
 {
-    const np::slice_index first = all.take_slab(0, 128, true);
+    const np::slice_index first = all.take_slab(0, 128, true).first;
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
     std::vector<np::slice_index> others;
     do
-        others.push_back(all.take_slab(0, 128, false));
+        others.push_back(all.take_slab(0, 128, false).first);
     while (np::position(others.back()) % np::slices_of_huge_page != 0);
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
     EXPECT_EQ(huge_pages(others.back()), np::huge_page_use::untold);
@@ -188,9 +201,9 @@ TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_
 
 TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 {
-    all.set_decay_ms(0);
-    const np::slice_index slab = all.take_slab(0, 128, true);
-    all.purge_part_of_slab(slab, all.region().address(slab), 4096);
+    all.decay().set_decay_ms(0);
+    const np::slice_index slab = all.take_slab(0, 128, true).first;
+    all.lose_memory_of_slab(slab);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
     const np::run large = take_behind_filled(6 * MiB);
     const np::run behind = all.take_large(MiB / 2, 1);
@@ -206,7 +219,7 @@ TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 #if defined(__linux__)
 TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
 {
-    const np::slice_index slab = all.take_slab(0, 128, false);
+    const np::slice_index slab = all.take_slab(0, 128, false).first;
     const np::run block = all.take_large(MiB, 1);
     ASSERT_TRUE(all.resize_large(block.first, 6 * MiB));
     std::memset(memory(block), 0x5A, 6 * MiB);
@@ -219,7 +232,7 @@ TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_wit
 
 TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
 {
-    all.set_decay_ms(60000);
+    all.decay().set_decay_ms(60000);
     use_a_lot(20);
     use_a_lot(20);
     const std::size_t purged = all.purged();

@@ -106,12 +106,12 @@ public:
 
     // For the background thread, which never blocks on a lock.
 
-    /// Effects: waits until memory.events changes, the next check is due, or interrupt() was called; `most_ms` at
+    /// Effects: waits until memory.events changes, the next check is due, or interrupt() was called; `max_ms` at
     ///   the most.
-    void wait(std::uint64_t most_ms) noexcept
+    void wait(std::uint64_t max_ms) noexcept
     {
         int events = -1;
-        std::uint64_t milliseconds = std::min(most_ms, is_pressed() ? pressed_tick_ms : tick_ms);
+        std::uint64_t milliseconds = std::min(max_ms, is_pressed() ? pressed_tick_ms : tick_ms);
         if (mutex_.try_lock()) {
             const base::lock_guard lock(mutex_, base::adopt_lock);
             (void)wake_up_.open(); // Again, if the program has closed it.

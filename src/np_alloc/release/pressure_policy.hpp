@@ -25,15 +25,15 @@ namespace memory_pool::np {
 class pressure_policy
 {
 public:
-    static constexpr std::uint64_t least_pause_ms = 100;
-    static constexpr std::uint64_t most_pause_ms = 10'000;
+    static constexpr std::uint64_t min_pause_ms = 100;
+    static constexpr std::uint64_t max_pause_ms = 10'000;
     /// Pressure ends this long after the last signal.
     static constexpr std::uint64_t lasts_ms = 10'000;
     /// An answer that returns less than that, or less than this fraction of what is reserved, has returned little.
     static constexpr std::size_t little_bytes = std::size_t{1} << 20;
     static constexpr std::size_t little_part = 64;
     /// The share of stalls is measured over at least this time.
-    static constexpr std::uint64_t least_time_of_waits_ms = 100;
+    static constexpr std::uint64_t min_wait_window_ms = 100;
 
     /// Effects: resets to no pressure.
     void start(const std::optional<os::pressure_counts>& counts, std::uint64_t now) noexcept
@@ -53,7 +53,7 @@ public:
             signalled_at_ = now;
         } else if (is_on_ && now - signalled_at_ >= lasts_ms) {
             is_on_ = is_pending_ = false;
-            pause_ms_ = least_pause_ms;
+            pause_ms_ = min_pause_ms;
             answer_ = {};
         }
         if (counts)
@@ -79,7 +79,7 @@ public:
     void note_answer(std::uint64_t now, std::size_t returned, std::size_t reserved) noexcept
     {
         const bool is_little = returned < std::max(little_bytes, reserved / little_part);
-        pause_ms_ = is_little || is_taken_again(reserved) ? std::min(2 * pause_ms_, most_pause_ms) : least_pause_ms;
+        pause_ms_ = is_little || is_taken_again(reserved) ? std::min(2 * pause_ms_, max_pause_ms) : min_pause_ms;
         answer_ = {now, returned, reserved - std::min(reserved, returned)};
         is_pending_ = false;
     }
@@ -92,7 +92,7 @@ private:
         std::size_t reserved = 0; ///< Bytes after it.
     };
 
-    bool is_long_enough(std::uint64_t now) const noexcept { return now - waits_looked_at_ >= least_time_of_waits_ms; }
+    bool is_long_enough(std::uint64_t now) const noexcept { return now - waits_looked_at_ >= min_wait_window_ms; }
 
     bool was_waited(const os::pressure_counts& counts, std::uint64_t now) const noexcept
     {
@@ -124,7 +124,7 @@ private:
     std::optional<std::uint64_t> waited_us_;
     std::uint64_t waits_looked_at_ = 0;
     std::uint64_t signalled_at_ = 0;
-    std::uint64_t pause_ms_ = least_pause_ms;
+    std::uint64_t pause_ms_ = min_pause_ms;
     answer answer_;
     bool is_on_ = false;
     bool is_pending_ = false; ///< A signal is not answered yet.

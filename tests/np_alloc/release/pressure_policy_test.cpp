@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/pressure/pressure_policy.hpp>
+#include <np_alloc/release/pressure_policy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -75,8 +75,8 @@ TEST(pressure_policy, pauses_between_answers)
     decides.note_answer(begin, 100 * mega, 1000 * mega);
     EXPECT_TRUE(decides.note(events(2), begin + 10));
     EXPECT_FALSE(decides.is_due(begin + 10));
-    EXPECT_EQ(decides.wait_ms(begin + 10, 500), policy::least_pause_ms - 10);
-    EXPECT_TRUE(decides.is_due(begin + policy::least_pause_ms)) << "the signal was not forgotten";
+    EXPECT_EQ(decides.wait_ms(begin + 10, 500), policy::min_pause_ms - 10);
+    EXPECT_TRUE(decides.is_due(begin + policy::min_pause_ms)) << "the signal was not forgotten";
 }
 
 TEST(pressure_policy, backs_off_while_little_is_returned)
@@ -84,17 +84,17 @@ TEST(pressure_policy, backs_off_while_little_is_returned)
     policy decides;
     decides.start(events(0), begin);
     std::uint64_t now = begin;
-    std::uint64_t pause = policy::least_pause_ms;
+    std::uint64_t pause = policy::min_pause_ms;
     for (std::uint64_t count = 1; count != 12; ++count) {
         ASSERT_TRUE(decides.note(events(2 * count), now));
         ASSERT_TRUE(decides.is_due(now));
         decides.note_answer(now, mega / 2, 1000 * mega);
         ASSERT_TRUE(decides.note(events(2 * count + 1), now));
-        pause = std::min(2 * pause, policy::most_pause_ms);
+        pause = std::min(2 * pause, policy::max_pause_ms);
         EXPECT_EQ(decides.wait_ms(now, 60'000), pause);
         now += pause;
     }
-    EXPECT_EQ(pause, policy::most_pause_ms);
+    EXPECT_EQ(pause, policy::max_pause_ms);
 }
 
 TEST(pressure_policy, backs_off_while_what_was_returned_is_taken_again)
@@ -106,11 +106,11 @@ TEST(pressure_policy, backs_off_while_what_was_returned_is_taken_again)
     ASSERT_TRUE(decides.note(events(2), begin + 100));
     decides.note_answer(begin + 100, 300 * mega, 1000 * mega); // All is in use again.
     ASSERT_TRUE(decides.note(events(3), begin + 101));
-    EXPECT_EQ(decides.wait_ms(begin + 101, 10'000), 2 * policy::least_pause_ms - 1);
+    EXPECT_EQ(decides.wait_ms(begin + 101, 10'000), 2 * policy::min_pause_ms - 1);
     EXPECT_TRUE(decides.is_due(begin + 300));
     decides.note_answer(begin + 300, 300 * mega, 800 * mega); // A third of it.
     ASSERT_TRUE(decides.note(events(4), begin + 301));
-    EXPECT_EQ(decides.wait_ms(begin + 301, 10'000), policy::least_pause_ms - 1);
+    EXPECT_EQ(decides.wait_ms(begin + 301, 10'000), policy::min_pause_ms - 1);
 }
 
 TEST(pressure_policy, ends_pressure_and_back_off_after_ten_seconds_without_a_signal)

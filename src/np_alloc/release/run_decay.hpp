@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How long free runs keep their memory.
+///
+///     greatest age   decay_ms  ------------\                as long as most memory is in use
+///                                           \               the square of in use / dirty
+///                    0                       \__________    when nearly all is free, and at a fall
+///
+/// Thread safety: any thread, except `after_return` and `note_taken`: the owner of the runs holds a lock.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/config.hpp>
+
+#include "early_release.hpp"
+#include "release_policy.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np {
+/// Up to `max_runs` runs are purged, of those that have been free since `since`.
+struct purge_plan
+{
+    std::uint64_t since = 0;
+    int max_runs = 0;
+};
+
+/// Decides which free runs lose their memory, in milliseconds of the coarse clock.
+class run_decay
+{
+public:
+    /// As a decay: free runs keep their memory for ever.
+    static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
+
+    /// Returns: the decay time, or its limit if that is lower.
+    std::uint64_t decay_ms() const noexcept
+    {
+        return std::min(decay_ms_.load(std::memory_order_relaxed), max_ms_.load(std::memory_order_relaxed));
+    }
+
+    /// Effects: limits the decay time from now on; never_ms: removes the limit.
+    void limit_decay_ms(std::uint64_t max) noexcept
+    {
+        max_ms_.store(max < never_ms ? max : a_century_ms, std::memory_order_relaxed);
+    }
+
+    /// Effects: free runs keep their memory for that long from now on; 1,000 in the beginning. Ends a pause.
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
+    {
+        decay_ms_.store(milliseconds < never_ms ? milliseconds : a_century_ms, std::memory_order_relaxed);
+        early_.end_pause();
+    }
+
+    /// Returns: what has been free since then is due.
+    std::uint64_t due_since(std::uint64_t now) const noexcept { return now - std::min(now, decay_ms()); }
+
+    /// Returns: what to purge after a run was returned.
+    template <class Runs>
+    purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
+    {
+        const std::uint64_t due = due_since(now);
+        if (MEMORY_POOL_LIKELY(runs.dirty() <= std::max(runs.in_use(), max_unhurried_dirty)) || !may_be_early(now))
+            return {due, runs.has_dirty_since(due) ? 1 : 0};
+        if (runs.in_use() <= runs.dirty() / fallen_part)
+            return {now, max_runs_at_fall};
+        const std::uint64_t since = now - std::min(now, max_age_ms(runs.in_use(), runs.dirty()));
+        return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
+    }
+
+    /// Effects: notes that slices were taken, of which `purged_bytes` had no memory, and `used` are or were in use.
+    void note_taken(std::size_t purged_bytes, std::size_t used, std::uint64_t now) noexcept
+    {
+        if (purged_bytes != 0 && used <= max_used_)
+            early_.note_reuse(purged_bytes, now, decay_ms());
+        max_used_ = std::max(max_used_, used);
+    }
+
+    /// Runs that go back before their decay time.
+    early_release& early() noexcept { return early_; }
+    bool may_be_early(std::uint64_t now) const noexcept { return decay_ms() < never_ms && early_.may_be(now); }
+
+private:
+    /// In place of `never_ms`: longer than the clock runs, and not so long that a multiple of it overflows.
+    static constexpr std::uint64_t a_century_ms = std::uint64_t{1} << 42;
+
+    /// Returns: how long runs keep their memory, with more dirty slices than in use.
+    std::uint64_t max_age_ms(std::size_t in_use, std::size_t dirty) const noexcept
+    {
+        constexpr std::uint64_t one = 256;
+        const std::uint64_t part = in_use * one / dirty;
+        return decay_ms() * part / one * part / one;
+    }
+
+    std::atomic<std::uint64_t> decay_ms_{1000};
+    std::atomic<std::uint64_t> max_ms_{a_century_ms};
+    early_release early_;
+    std::size_t max_used_ = 0; ///< Peak of slices.
+};
+} // namespace memory_pool::np

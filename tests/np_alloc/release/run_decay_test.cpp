@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/release/run_decay.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace np = memory_pool::np;
+
+namespace {
+constexpr std::uint64_t decay = 1000;
+constexpr std::size_t few = np::max_unhurried_dirty;
+constexpr std::uint64_t years = std::uint64_t{1} << 41; // 70 of them.
+
+/// Runs of which only counts are known: `free_slices` have been free since `free_since`.
+struct counted_runs
+{
+    std::size_t used_slices;
+    std::size_t free_slices;
+    std::uint64_t free_since;
+
+    std::size_t in_use() const { return used_slices; }
+    std::size_t dirty() const { return free_slices; }
+    bool has_dirty_since(std::uint64_t since) const { return free_slices != 0 && free_since <= since; }
+};
+
+struct run_decay : testing::Test
+{
+    np::run_decay policy;
+
+    /// Returns: how long one of `dirty` free slices keeps its memory while `in_use` are in use.
+    std::uint64_t max_age(std::size_t in_use, std::size_t dirty)
+    {
+        std::uint64_t age = 0;
+        while (age <= 2 * decay && policy.after_return(counted_runs{in_use, dirty, years - age}, years).max_runs == 0)
+            ++age;
+        return age;
+    }
+};
+
+TEST_F(run_decay, purges_one_run_at_a_time_that_is_older_than_the_decay)
+{
+    EXPECT_EQ(policy.after_return(counted_runs{1, 1, 5000}, 5000 + decay - 1).max_runs, 0);
+    const np::purge_plan plan = policy.after_return(counted_runs{1, 1, 5000}, 5000 + decay);
+    EXPECT_EQ(plan.max_runs, 1);
+    EXPECT_EQ(plan.since, 5000U);
+}
+
+TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
+{
+    EXPECT_EQ(max_age(4 * few, 4 * few), decay);
+    EXPECT_NEAR(static_cast<double>(max_age(2 * few, 4 * few)), decay / 4.0, decay / 100.0);
+    EXPECT_NEAR(static_cast<double>(max_age(few, 4 * few)), decay / 16.0, decay / 100.0);
+    EXPECT_EQ(policy.after_return(counted_runs{few, 4 * few, 0}, years).max_runs, np::max_runs_a_call);
+}
+
+TEST_F(run_decay, is_none_when_nearly_all_is_free)
+{
+    EXPECT_GT(max_age(few / 4 + 1, 4 * few), 0U);
+    EXPECT_EQ(max_age(few / 4, 4 * few), 0U);
+    EXPECT_EQ(max_age(0, few + 1), 0U);
+    EXPECT_EQ(policy.after_return(counted_runs{0, few + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
+}
+
+TEST_F(run_decay, is_not_shorter_for_a_little)
+{
+    EXPECT_EQ(max_age(0, few), decay);
+}
+
+TEST_F(run_decay, purges_nothing_at_all_if_the_decay_is_never)
+{
+    policy.set_decay_ms(np::run_decay::never_ms);
+    for (const counted_runs runs : {counted_runs{1, few + 1, 5000}, counted_runs{few, 1, 5000}})
+        EXPECT_EQ(policy.after_return(runs, years).max_runs, 0);
+    EXPECT_FALSE(policy.may_be_early(years));
+    EXPECT_EQ(policy.due_since(years), 0U);
+}
+
+TEST_F(run_decay, waits_for_the_decay_when_purged_memory_is_needed_again_soon)
+{
+    const counted_runs runs{0, few + 1, 5000};
+    policy.note_taken(0, 1000, 5000); // The most that are ever in use.
+    policy.early().note(1, 5000);
+    policy.note_taken(np::early_release::min_reused, 1000, 5010);
+    EXPECT_EQ(policy.after_return(runs, 5020).max_runs, 0);
+    EXPECT_EQ(policy.after_return(runs, 5000 + decay).max_runs, 1) << "decay goes on";
+}
+
+TEST_F(run_decay, takes_growth_for_no_reuse)
+{
+    policy.early().note(1, 5000);
+    policy.note_taken(np::early_release::min_reused, 2000, 5010);
+    EXPECT_TRUE(policy.may_be_early(5020));
+}
+
+TEST_F(run_decay, ends_a_pause_when_another_decay_is_chosen)
+{
+    policy.note_taken(0, 1000, 5000);
+    policy.early().note(1, 5000);
+    policy.note_taken(np::early_release::min_reused, 1000, 5010);
+    ASSERT_FALSE(policy.may_be_early(5020));
+    policy.set_decay_ms(10);
+    EXPECT_EQ(policy.decay_ms(), 10U);
+    EXPECT_TRUE(policy.may_be_early(5020));
+    EXPECT_EQ(policy.due_since(5), 0U) << "the clock may have begun just now";
+}
+} // namespace
