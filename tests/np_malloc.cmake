@@ -70,6 +70,12 @@ add_test(NAME np_malloc.profile
         $<TARGET_FILE:np_malloc_profiled> ${np_malloc} ${np_malloc_checked})
 set_tests_properties(np_malloc.profile PROPERTIES TIMEOUT 120)
 
+# Cores that a debugger writes, of both.
+add_test(NAME np_malloc.gcore
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/gcore_test.py
+        ${np_malloc} ${np_malloc_checked})
+set_tests_properties(np_malloc.gcore PROPERTIES TIMEOUT 240 SKIP_RETURN_CODE 77)
+
 # Samples between guards, in both.
 add_executable(np_malloc_wrong_access np_alloc/preload/wrong_access.cpp)
 target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)

@@ -38,6 +38,8 @@ system_call kind_of_advice(int advice) noexcept
 {
     if (advice == install_guard)
         return system_call::guard;
+    if (advice == MADV_DONTDUMP || advice == MADV_DODUMP)
+        return system_call::advise_dumps;
     return advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE ? system_call::advise_huge_pages : system_call::advise;
 }
 

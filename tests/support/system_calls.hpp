@@ -26,6 +26,7 @@ enum class system_call : std::size_t
     protect,           ///< mprotect
     advise,            ///< madvise, as where memory is locked
     advise_huge_pages, ///< madvise, about those
+    advise_dumps,      ///< madvise, about core dumps
     guard,             ///< madvise or mprotect, to make pages inaccessible
     move,              ///< mremap; what was at the destination is gone by then, as with Linux 6.1
     create_key,        ///< pthread_key_create

@@ -105,6 +105,8 @@ inline bool decommit(void* memory, std::size_t bytes) noexcept
     return ::VirtualFree(memory, bytes, decommit_only) != 0;
 }
 
+inline void set_dumped(void*, std::size_t, bool) noexcept {} // Dumps contain what is committed, and no more.
+
 inline guarding guard(void* memory, std::size_t bytes, guarding, std::size_t) noexcept
 {
     return decommit(memory, bytes) ? guarding::by_mark : guarding::none;
@@ -221,6 +223,14 @@ inline constexpr std::ptrdiff_t most_guards_with_a_mapping = 16'384;
 inline bool decommit(void* memory, std::size_t bytes) noexcept
 {
     return ::mprotect(memory, bytes, PROT_NONE) == 0;
+}
+
+inline void set_dumped([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
+                       [[maybe_unused]] bool is_dumped) noexcept
+{
+#if defined(MADV_DONTDUMP)
+    (void)::madvise(memory, bytes, is_dumped ? MADV_DODUMP : MADV_DONTDUMP);
+#endif
 }
 
 inline bool guard_by_mark([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
@@ -413,6 +423,21 @@ inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::decommit(memory, bytes);
+}
+
+/// Effects: leaves addresses out of core dumps. Systems leave out what was never touched, but debuggers (gcore) read
+///   reserved addresses as zeros, and would write them all.
+/// Complexity: a system call.
+inline void leave_out_of_dumps(void* memory, std::size_t bytes) noexcept
+{
+    platform::set_dumped(memory, bytes, false);
+}
+
+/// Effects: has core dumps contain addresses that were left out.
+/// Complexity: a system call.
+inline void include_in_dumps(void* memory, std::size_t bytes) noexcept
+{
+    platform::set_dumped(memory, bytes, true);
 }
 
 /// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: the

@@ -58,6 +58,10 @@ public:
             (void)os::release_addresses(reserved, taken.reserved_bytes);
             return nullptr;
         }
+        if (taken.reserved_bytes != taken.bytes) {
+            os::leave_out_of_dumps(reserved, taken.reserved_bytes);
+            os::include_in_dumps(reinterpret_cast<void*>(taken.address), taken.bytes);
+        }
         (void)blocks_.add(taken);
         return reinterpret_cast<void*>(taken.address);
     }

@@ -99,6 +99,7 @@ public:
         const std::size_t page_bytes = in_whole_pages(before + bytes);
         if (!os::commit_memory(begin - before, page_bytes))
             return nullptr;
+        os::include_in_dumps(begin - before, page_bytes);
         guarded_block& taken = blocks_[first_free_];
         first_free_ = taken.next_free;
         taken = {begin, bytes, page_bytes, true, no_slot, by, {}};
@@ -213,6 +214,7 @@ private:
             (void)os::release_addresses(reserved, reserved_bytes);
             return false;
         }
+        os::leave_out_of_dumps(reserved, reserved_bytes);
         blocks_ = static_cast<guarded_block*>(blocks); // Zeros are slots where there was no block yet.
         reserved_ = reserved;
         first_free_ = no_slot;

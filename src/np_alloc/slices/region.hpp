@@ -13,9 +13,10 @@
 /// The tables lie in ranges of their own, each behind a guard page, so that no linear overflow of a block reaches them,
 /// and are found by arithmetic alone. As much of them is committed as there are committed slices.
 ///
-/// Normally all addresses are reserved at once. Where reserved addresses count towards a limit, or reserving them is
-/// slow, the region grows: each range begins where the following addresses are probably free, and reserves them step by
-/// step. If another mapping is in the way, the region stays as large as it is.
+/// Normally all addresses are reserved at once, and left out of core dumps until they are committed. Where reserved
+/// addresses count towards a limit, or reserving them is slow, the region grows: each range begins where the following
+/// addresses are probably free, and reserves them step by step. If another mapping is in the way, the region stays as
+/// large as it is.
 ///
 ///     | slices -> ...        | tags -> ...          | records -> ...        | parts -> ...        |
 ///      <------------- addresses for as many slices as there may ever be: free_addresses.hpp ----->
@@ -121,7 +122,7 @@ public:
         release_from(0, 0);
         reserved_ = nullptr;
         base_.write(nowhere);
-        most_slices_ = spare_bytes_ = 0;
+        most_slices_ = spare_bytes_ = dumped_entries_ = 0;
         committed_steps_.write(0);
         peak_committed_.store(0, std::memory_order_relaxed);
     }
@@ -163,13 +164,7 @@ public:
     }
 
     /// Returns: bytes of the tables that may be backed by memory.
-    std::size_t table_bytes() const noexcept
-    {
-        const range_sizes begin = table_ends(0);
-        const range_sizes end = table_ends(peak_committed());
-        return std::accumulate(end.begin(), end.end(), std::size_t{0}) -
-               std::accumulate(begin.begin(), begin.end(), std::size_t{0});
-    }
+    std::size_t table_bytes() const noexcept { return sum(table_ends(peak_committed())) - sum(table_ends(0)); }
 
     /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and the tables.
     template <class Visit>
@@ -307,6 +302,20 @@ private:
                 page_bytes + table_bytes(sizeof(huge_page_use), parts(entries))};
     }
 
+    static std::size_t sum(const range_sizes& bytes) noexcept
+    {
+        return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+    }
+
+    /// Returns: where ranges of these sizes begin, of which the first does at `first`.
+    static range_begins side_by_side(std::uintptr_t first, const range_sizes& bytes) noexcept
+    {
+        range_begins begins{};
+        for (std::size_t range = 0; range != range_count; first += bytes[range++])
+            begins[range] = reinterpret_cast<void*>(first);
+        return begins;
+    }
+
     /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until it
     /// returns false. Returns: whether it never did.
     template <class Visit>
@@ -333,16 +342,12 @@ private:
     bool reserve_exactly(std::size_t slices) noexcept
     {
         const range_sizes bytes = sizes(slices, slices, huge_page_bytes);
-        range_begins all{};
-        for (std::size_t range = 0; range != range_count; ++range)
-            all[range] = os::reserve_addresses(bytes[range]);
-        if (std::find(all.begin(), all.end(), nullptr) != all.end()) {
-            for (std::size_t range = 0; range != range_count; ++range)
-                if (all[range] != nullptr)
-                    (void)os::release_addresses(all[range], bytes[range]);
+        const std::size_t all_bytes = sum(bytes);
+        void* const all = os::reserve_addresses(all_bytes);
+        if (all == nullptr)
             return false;
-        }
-        begin_at(all);
+        os::leave_out_of_dumps(all, all_bytes);
+        begin_at(side_by_side(reinterpret_cast<std::uintptr_t>(all), bytes));
         spare_bytes_ = huge_page_bytes; // Room to align the slices to a huge page.
         slices_ = entries_ = most_slices_ = slices;
         base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
@@ -356,13 +361,8 @@ private:
         range_sizes bytes = sizes(most_slices, most_slices, 0);
         for (std::size_t& each : bytes) // With gaps between the ranges.
             each = base::round_up(each + huge_page_bytes, huge_page_bytes);
-        const std::size_t all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
-        const std::uintptr_t first = all.pick(all_bytes, huge_page_bytes, os::random_number());
-        range_begins begins{};
-        std::uintptr_t next = first;
-        for (std::size_t range = 0; range != range_count; next += bytes[range++])
-            begins[range] = reinterpret_cast<void*>(next);
-        begin_at(begins);
+        const std::uintptr_t first = all.pick(sum(bytes), huge_page_bytes, os::random_number());
+        begin_at(side_by_side(first, bytes));
         if (first == 0 || !reserve_more(first_slices))
             return false;
         most_slices_ = most_slices;
@@ -405,12 +405,30 @@ private:
     {
         if (count > slices_ && !reserve_more(count))
             return false;
+        if (!grows())
+            include_in_dumps(count);
         const auto commit = [](void* memory, std::size_t bytes) { return os::commit_memory(memory, bytes); };
         if (!visit_ranges(table_ends(committed()), table_ends(count), commit) ||
             !commit(address(slice_at(committed())), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
         return true;
+    }
+
+    /// Has core dumps contain slices that are about to be committed, and table entries: for many at once, so that it
+    /// takes one system call most times.
+    void include_in_dumps(std::size_t count) noexcept
+    {
+        constexpr std::size_t entries_at_once = (std::size_t{1} << 20) / sizeof(Record);
+        os::include_in_dumps(address(slice_at(committed())), (count - committed()) * slice_bytes);
+        if (count <= dumped_entries_)
+            return;
+        const std::size_t entries = std::min((count / entries_at_once + 1) * entries_at_once, entries_);
+        (void)visit_ranges(table_ends(dumped_entries_), table_ends(entries), [](void* memory, std::size_t bytes) {
+            os::include_in_dumps(memory, bytes);
+            return true;
+        });
+        dumped_entries_ = entries;
     }
 
     // The members that every free reads come first.
@@ -424,6 +442,7 @@ private:
     std::size_t most_slices_ = 0;
     std::atomic<std::size_t> peak_committed_{0}; ///< Before the last shrink.
     std::size_t entries_ = 0;                    ///< Table entries with addresses: the largest number of slices so far.
+    std::size_t dumped_entries_ = 0;             ///< Table entries in core dumps, unless the region grows.
     std::size_t spare_bytes_ = 0;                ///< Alignment padding around the slices; 0: the region grows.
 };
 } // namespace memory_pool::np

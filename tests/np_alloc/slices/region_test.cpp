@@ -10,6 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 namespace np = memory_pool::np;
 
@@ -114,7 +117,7 @@ TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_fro
 TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
 {
     const test::system_calls calls;
-    for (std::size_t call = 1; call <= 4; ++call) {
+    for (std::size_t call = 1; call <= 2; ++call) {
         calls.refuse_from(test::system_call::map, call);
         EXPECT_FALSE(all.reserve(64 * mib)) << call;
         EXPECT_EQ(all.slices(), 0U);
@@ -138,6 +141,56 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
     EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
     *all.address(np::slice_at(beyond_a_page_of_each_table - 1)) = std::byte{1};
 }
+
+#if defined(__linux__)
+/// Returns: whether core dumps contain the mapping of an address. Debuggers read the same.
+bool is_dumped(const void* address)
+{
+    std::ifstream file("/proc/self/smaps");
+    bool is_there = false;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        char dash = 0;
+        if (words >> std::hex >> begin >> dash >> end && dash == '-')
+            is_there = reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
+        else if (is_there && line.compare(0, 8, "VmFlags:") == 0)
+            return line.find(" dd") == std::string::npos;
+    }
+    ADD_FAILURE() << address << " is not mapped";
+    return false;
+}
+
+TEST_F(region, is_in_core_dumps_as_far_as_it_is_committed_tables_included)
+{
+    const std::size_t slices = 1024 * mib / np::slice_bytes;
+    ASSERT_TRUE(all.reserve(1024 * mib));
+    const std::byte* const begin = all.base();
+    EXPECT_FALSE(is_dumped(begin));
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, slices}) {
+        ASSERT_TRUE(all.commit(count));
+        const np::slice_index last = np::slice_at(all.committed() - 1);
+        EXPECT_TRUE(is_dumped(begin));
+        EXPECT_TRUE(is_dumped(all.address(last) + np::slice_bytes - 1));
+        EXPECT_TRUE(is_dumped(&all.tag(last)));
+        EXPECT_TRUE(is_dumped(&all.record(last)));
+        EXPECT_TRUE(is_dumped(&all.huge_pages(all.committed() / np::slices_of_huge_page - 1)));
+        EXPECT_TRUE(count == slices || !is_dumped(all.address(last) + np::slice_bytes));
+    }
+}
+
+TEST_F(region, takes_few_system_calls_for_being_in_core_dumps)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve(4096 * mib));
+    for (std::size_t count = 1; count <= 1024 * mib / np::slice_bytes; ++count)
+        ASSERT_TRUE(all.commit(count));
+    EXPECT_LE(calls.made(test::system_call::advise_dumps), 1 + calls.made(test::system_call::protect) / 2 + 3);
+    EXPECT_TRUE(is_dumped(all.address(np::slice_at(all.committed() - 1)))) << "it is one mapping";
+    EXPECT_EQ(memory_pool::detail::os::are_one_mapping(all.base(), all.committed() * np::slice_bytes), true);
+}
+#endif
 
 struct growing_region : region
 {
