@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | small_blocks MIB | late_limit MIB | data MIB | locked_memory KIB | locked | overcommit
+// limits address_space MIB | small_blocks MIB | late_limit MIB | data MIB | locked_memory KIB |
+//     locked_later KIB | locked | overcommit
 //
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc
 // serves as much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to
 // stay in memory, from the beginning. `overcommit`: where the system promises no more memory than there is; elsewhere
 // the program exits with 77. `small_blocks`: with an address space limit, how much of what it leaves small blocks may
 // have, and what others may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
+// `locked_later`: a program that may lock few KiB locks all its memory after its first allocation, with an address space
+// limit, as the documents advise; if it needs nearly as much without np_alloc, it exits with 77.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -229,6 +232,18 @@ void grow_a_block(std::size_t enough)
     np_free(block);
 }
 
+/// With an address space limit, whatever it is, no more addresses are reserved than are needed.
+int lets_memory_be_locked(std::size_t limit)
+{
+    if (mapped_at_start + mebibyte > limit)
+        return 77;
+    np_free(np_alloc(100));
+    CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+    chain small(100);
+    CHECK(small.grow(100 * kibibyte) >= 100 * kibibyte);
+    return 0;
+}
+
 void is_served(std::size_t limit)
 {
     use_blocks(10);
@@ -300,6 +315,10 @@ void prepare(const std::string& name, std::size_t number)
 {
     if (name == "address_space" || name == "small_blocks") {
         set_limit(RLIMIT_AS, number * mebibyte);
+    } else if (name == "locked_later") {
+        set_limit(RLIMIT_AS, 1024 * 1024 * mebibyte);
+        set_limit(RLIMIT_MEMLOCK, number * kibibyte);
+        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
     } else if (name == "data") {
         set_limit(RLIMIT_DATA, number * mebibyte);
     } else if (name == "locked_memory") {
@@ -319,6 +338,8 @@ int run(const std::string& name, std::size_t number)
         is_served_in_spite_of_a_late_limit(number * mebibyte);
     else if (name == "locked_memory")
         is_served_or_refused();
+    else if (name == "locked_later")
+        return lets_memory_be_locked(number * kibibyte);
     else if (name == "locked" || promises_only_what_there_is())
         is_served_as_usual();
     else
