@@ -13,7 +13,7 @@ foreach(library np_alloc np_malloc np_alloc_checked)
     set(limits "small_blocks 128" "late_limit 128")
     if(NOT library STREQUAL "np_alloc_checked")
         list(APPEND limits
-            "address_space 64" "address_space 1024" "address_space 8192" "data 40" "data 64"
+            "last_addresses 2" "address_space 64" "address_space 1024" "address_space 8192" "data 40" "data 64"
             "locked_memory 64" "locked_memory 8192" "locked_later 8192" locked overcommit)
     endif()
     foreach(limit IN LISTS limits)

@@ -187,6 +187,23 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
     return size & (~size + 1);
 }
 
+/// Effects: allocates a block of that class when there is no memory for a slab: maps it for itself; or, if there is
+///   none for that either, has all free memory go back, and tries again. Empty slabs of other sizes may be in the way.
+MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::size_t bytes) noexcept
+{
+    if (!registry().start())
+        return out_of_memory();
+    const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
+    void* block = map();
+    if (block == nullptr && trim() != 0) {
+        thread_cache& cache = this_thread.cache;
+        block = cache.has_heap() ? cache.get(size_class) : registry().fallback().allocate(size_class, bytes);
+        if (block == nullptr)
+            block = map();
+    }
+    return block != nullptr ? block : out_of_memory();
+}
+
 void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
 
 /// Effects: allocates a block of that class, none of which is cached.
@@ -207,9 +224,7 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
-    if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
-        block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
-    return block != nullptr ? block : out_of_memory();
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : allocate_from_the_rest(size_class, bytes);
 }
 
 /// Effects: allocates a block that is counted already, or need not be.

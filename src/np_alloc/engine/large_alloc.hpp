@@ -48,6 +48,31 @@ inline void watch_if_large(std::size_t bytes) noexcept
         (void)registry().watch_accesses();
 }
 
+/// Returns: a large block, in the shared heap `home` if that is not nullptr; nullptr, but not errno, if there is no
+///   memory.
+inline large_allocation take_large_block(std::size_t bytes, std::size_t alignment, shared_heap* home) noexcept
+{
+    const run taken = pages().take_large(bytes, alignment);
+    if (taken.first == no_slice) {
+        void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
+        count_allocation(direct, bytes);
+        return {direct, true};
+    }
+    MEMORY_POOL_DELAY_POINT();
+    if (home != nullptr)
+        home->adopt_large(taken.first);
+    void* const block = pages().begin_of_large(taken.first);
+    if constexpr (is_checked)
+        if (alignment > alignment_of_all)
+            pages().checks().large_allocated_by(taken.first, allocated_by::aligned_alloc);
+    count_allocation(block, bytes, home);
+    if (clears_new_blocks() && !taken.is_zeroed) {
+        os::clear_memory(block, bytes);
+        return {block, true};
+    }
+    return {block, taken.is_zeroed};
+}
+
 /// Returns: a large block, in the shared heap `home` if that is not nullptr.
 MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
                                                             shared_heap* home = nullptr) noexcept
@@ -56,25 +81,13 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         return {out_of_memory(), false};
     run_maintenance();
     watch_if_large(bytes);
-    const run taken = pages().take_large(bytes, alignment);
-    if (taken.first != no_slice) {
-        MEMORY_POOL_DELAY_POINT();
-        if (home != nullptr)
-            home->adopt_large(taken.first);
-        void* const block = pages().begin_of_large(taken.first);
-        if constexpr (is_checked)
-            if (alignment > alignment_of_all)
-                pages().checks().large_allocated_by(taken.first, allocated_by::aligned_alloc);
-        count_allocation(block, bytes, home);
-        if (clears_new_blocks() && !taken.is_zeroed) {
-            os::clear_memory(block, bytes);
-            return {block, true};
-        }
-        return {block, taken.is_zeroed};
-    }
-    void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
-    count_allocation(direct, bytes);
-    return {direct != nullptr ? direct : out_of_memory(), true};
+    large_allocation made = take_large_block(bytes, alignment, home);
+    // Empty slabs may be in the way, or free blocks that are too small.
+    if (made.block == nullptr && bytes <= pages().figures().reserved && trim() != 0)
+        made = take_large_block(bytes, alignment, home);
+    if (made.block == nullptr)
+        (void)out_of_memory();
+    return made;
 }
 
 /// Returns: whether there is one still.

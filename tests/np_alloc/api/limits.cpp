@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | small_blocks MIB | late_limit MIB | data MIB | locked_memory KIB |
+// limits address_space MIB | small_blocks MIB | late_limit MIB | last_addresses MIB | data MIB | locked_memory KIB |
 //     locked_later KIB | locked | overcommit
 //
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc
@@ -8,8 +8,9 @@
 // stay in memory, from the beginning. `overcommit`: where the system promises no more memory than there is; elsewhere
 // the program exits with 77. `small_blocks`: with an address space limit, how much of what it leaves small blocks may
 // have, and what others may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
-// `locked_later`: a program that may lock few KiB locks all its memory after its first allocation, with an address space
-// limit, as the documents advise; if it needs nearly as much without np_alloc, it exits with 77.
+// `last_addresses`: it is set by the program itself, to that much more than is mapped then. `locked_later`: a program
+// that may lock few KiB locks all its memory after its first allocation, with an address space limit, as the documents
+// advise; if it needs nearly as much without np_alloc, it exits with 77.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -244,6 +245,33 @@ int lets_memory_be_locked(std::size_t limit)
     return 0;
 }
 
+/// An array of int that grows by half again and again gets a quarter of what was left, or more: on the way, each
+/// size is one of which nothing else is in use.
+void lets_an_array_grow(std::size_t left)
+{
+    set_limit(RLIMIT_AS, mapped_bytes() + left);
+    std::size_t count = 1;
+    auto* array = static_cast<int*>(np_alloc(sizeof(int)));
+    CHECK(array != nullptr);
+    array[0] = 0;
+    for (;;) {
+        const std::size_t larger = count + count / 2 + 1;
+        errno = 0;
+        auto* const grown = static_cast<int*>(np_realloc(array, larger * sizeof(int)));
+        if (grown == nullptr)
+            break;
+        array = grown;
+        for (; count != larger; ++count)
+            array[count] = static_cast<int>(count);
+    }
+    CHECK(errno == ENOMEM);
+    for (std::size_t i = 0; i != count; ++i)
+        CHECK(array[i] == static_cast<int>(i));
+    std::printf("an array grown to %zu elements\n", count);
+    CHECK(count * sizeof(int) >= left / 4);
+    np_free(array);
+}
+
 void is_served(std::size_t limit)
 {
     use_blocks(10);
@@ -336,6 +364,8 @@ int run(const std::string& name, std::size_t number)
         small_blocks_are_served(number * mebibyte);
     } else if (name == "late_limit")
         is_served_in_spite_of_a_late_limit(number * mebibyte);
+    else if (name == "last_addresses")
+        lets_an_array_grow(number * mebibyte);
     else if (name == "locked_memory")
         is_served_or_refused();
     else if (name == "locked_later")
