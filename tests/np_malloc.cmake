@@ -76,6 +76,16 @@ add_test(NAME np_malloc.gcore
         ${np_malloc} ${np_malloc_checked})
 set_tests_properties(np_malloc.gcore PROPERTIES TIMEOUT 240 SKIP_RETURN_CODE 77)
 
+# The system calls of both, and of the programs above.
+add_executable(np_malloc_traced np_alloc/preload/traced.cpp)
+target_link_libraries(np_malloc_traced PRIVATE memory_pool_warnings Threads::Threads)
+target_compile_options(np_malloc_traced PRIVATE -fno-builtin)
+add_test(NAME np_malloc.system_calls
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/system_calls_test.py
+        ${PROJECT_SOURCE_DIR} ${np_malloc} ${np_malloc_checked} $<TARGET_FILE:np_malloc_traced>
+        $<TARGET_FILE:np_malloc_calls> $<TARGET_FILE:np_malloc_own_new>)
+set_tests_properties(np_malloc.system_calls PROPERTIES TIMEOUT 240 SKIP_RETURN_CODE 77)
+
 # Samples between guards, in both.
 add_executable(np_malloc_wrong_access np_alloc/preload/wrong_access.cpp)
 target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)

@@ -370,4 +370,20 @@ TEST(resident_pages, are_those_that_were_touched)
     EXPECT_EQ(os::resident_pages(first, pages * page), 0u) << "the system does not say";
 }
 #endif
+
+TEST(filled_pages, are_those_of_some_that_have_something_in_them)
+{
+    const std::size_t page = os::page_size();
+    constexpr std::size_t pages = 64;
+    constexpr std::size_t looks = 4;
+    auto* const memory = static_cast<std::byte*>(os::reserve_addresses(pages * page));
+    ASSERT_TRUE(os::commit_memory(memory, pages * page));
+    EXPECT_EQ(os::filled_pages(memory, pages * page, looks), 0U);
+    std::memset(memory, 1, pages * page / 2);
+    EXPECT_EQ(os::filled_pages(memory, pages * page, looks), looks / 2);
+    std::memset(memory, 1, pages * page);
+    EXPECT_EQ(os::filled_pages(memory, pages * page, looks), looks);
+    EXPECT_EQ(os::filled_pages(memory, page, looks), looks) << "each look is at the same page";
+    EXPECT_TRUE(os::release_addresses(memory, pages * page));
+}
 } // namespace

@@ -37,17 +37,4 @@ TEST(nanoseconds, go_on_and_never_back)
     }
     EXPECT_GE(last, before + 2'000'000);
 }
-
-#if defined(__linux__)
-TEST(thread_cpu_nanoseconds, count_what_a_thread_does_and_not_that_it_sleeps)
-{
-    const std::uint64_t before = os::thread_cpu_nanoseconds();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    const std::uint64_t slept = os::thread_cpu_nanoseconds();
-    EXPECT_LT(slept - before, 20'000'000U);
-    while (os::thread_cpu_nanoseconds() == slept) {
-    }
-    EXPECT_GT(os::thread_cpu_nanoseconds(), slept);
-}
-#endif
 } // namespace

@@ -53,10 +53,11 @@ struct page_heap_fixture : testing::Test
         return taken;
     }
 
-    /// Returns: a large block after another of the same size that was filled.
-    memory_pool::np::run take_behind_filled(std::size_t bytes)
+    /// Returns: a large block without memory, after another of the same size was filled and freed.
+    memory_pool::np::run take_after_filled(std::size_t bytes)
     {
-        (void)take_filled(bytes);
+        all.give_large(take_filled(bytes).first);
+        (void)all.trim();
         return all.take_large(bytes, 1);
     }
 

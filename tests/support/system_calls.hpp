@@ -142,8 +142,8 @@ private:
     static inline std::atomic<std::size_t> refused_count{0};
 };
 
-/// Sets the cost of a page's first touch by the CPU clock of threads, independent of the real one, for its lifetime:
-/// the library reads the clock twice before, and once after the touch. One at a time.
+/// Sets the cost of a page's first touch by CLOCK_MONOTONIC, independent of the real one, for its lifetime: the library
+/// reads the clock twice before, and once after the touch, and nowhere else meanwhile. One at a time.
 class first_touch_costs
 {
 public:

@@ -20,6 +20,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #if defined(_WIN32)
@@ -277,38 +278,51 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 }
 #endif
 
-#if defined(__linux__)
-inline constexpr std::size_t most_pages_asked_about = 512;
-
-/// Returns the number of resident pages among the first `count`, at most most_pages_asked_about; `if_unknown` if the
-/// system cannot tell.
-inline std::size_t resident_pages(void* memory, std::size_t count, std::size_t if_unknown) noexcept
-{
-    std::array<unsigned char, most_pages_asked_about> pages; // Filled in by the system.
-    if (::mincore(memory, count * page_size(), pages.data()) != 0)
-        return if_unknown;
-    return static_cast<std::size_t>(
-        std::count_if(pages.begin(), pages.begin() + count, [](unsigned char its) { return (its & 1U) != 0; }));
-}
-#endif
 } // namespace platform
 
 /// Returns: how many of the pages at `memory` are resident; 0 if the system cannot tell.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
-/// Complexity: a system call for 512 pages.
+/// Complexity: a system call for 512 pages. (Linux: mincore, which filters of system calls may not know.)
 inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     std::size_t count = 0;
 #if defined(__linux__)
+    std::array<unsigned char, 512> pages; // Filled in by the system.
     auto* each = static_cast<unsigned char*>(memory);
     for (std::size_t left = bytes / page_size(); left != 0;) {
-        const std::size_t now = std::min(left, platform::most_pages_asked_about);
-        count += platform::resident_pages(each, now, 0);
+        const std::size_t now = std::min(left, pages.size());
+        if (::mincore(each, now * page_size(), pages.data()) == 0)
+            count += static_cast<std::size_t>(
+                std::count_if(pages.begin(), pages.begin() + now, [](unsigned char its) { return (its & 1U) != 0; }));
         each += now * page_size();
         left -= now;
     }
 #endif
     return count;
+}
+
+/// Returns: in how many of `count` pages of `memory`, spread evenly, there is something else than zeros, so that they
+///   have memory: a part of each is read, without a system call. A page that was never written to reads as zeros, and
+///   gets no memory by that.
+/// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
+/// Complexity: O(count).
+inline std::size_t filled_pages(const void* memory, std::size_t bytes, std::size_t count) noexcept
+{
+    constexpr std::size_t words_of_page = 16;
+    const std::size_t step = page_size() / words_of_page;
+    const auto is_filled = [step](const std::byte* page) {
+        std::uintptr_t word = 0;
+        for (std::size_t i = 0; word == 0 && i != words_of_page; ++i)
+            std::memcpy(&word, page + i * step, sizeof word);
+        return word != 0;
+    };
+    const std::size_t pages = bytes / page_size();
+    std::size_t filled = 0;
+    for (std::size_t i = 0; i != count; ++i) {
+        const std::size_t page = (2 * i + 1) * pages / (2 * count);
+        filled += is_filled(static_cast<const std::byte*>(memory) + page * page_size()) ? 1U : 0U;
+    }
+    return filled;
 }
 
 // All addresses and sizes are multiples of page_size().
@@ -372,22 +386,21 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
     return platform::purge(memory, bytes);
 }
 
-/// Effects: fills committed memory with zeros. Where most of it is not resident, as little of it was touched, it is
-///   purged instead: writing zeros would make the rest resident.
-/// Complexity: linear in resident bytes; two system calls for 256 pages.
+/// Effects: fills committed memory with zeros. Where most of it holds zeros already, probably as little of it was
+///   touched, it is purged instead: writing zeros would make the rest resident.
+/// Complexity: linear in bytes that were touched; at most a system call for 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
 {
     auto* to_be_written = static_cast<unsigned char*>(memory);
     unsigned char* const end = to_be_written + bytes;
 #if defined(__linux__)
     constexpr std::size_t pages = 256;
+    constexpr std::size_t looks = 8;
     const std::size_t part = pages * page_size();
     const std::size_t before = (page_size() - reinterpret_cast<std::uintptr_t>(memory) % page_size()) % page_size();
     for (std::size_t done = before; done + part <= bytes; done += part) {
         unsigned char* const each = static_cast<unsigned char*>(memory) + done;
-        // A swapped-out page counts as not resident, but does not hold zeros: what is not written has to be purged.
-        const bool is_sparse = 2 * platform::resident_pages(each, pages, pages) < pages;
-        if (is_sparse && purge_memory(each, part)) {
+        if (2 * filled_pages(each, part, looks) < looks && purge_memory(each, part)) {
             std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
             to_be_written = each + part;
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A coarse clock, for ages; an exact clock; the time of day; and the CPU time of a thread.
+/// A coarse clock, for ages; an exact clock; and the time of day.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC and CLOCK_REALTIME, some more, and
-/// CLOCK_THREAD_CPUTIME_ID, a system call; elsewhere the steady clock of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC and CLOCK_REALTIME, some more: on most machines,
+/// without a system call. Elsewhere the clocks of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -56,18 +56,6 @@ inline std::uint64_t unix_milliseconds() noexcept
 #else
     const auto since = std::chrono::system_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
-#endif
-}
-
-/// Returns: nanoseconds of CPU time of the calling thread, in user and kernel mode; 0 if there is no such clock.
-inline std::uint64_t thread_cpu_nanoseconds() noexcept
-{
-#if defined(__linux__)
-    ::timespec now{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-#else
-    return 0;
 #endif
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

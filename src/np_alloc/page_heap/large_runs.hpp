@@ -208,15 +208,17 @@ private:
         first_touch touch;
         {
             const base::lock_guard lock(mutex_);
-            if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
-                !runs_.extend(first, length, slices))
+            if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)))
+                return false;
+            const run extended = runs_.extend(first, length, slices);
+            if (extended.first == no_slice)
                 return false;
             if (!checks().large_extended(first + length, slices - length)) {
                 // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
                 runs_.shorten(first, slices, length, os::coarse_milliseconds());
                 return false;
             }
-            touch = huge_pages_.grow_large(first, length, {first, slices});
+            touch = huge_pages_.grow_large(first, length, extended);
             set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
             note_peak();

@@ -219,15 +219,17 @@ protected:
         dirty_slices_.store(runs_.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
-    /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`. Not in the
-    /// checked build, where a page may still be a guard.
-    void measure(const first_touch& touch, slice_index end) noexcept
+    /// Times a first touch, and others if that took long, without the lock. The caller owns the slices up to `end`. Not
+    /// in the checked build, where a page may still be a guard.
+    void measure(first_touch touch, slice_index end) noexcept
     {
-        if (is_checked || MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
+        if constexpr (is_checked)
             return;
-        const std::uint64_t cost = huge_page_policy<region_type>::measure(region_.address(touch.at));
-        const base::lock_guard lock(mutex_);
-        huge_pages_.note_cost(touch, cost, end);
+        while (MEMORY_POOL_UNLIKELY(touch.kind != first_touch::page::none)) {
+            const std::uint64_t cost = huge_page_policy<region_type>::measure(region_.address(touch.at));
+            const base::lock_guard lock(mutex_);
+            touch = huge_pages_.note_cost(touch, cost, end);
+        }
     }
 
     void set_tag(slice_index first, std::uint32_t count, slice_tag tag) noexcept

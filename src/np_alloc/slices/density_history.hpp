@@ -5,9 +5,9 @@
 ///
 ///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | .
 ///
-/// With huge pages, a filled block cannot be told from a sparsely touched one. So every few blocks, one goes without: a
-/// probe. Its resident pages are counted when the next block of its size is allocated, or when it is freed. After a
-/// dense probe, the next few blocks may have huge pages. After a sparse one, that takes three dense probes in a row.
+/// With huge pages, how much of a block was touched cannot be told without touching more. So every few blocks, one goes
+/// without: a probe. Some of its pages are looked at when it is freed. After a dense probe, the next few blocks may
+/// have huge pages. After a sparse one, that takes three dense probes in a row.
 ///
 /// Thread safety: none.
 #pragma once
@@ -15,14 +15,6 @@
 #include <algorithm>
 
 namespace memory_pool::np {
-/// How many pages of a block's touched parts are resident.
-enum class density
-{
-    untouched,
-    sparse,
-    dense,
-};
-
 /// The history of one size range.
 class density_history
 {
@@ -44,21 +36,23 @@ public:
         return true;
     }
 
-    /// Returns: whether a block without huge pages becomes the probe.
-    bool take_probe() noexcept
+    /// Returns: whether a block without huge pages becomes the probe. `is_one_in_use`: in place of another one, which
+    ///   may never be freed.
+    bool take_probe(bool is_one_in_use) noexcept
     {
+        if (is_one_in_use && waiting_++ < max_waiting)
+            return false;
+        waiting_ = 0;
         if (skips_ == 0)
             return true;
         --skips_;
         return false;
     }
 
-    /// Effects: records the density of a probe. An untouched one is ignored.
-    void note(density of_probe) noexcept
+    /// Effects: records whether a probe was dense.
+    void note(bool is_dense_probe) noexcept
     {
-        if (of_probe == density::untouched)
-            return;
-        if (of_probe == density::sparse) {
+        if (!is_dense_probe) {
             confidence_ = grants_ = 0;
             skips_ = next_skips_;
             next_skips_ = std::min(2 * next_skips_ + 1, most_skips);
@@ -81,6 +75,8 @@ private:
     static constexpr unsigned enough_confidence = 3;
     static constexpr unsigned most_confidence = 5;
     static constexpr unsigned most_skips = 31;
+    /// Blocks that are allocated while a probe is in use, until another one takes its place.
+    static constexpr unsigned max_waiting = 64;
     static constexpr unsigned inherited_grants = 2;
 
     bool was_seen_ = false;
@@ -88,5 +84,6 @@ private:
     unsigned grants_ = 0;                         ///< Blocks that may have huge pages until the next probe.
     unsigned skips_ = 0;                          ///< Blocks to leave unprobed after a sparse probe.
     unsigned next_skips_ = 0;
+    unsigned waiting_ = 0;
 };
 } // namespace memory_pool::np

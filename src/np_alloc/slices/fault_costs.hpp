@@ -3,12 +3,13 @@
 /// \file
 /// What page faults cost on this machine, and whether huge pages pay.
 ///
-///     huge faults:   200 us  210 us  2.5 ms | 16 parts without |  2.4 ms | 32 parts without |  190 us   220 us ...
+///     huge faults:   200 us  2.5 ms  2.4 ms  2.5 ms | 16 parts without |  2.4 ms | 32 parts without |  190 us   220 us
 ///
 /// Huge pages pay if one huge fault costs less than the 512 small faults it replaces. It may not: where a virtual
 /// machine has returned its free huge pages to the host, getting one back takes milliseconds, while small pages are
-/// still available. So the first fault of each part is timed. While huge faults are expensive, parts go without huge
-/// pages (exponential back-off), and then one more is tried.
+/// still available. So the first fault of each part is timed, by a clock that is read without a system call. Whatever
+/// else runs meanwhile adds to the time, so the least of three counts. While huge faults are expensive, parts go
+/// without huge pages (exponential back-off), and then one more is tried.
 ///
 /// Thread safety: none.
 #pragma once
@@ -31,8 +32,11 @@ public:
         return false;
     }
 
-    /// Returns: whether the last huge fault was too expensive.
+    /// Returns: whether the last huge faults were too expensive.
     bool are_huge_dear() const noexcept { return backed_off_ != 0; }
+
+    /// Returns: whether the last huge fault was too expensive, or took long by chance.
+    bool may_be_dear() const noexcept { return dear_in_a_row_ != 0 && !are_huge_dear(); }
 
     /// Returns: whether small faults are still to be timed.
     bool wants_small() const noexcept { return small_count_ < enough_small; }
@@ -48,12 +52,14 @@ public:
 
     void note_huge(std::uint64_t cost) noexcept
     {
-        huge_ = huge_ == 0 ? cost : (3 * huge_ + cost) / 4;
-        if (huge_ <= worth_in_small * small_) {
+        if (cost <= worth_in_small * small_) {
+            dear_in_a_row_ = 0;
             back_off_ = 0;
             return;
         }
-        huge_ = 0;
+        if (++dear_in_a_row_ < enough_dear)
+            return;
+        dear_in_a_row_ = enough_dear - 1; // They still are, if the next one is.
         back_off_ = std::min(std::max(2 * back_off_, least_back_off), most_back_off);
         backed_off_ = back_off_;
     }
@@ -65,12 +71,13 @@ public:
     /// used.
     static constexpr std::uint64_t worth_in_small = 256;
     static constexpr unsigned enough_small = 4;
+    static constexpr unsigned enough_dear = 3;
 
 private:
     std::uint64_t small_ = 2'000; ///< Before the first measurement: a typical value in a virtual machine.
-    std::uint64_t huge_ = 0;      ///< Moving average; 0: none since the last expensive one.
     std::size_t back_off_ = 0;
     std::size_t backed_off_ = 0; ///< Parts left to go without.
     unsigned small_count_ = 0;
+    unsigned dear_in_a_row_ = 0;
 };
 } // namespace memory_pool::np

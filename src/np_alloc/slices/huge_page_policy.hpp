@@ -16,9 +16,10 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/pages.hpp>
 
+#include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "density_history.hpp"
@@ -86,10 +87,8 @@ public:
             return {};
         }
         const bool is_granted = its.take_grant();
-        if (!is_granted && its.take_probe()) {
+        if (!is_granted && its.take_probe(probes_[size] != no_slice))
             probes_[size] = taken.first;
-            last_size_ = size;
-        }
         if (taken.length < slices_of_huge_page) {
             if (!is_granted)
                 parts_.enter(taken, false);
@@ -117,7 +116,7 @@ public:
         if (grown.length < slices_of_huge_page || (grown.first == first && !enters_part))
             return {};
         const bool are_in_use = parts_.are_asked_for(first, old_length);
-        if (!are_in_use && look_at(first, old_length) != density::dense) {
+        if (!are_in_use && !is_dense(first, old_length)) {
             parts_.refuse(grown.first, grown.length);
             return {};
         }
@@ -130,7 +129,7 @@ public:
                 parts_.ask_for(grown.first, old_length);
             parts_.refuse(old_end, end - old_end);
         }
-        return what_to_measure(true, are_wanted, first_whole_part(old_end, end));
+        return what_to_measure(grown.is_zeroed, are_wanted, first_whole_part(old_end, end));
     }
 
     /// Effects: records the density of a large block that is freed or resized, if it is a probe.
@@ -140,45 +139,48 @@ public:
         if (probes_[size] != first)
             return;
         probes_[size] = no_slice;
-        histories_[size].note(look_at(first, length));
+        last_size_ = size;
+        histories_[size].note(is_dense(first, length));
     }
 
-    /// Returns: the CPU time of the first touch in nanoseconds; 0 if the page is resident already or the clock is too
-    ///   coarse.
+    /// Returns: the time of a first touch in nanoseconds; 0 if the clock is too coarse.
+    /// Preconditions: the page is not resident.
     /// Thread safety: any thread that owns the place.
     static std::uint64_t measure(std::byte* place) noexcept
     {
-        if (os::resident_pages(place, os::page_size()) != 0)
-            return 0;
-        const std::uint64_t before = os::thread_cpu_nanoseconds();
-        const std::uint64_t begin = os::thread_cpu_nanoseconds();
+        const std::uint64_t before = os::nanoseconds();
+        const std::uint64_t begin = os::nanoseconds();
         *static_cast<volatile std::byte*>(place) = std::byte{0};
-        const std::uint64_t end = os::thread_cpu_nanoseconds();
+        const std::uint64_t end = os::nanoseconds();
         const std::uint64_t of_clock = begin - before;
         return end - begin > of_clock ? end - begin - of_clock : 0;
     }
 
     /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses them for the slices up to
     ///   `end`.
-    void note_cost(const first_touch& touch, std::uint64_t cost, slice_index end) noexcept
+    /// Returns: the first touch to time next, to be sure of that.
+    first_touch note_cost(const first_touch& touch, std::uint64_t cost, slice_index end) noexcept
     {
         if (cost == 0)
-            return;
+            return {};
         if (touch.kind == first_touch::page::small) {
             costs_.note_small(cost);
-            return;
+            return {};
         }
         costs_.note_huge(cost);
         const slice_index next = touch.at + slices_of_huge_page;
         if (costs_.are_huge_dear() && next < end)
             parts_.refuse(next, end - next);
+        return costs_.may_be_dear() && next + slices_of_huge_page <= end ? first_touch{touch.kind, next}
+                                                                         : first_touch{};
     }
 
 private:
     /// One class for blocks below 2 MiB, and one for each doubling from there on.
     static constexpr std::size_t sizes = 18;
-    /// Parts of a block to sample, at most.
-    static constexpr std::uint32_t most_looks = 6;
+    /// Parts of a block to sample, at most, and pages of each.
+    static constexpr std::uint32_t max_looks = 6;
+    static constexpr std::size_t pages_of_look = 4;
 
     static bool is_enabled() noexcept { return the_options.get(np_option_huge_pages) != 0; }
 
@@ -207,57 +209,35 @@ private:
             parts_.ask_for(first, length);
     }
 
-    /// Returns: the history of that size, updated from its probe. The first block of a size inherits the last size's
-    ///   history.
+    /// Returns: the history of that size. The first block of a size inherits the last probe's history.
     density_history& look_back(std::size_t size) noexcept
     {
         density_history& its = histories_[size];
-        look_at_probe(size);
-        if (its.is_unknown()) {
-            look_at_probe(last_size_);
+        if (its.is_unknown())
             its.inherit(histories_[last_size_]);
-        }
         return its;
     }
 
-    /// Samples a probe that is still in use. An untouched one stays a probe.
-    void look_at_probe(std::size_t size) noexcept
+    /// Returns: whether a sample of these slices' parts was filled, without untouched parts and those advised to have
+    ///   huge pages. Not in the checked build, where pages may be guarded.
+    bool is_dense(slice_index first, std::uint32_t length) const noexcept
     {
-        const slice_index probe = probes_[size];
-        if (probe == no_slice)
-            return;
-        const density found = look_at(probe, region_.record(probe).length);
-        if (found == density::untouched)
-            return;
-        probes_[size] = no_slice;
-        last_size_ = size;
-        histories_[size].note(found);
-    }
-
-    /// Returns: the density of a sample of these slices' parts, without untouched parts and those advised to have huge
-    ///   pages.
-    density look_at(slice_index first, std::uint32_t length) const noexcept
-    {
-        const std::size_t page = os::page_size();
         const std::size_t begin = parts_.part_of(first);
         const std::size_t last = parts_.part_of(first + length - 1);
-        const std::size_t looks = std::min<std::size_t>(last - begin + 1, most_looks);
+        const std::size_t looks = is_checked ? 0 : std::min<std::size_t>(last - begin + 1, max_looks);
         std::size_t touched = 0;
-        std::size_t resident = 0;
+        std::size_t filled = 0;
         for (std::size_t look = 0; look != looks; ++look) {
             const std::size_t part = looks == 1 ? begin : begin + look * (last - begin) / (looks - 1);
             const slice_index from = std::max(parts_.begin_of(part), first);
             const slice_index to = std::min(parts_.begin_of(part + 1), first + length);
             if (parts_.are_asked_for(from, 1))
                 continue;
-            const std::size_t bytes = (to - from) * slice_bytes;
-            const std::size_t pages = os::resident_pages(region_.address(from), bytes);
-            touched += pages != 0 ? bytes / page : 0;
-            resident += pages;
+            const std::size_t pages = os::filled_pages(region_.address(from), (to - from) * slice_bytes, pages_of_look);
+            touched += pages != 0 ? pages_of_look : 0;
+            filled += pages;
         }
-        if (touched == 0)
-            return density::untouched;
-        return resident >= touched / 2 ? density::dense : density::sparse;
+        return touched != 0 && filled >= touched / 2;
     }
 
     Region& region_;

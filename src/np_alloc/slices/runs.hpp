@@ -135,19 +135,21 @@ public:
     }
 
     /// Effects: makes a run in use longer, by slices that follow it, if those are free.
-    /// Returns: whether they were.
-    bool extend(slice_index first, std::uint32_t length, std::uint32_t new_length) noexcept
+    /// Returns: the run, zeroed if they are; `first` is no_slice if they are not free.
+    run extend(slice_index first, std::uint32_t length, std::uint32_t new_length) noexcept
     {
         const slice_index next = first + length;
         const std::uint32_t more = new_length - length;
+        run extended{first, new_length, true};
         if (next < used_ && record(next).state == slice_state::free && record(next).length >= more) {
             const run whole = take_free(next);
             put_rest(whole, more, record(next).freed_at);
+            extended.is_zeroed = whole.is_zeroed;
         } else if (next != used_ || !use_untouched(more)) {
-            return false;
+            return {};
         }
         mark(first, new_length, slice_state::in_use);
-        return true;
+        return extended;
     }
 
     /// Effects: makes a run in use shorter.

@@ -90,7 +90,7 @@ TEST_F(large_runs, copies_a_large_block_where_two_were_used_that_the_system_was_
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "mappings are others";
-    const np::run first = take_behind_filled(4 * MiB);
+    const np::run first = take_after_filled(4 * MiB);
     const np::run behind = all.take_large(MiB, 1);
     for (const np::run& each : {first, behind}) {
         std::memset(memory(each), 1, each.length * np::slice_bytes);
@@ -156,23 +156,18 @@ TEST_F(large_runs, asks_for_no_huge_pages_under_large_blocks_that_are_touched_he
 
 TEST_F(large_runs, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
 {
-    const np::run large = take_behind_filled(5 * MiB);
+    const np::run large = take_after_filled(5 * MiB);
     for (np::slice_index slice = large.first; slice != large.first + large.length; ++slice)
         EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
-}
-
-TEST_F(large_runs, asks_for_huge_pages_under_large_blocks_when_one_was_freed_that_was_filled)
-{
-    all.give_large(take_filled(5 * MiB).first);
-    (void)all.trim();
-    EXPECT_EQ(huge_pages(all.take_large(5 * MiB, 1).first), np::huge_page_use::asked_for);
 }
 
 TEST_F(large_runs, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
 {
     test::first_touch_costs::set(20'000); // The cost of small faults.
-    (void)take_filled(20 * MiB);
+    const np::run filled = take_filled(20 * MiB);
     test::first_touch_costs::set(20'000'000);
+    all.give_large(filled.first);
+    (void)all.trim();
     const np::run tried = all.take_large(20 * MiB, 1);
     EXPECT_EQ(huge_pages(tried.first), np::huge_page_use::asked_for);
     EXPECT_EQ(huge_pages(tried.first + tried.length / 2), np::huge_page_use::refused);

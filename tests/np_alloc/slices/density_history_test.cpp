@@ -7,7 +7,8 @@
 namespace np = memory_pool::np;
 
 namespace {
-using np::density;
+constexpr bool dense = true;
+constexpr bool sparse = false;
 
 struct density_history : testing::Test
 {
@@ -26,7 +27,7 @@ struct density_history : testing::Test
     int skipped()
     {
         int count = 0;
-        while (!history.take_probe())
+        while (!history.take_probe(false))
             ++count;
         return count;
     }
@@ -39,57 +40,59 @@ TEST_F(density_history, grants_nothing_to_the_first_block)
     EXPECT_FALSE(history.is_unknown());
     EXPECT_FALSE(history.is_dense());
     EXPECT_FALSE(history.is_sparse());
-    EXPECT_TRUE(history.take_probe());
+    EXPECT_TRUE(history.take_probe(false));
 }
 
 TEST_F(density_history, grants_more_after_each_dense_probe)
 {
-    history.note(density::dense);
+    history.note(dense);
     EXPECT_TRUE(history.is_dense());
     EXPECT_EQ(granted(), 8);
     EXPECT_EQ(skipped(), 0);
-    history.note(density::dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 16);
-    history.note(density::dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 32);
-    history.note(density::dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 32) << "and no more, as the program may change";
 }
 
 TEST_F(density_history, grants_nothing_after_a_sparse_probe_until_three_in_a_row_are_dense)
 {
     for (int i = 0; i != 5; ++i)
-        history.note(density::dense);
-    history.note(density::sparse);
+        history.note(dense);
+    history.note(sparse);
     EXPECT_TRUE(history.is_sparse());
     EXPECT_EQ(granted(), 0) << "what was granted is lost";
-    history.note(density::dense);
-    history.note(density::dense);
+    history.note(dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 0);
-    history.note(density::sparse);
-    history.note(density::dense);
-    history.note(density::dense);
+    history.note(sparse);
+    history.note(dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 0);
-    history.note(density::dense);
+    history.note(dense);
     EXPECT_EQ(granted(), 8);
 }
 
 TEST_F(density_history, looks_at_fewer_blocks_the_longer_they_are_sparse)
 {
     for (const int expected : {0, 1, 3, 7, 15, 31, 31}) {
-        history.note(density::sparse);
+        history.note(sparse);
         EXPECT_EQ(skipped(), expected);
     }
-    history.note(density::dense);
-    history.note(density::sparse);
+    history.note(dense);
+    history.note(sparse);
     EXPECT_EQ(skipped(), 0);
 }
 
-TEST_F(density_history, learns_nothing_from_an_untouched_block)
+TEST_F(density_history, waits_for_a_probe_in_use_for_a_while)
 {
-    history.note(density::dense);
-    history.note(density::untouched);
-    EXPECT_EQ(granted(), 8);
+    int waited = 0;
+    while (!history.take_probe(true))
+        ++waited;
+    EXPECT_EQ(waited, 64);
+    EXPECT_FALSE(history.take_probe(true)) << "for the next one too";
 }
 
 TEST_F(density_history, takes_over_dense_ones_of_another_size_for_two_blocks)
@@ -97,13 +100,13 @@ TEST_F(density_history, takes_over_dense_ones_of_another_size_for_two_blocks)
     np::density_history other;
     history.inherit(other);
     EXPECT_FALSE(history.take_grant());
-    other.note(density::dense);
+    other.note(dense);
     while (other.take_grant()) {
     }
     history.inherit(other);
     EXPECT_EQ(granted(), 2);
-    EXPECT_TRUE(history.take_probe());
-    other.note(density::sparse);
+    EXPECT_TRUE(history.take_probe(false));
+    other.note(sparse);
     history.inherit(other);
     EXPECT_EQ(granted(), 0);
 }

@@ -72,6 +72,13 @@ struct huge_page_policy : testing::Test
         return taken;
     }
 
+    /// Returns: the block, which is no more.
+    np::run free(const np::run& its)
+    {
+        policy.leave_large(its.first, its.length);
+        return its;
+    }
+
     void fill(const np::run& its) { std::memset(region.address(its.first), 1, its.length * np::slice_bytes); }
 
     /// Returns: whether huge pages were asked for under the whole block.
@@ -91,50 +98,61 @@ struct huge_page_policy : testing::Test
 TEST_F(huge_page_policy, gives_none_to_large_blocks_that_are_touched_here_and_there)
 {
     for (int i = 0; i != 20; ++i)
-        EXPECT_FALSE(is_huge_somewhere(take_and_touch(4 * part))) << i;
+        EXPECT_FALSE(is_huge_somewhere(free(take_and_touch(4 * part)))) << i;
 }
 
-TEST_F(huge_page_policy, gives_some_to_the_next_blocks_when_one_was_filled)
+TEST_F(huge_page_policy, gives_some_to_the_next_blocks_when_one_was_filled_and_freed)
 {
-    EXPECT_FALSE(is_huge_somewhere(take_and_fill(2 * part)));
+    EXPECT_FALSE(is_huge_somewhere(free(take_and_fill(2 * part))));
     for (int i = 0; i != 8; ++i)
         EXPECT_TRUE(is_huge(take(2 * part))) << i;
     EXPECT_FALSE(is_huge(take(2 * part))) << "that is the next probe";
 }
 
-TEST_F(huge_page_policy, learns_from_a_block_that_is_freed)
+TEST_F(huge_page_policy, learns_from_the_block_that_was_there_first)
 {
-    const np::run freed = take(2 * part);
-    EXPECT_FALSE(is_huge_somewhere(take(2 * part))) << "it was not filled yet";
-    const np::run second = take(2 * part);
-    fill(freed);
-    policy.leave_large(freed.first, freed.length);
-    EXPECT_FALSE(is_huge_somewhere(take(2 * part))) << "it is not the youngest";
-    policy.leave_large(second.first, second.length);
-    const np::run last = take(2 * part);
-    fill(last);
-    policy.leave_large(last.first, last.length);
+    const np::run probe = take_and_fill(2 * part);
+    free(take_and_fill(2 * part));
+    EXPECT_FALSE(is_huge_somewhere(take(2 * part)));
+    free(probe);
     EXPECT_TRUE(is_huge(take(2 * part)));
+}
+
+TEST_F(huge_page_policy, learns_from_another_one_if_that_is_not_freed)
+{
+    for (int i = 0; i != 65; ++i)
+        take_and_fill(part);
+    free(take_and_fill(part));
+    EXPECT_TRUE(is_huge(take(part)));
+}
+
+TEST_F(huge_page_policy, makes_no_system_call_to_learn)
+{
+    const test::system_calls calls;
+    const std::size_t before = calls.made(test::system_call::any);
+    const np::run probe = take_and_fill(2 * part);
+    free(probe);
+    EXPECT_EQ(calls.made(test::system_call::any), before);
 }
 
 TEST_F(huge_page_policy, gives_no_more_when_a_probe_is_sparse)
 {
-    take_and_fill(2 * part);
+    free(take_and_fill(2 * part));
     for (int i = 0; i != 8; ++i)
         take(2 * part);
-    take_and_touch(2 * part);
+    free(take_and_touch(2 * part));
     for (int i = 0; i != 8; ++i)
-        EXPECT_FALSE(is_huge_somewhere(take_and_touch(2 * part))) << i;
+        EXPECT_FALSE(is_huge_somewhere(free(take_and_touch(2 * part)))) << i;
 }
 
 TEST_F(huge_page_policy, takes_the_first_block_of_a_size_for_one_as_the_last_was)
 {
-    take_and_fill(part);
+    free(take_and_fill(part));
     EXPECT_TRUE(is_huge(take(2 * part)));
     EXPECT_TRUE(is_huge(take(8 * part)));
     take_and_touch(16 * part);
     take_and_touch(16 * part);
-    EXPECT_FALSE(is_huge(take_and_touch(16 * part)));
+    EXPECT_FALSE(is_huge(free(take_and_touch(16 * part))));
     EXPECT_FALSE(is_huge(take(16 * part)));
     EXPECT_FALSE(is_huge_somewhere(take(32 * part))) << "the last was sparse";
     EXPECT_TRUE(is_huge(take(2 * part))) << "of which nothing else is known";
@@ -144,12 +162,21 @@ TEST_F(huge_page_policy, takes_a_block_for_dense_that_is_filled_from_its_begin_o
 {
     const np::run half = take(4 * part);
     std::memset(region.address(half.first), 1, np::huge_page_bytes);
+    free(half);
     EXPECT_TRUE(is_huge(take(4 * part)));
+}
+
+TEST_F(huge_page_policy, takes_a_block_of_zeros_for_one_that_was_not_filled)
+{
+    const np::run zeros = take(4 * part);
+    std::memset(region.address(zeros.first), 0, zeros.length * np::slice_bytes);
+    free(zeros);
+    EXPECT_FALSE(is_huge_somewhere(take(4 * part)));
 }
 
 TEST_F(huge_page_policy, gives_small_blocks_none_but_learns_from_them)
 {
-    take_and_fill(part / 2);
+    free(take_and_fill(part / 2));
     EXPECT_FALSE(is_huge_somewhere(take(part / 2)));
     EXPECT_TRUE(is_huge(take(2 * part)));
 }
@@ -198,33 +225,42 @@ TEST_F(huge_page_policy, gives_nothing_to_a_block_that_grows_if_it_is_not)
     EXPECT_FALSE(is_huge_somewhere(moved)) << "both are told the same";
 }
 
-TEST_F(huge_page_policy, backs_off_where_a_huge_page_is_dear)
+TEST_F(huge_page_policy, backs_off_where_three_huge_pages_are_dear)
 {
-    take_and_fill(4 * part);
+    free(take_and_fill(8 * part));
     np::first_touch touch;
-    const np::run first = take(4 * part, &touch);
+    const np::run first = take(8 * part, &touch);
+    const np::slice_index end = first.first + first.length;
     ASSERT_TRUE(is_huge(first));
-    EXPECT_EQ(touch.kind, page::huge);
-    EXPECT_EQ(touch.at, first.first);
-    policy.note_cost(touch, dear, first.first + first.length);
-    EXPECT_TRUE(policy.parts().are_asked_for(first.first, part)) << "that it has already";
-    EXPECT_FALSE(is_huge_somewhere({first.first + part, 3 * part})) << "the rest does without";
-    for (std::size_t left = np::fault_costs::least_back_off; left != 0; left -= 4)
-        EXPECT_FALSE(is_huge_somewhere(take(4 * part, &touch)));
-    EXPECT_TRUE(is_huge(take(4 * part, &touch)));
-    policy.note_cost(touch, cheap, touch.at + 4 * part);
-    EXPECT_TRUE(is_huge(take(4 * part, &touch)));
+    for (std::uint32_t measured = 0; measured != 3; ++measured) {
+        EXPECT_TRUE(is_huge(first));
+        EXPECT_EQ(touch.kind, page::huge);
+        EXPECT_EQ(touch.at, first.first + measured * part);
+        touch = policy.note_cost(touch, dear, end);
+    }
+    EXPECT_EQ(touch.kind, page::none);
+    EXPECT_TRUE(policy.parts().are_asked_for(first.first, 3 * part)) << "those it has already";
+    EXPECT_FALSE(is_huge_somewhere({first.first + 3 * part, 5 * part})) << "the rest does without";
+    for (std::size_t left = np::fault_costs::least_back_off; left != 0; left -= 8)
+        EXPECT_FALSE(is_huge_somewhere(take(8 * part, &touch)));
+    EXPECT_TRUE(is_huge(take(8 * part, &touch)));
+    EXPECT_EQ(policy.note_cost(touch, cheap, touch.at + 8 * part).kind, page::none);
+    EXPECT_TRUE(is_huge(take(8 * part, &touch)));
 }
 
 TEST_F(huge_page_policy, backs_off_for_slabs_too)
 {
-    next = np::first_slice;
-    const np::first_touch touch = policy.enter_slab(reserve(1), true);
-    EXPECT_EQ(touch.kind, page::huge);
-    EXPECT_TRUE(policy.parts().are_asked_for(np::first_slice, part));
-    policy.note_cost(touch, dear, np::slice_at(1));
+    constexpr std::size_t enough = 3;
+    for (std::size_t i = 0; i != enough; ++i) {
+        next = np::slice_at(i * part);
+        const np::run slab = reserve(1);
+        const np::first_touch touch = policy.enter_slab(slab, true);
+        EXPECT_EQ(touch.kind, page::huge);
+        EXPECT_TRUE(is_huge(slab));
+        EXPECT_EQ(policy.note_cost(touch, dear, next).kind, page::none) << "no other is its own";
+    }
     for (std::size_t i = 0; i != np::fault_costs::least_back_off; ++i) {
-        next = np::slice_at((i + 1) * part);
+        next = np::slice_at((i + enough) * part);
         const np::run slab = reserve(1);
         policy.enter_slab(slab, true);
         EXPECT_FALSE(is_huge_somewhere(slab));
@@ -240,14 +276,25 @@ TEST_F(huge_page_policy, backs_off_for_slabs_too)
 
 TEST_F(huge_page_policy, goes_on_to_move_what_has_huge_pages_where_they_are_dear)
 {
-    take_and_fill(4 * part);
+    free(take_and_fill(4 * part));
     np::first_touch touch;
     const np::run block = take(4 * part, &touch);
-    policy.note_cost({page::huge, touch.at + 4 * part}, dear, touch.at + 4 * part);
+    for (int i = 0; i != 3; ++i)
+        policy.note_cost({page::huge, touch.at + 4 * part}, dear, touch.at + 4 * part);
     const np::run moved = reserve(8 * part);
     policy.grow_large(block.first, block.length, moved);
     EXPECT_TRUE(policy.parts().are_alike(block.first, moved.first, block.length));
     EXPECT_FALSE(is_huge_somewhere({moved.first + 4 * part, 4 * part}));
+}
+
+TEST_F(huge_page_policy, measures_no_page_that_may_have_memory)
+{
+    const np::run block = take_and_fill(part);
+    np::run grown{block.first, 3 * part};
+    EXPECT_EQ(policy.grow_large(block.first, part, grown).kind, page::none);
+    grown.is_zeroed = true;
+    grown.length = 5 * part;
+    EXPECT_EQ(policy.grow_large(block.first, 3 * part, grown).kind, page::huge);
 }
 
 TEST_F(huge_page_policy, measures_few_small_pages)
@@ -262,14 +309,10 @@ TEST_F(huge_page_policy, measures_few_small_pages)
     EXPECT_EQ(measured, 3) << "with one in the beginning";
 }
 
-TEST_F(huge_page_policy, measures_no_page_that_has_memory)
+TEST_F(huge_page_policy, does_not_count_the_time_that_the_clock_takes)
 {
     const test::first_touch_costs cost(1'234);
     EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 1'234U);
-    EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 0U);
-    *region.address(np::slice_at(4)) = std::byte{7};
-    EXPECT_EQ(policy.measure(region.address(np::slice_at(4))), 0U);
-    EXPECT_EQ(*region.address(np::slice_at(4)), std::byte{7});
 }
 
 TEST_F(huge_page_policy, does_not_listen_to_a_clock_that_stands_still)
@@ -289,6 +332,7 @@ TEST_F(huge_page_policy, does_nothing_if_they_are_not_wanted)
     take(2 * part);
     policy.grow_large(block.first, block.length, reserve(4 * part));
     policy.enter_slab(reserve(1), true);
+    free(block);
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 } // namespace

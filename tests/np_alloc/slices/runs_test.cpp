@@ -229,12 +229,12 @@ TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
     const np::run a = all.take(2);
     const np::run b = all.take(4);
     const np::run c = all.take(1);
-    EXPECT_FALSE(all.extend(a.first, 2, 3));
+    EXPECT_EQ(all.extend(a.first, 2, 3).first, np::no_slice);
     all.put(b.first, b.length, true, 0);
-    EXPECT_TRUE(all.extend(a.first, 2, 5));
+    EXPECT_EQ(all.extend(a.first, 2, 5).first, a.first);
     EXPECT_TRUE(all.is_valid());
-    EXPECT_FALSE(all.extend(a.first, 5, 7)) << "one slice is left there";
-    EXPECT_TRUE(all.extend(c.first, 1, 9)) << "behind it nothing was ever used";
+    EXPECT_EQ(all.extend(a.first, 5, 7).first, np::no_slice) << "one slice is left there";
+    EXPECT_TRUE(all.extend(c.first, 1, 9).is_zeroed) << "behind it nothing was ever used";
     EXPECT_EQ(all.in_use(), 14U);
 }
 
@@ -451,7 +451,7 @@ TEST_F(runs, agree_with_a_model_through_random_operations)
         case 3: {
             const auto grown = pick();
             const auto length = static_cast<std::uint32_t>(grown->second + 1 + random() % 4);
-            if (all.extend(grown->first, grown->second, length)) {
+            if (all.extend(grown->first, grown->second, length).first != np::no_slice) {
                 const auto after = std::next(grown);
                 ASSERT_TRUE(after == taken.end() || after->first >= grown->first + length);
                 grown->second = length;
