@@ -29,3 +29,13 @@ target_link_libraries(np_alloc_drop_in_cxx14
 add_dependencies(memory_pool_tidy_tests np_alloc_drop_in_cxx14)
 add_test(NAME np_alloc.drop_in_cxx14 COMMAND np_alloc_drop_in_cxx14)
 set_tests_properties(np_alloc.drop_in_cxx14 PROPERTIES TIMEOUT 120)
+
+# Only where the system grants real-time threads, and the machine does little else: ctest -L real_time.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT CMAKE_CROSSCOMPILING)
+    add_executable(np_alloc_real_time np_alloc/api/real_time.cpp)
+    target_link_libraries(np_alloc_real_time PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
+    target_include_directories(np_alloc_real_time PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    add_dependencies(memory_pool_tidy_tests np_alloc_real_time)
+    add_test(NAME np_alloc.real_time COMMAND np_alloc_real_time)
+    set_tests_properties(np_alloc.real_time PROPERTIES LABELS real_time TIMEOUT 120 RUN_SERIAL ON)
+endif()

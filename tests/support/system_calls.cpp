@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -25,6 +26,7 @@ constexpr int fixed_unless_taken = 0x100000; // MAP_FIXED_NOREPLACE
 constexpr int populate_for_writing = 23;     // MADV_POPULATE_WRITE
 constexpr int install_guard = 102;           // MADV_GUARD_INSTALL
 constexpr int remove_guard = 103;            // MADV_GUARD_REMOVE
+constexpr long inherit_priority = 6 | 128;   // FUTEX_LOCK_PI_PRIVATE
 
 /// Returns: `failed`, with that error.
 template <class Result>
@@ -151,7 +153,7 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
                : __real_pthread_create(thread, attributes, action, argument);
 }
 
-/// Refuses only membarrier and getrandom. No call by number has more than six arguments; missing ones are forwarded all
+/// Refuses only membarrier, getrandom and futex. No call by number has more than six arguments; missing ones are forwarded all
 /// the same.
 long __wrap_syscall(long number, ...)
 {
@@ -165,6 +167,10 @@ long __wrap_syscall(long number, ...)
         return refuse_with(EPERM, -1L);
     if (number == SYS_getrandom && system_calls::refuses(system_call::random))
         return refuse_with(EAGAIN, -1L);
+    if (number == SYS_futex && values[1] == inherit_priority && system_calls::refuses(system_call::inherit))
+        return refuse_with(ENOSYS, -1L);
+    if (number == SYS_sched_getscheduler && system_calls::are_real_time)
+        return SCHED_FIFO;
     return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 

@@ -38,6 +38,7 @@ enum class system_call : std::size_t
     write,             ///< write
     duplicate,         ///< fcntl that opens a file once more
     open_file,         ///< fopen
+    inherit,           ///< futex that gives the holder of a lock the priority of the caller, as in an emulator
     read_clock,        ///< clock_gettime of CLOCK_MONOTONIC, as where system calls are filtered, and it is one
     any,               ///< Each of them.
 };
@@ -96,6 +97,8 @@ public:
     static void give_reserved_pages() noexcept { has_reserved_pages = true; }
     /// Effects: makes another thread map a page, filled with `content`, at the destination of a move that is refused.
     static void have_others_map_destinations(unsigned char content) noexcept { content_of_others = content; }
+    /// Effects: has the system say that each thread is a real-time thread.
+    static void make_threads_real_time() noexcept { are_real_time = true; }
     /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
     static void make_guards_mappings() noexcept { has_only_mappings = true; }
 
@@ -124,6 +127,7 @@ public:
     static inline std::atomic<std::size_t> huge_maps{0};
     static inline std::atomic<bool> has_reserved_pages{false};
     static inline std::atomic<bool> has_only_mappings{false};
+    static inline std::atomic<bool> are_real_time{false};
     static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: they map nothing.
 
 private:
@@ -134,7 +138,7 @@ private:
         for (call_counter& each : kinds)
             each.start_anew();
         refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
-        has_reserved_pages = has_only_mappings = false;
+        has_reserved_pages = has_only_mappings = are_real_time = false;
         content_of_others = 0;
     }
 

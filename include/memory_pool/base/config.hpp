@@ -90,7 +90,7 @@
 // - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
 // - the language level, optimisation, NDEBUG, GCC or Clang: no body depends on them;
 // - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
-// - MEMORY_POOL_DELAY_POINT, which tests define for the whole program.
+// - MEMORY_POOL_DELAY_POINT and MEMORY_POOL_LOCK_POINT, which tests and benchmarks define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
 #define MEMORY_POOL_ABI_EXCEPTIONS
 #else
@@ -240,6 +240,11 @@
 /// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
+#endif
+
+/// Where a thread has taken a lock of np_alloc, or is about to release it. A benchmark defines it to time that.
+#ifndef MEMORY_POOL_LOCK_POINT
+#define MEMORY_POOL_LOCK_POINT(lock, is_taken) static_cast<void>(0)
 #endif
 
 #if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)

@@ -3,10 +3,9 @@
 /// \file
 /// A constant-initialized mutex that needs no C++ library.
 ///
-/// Under contention, a thread spins for some microseconds before it sleeps. A system call of the holder takes no
-/// longer; and while a thread sleeps, another may be scheduled, and need memory that would have been freed a moment
-/// later. (POSIX: pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which spins itself.
-/// std::mutex is the former, but may throw.)
+/// Under contention, a thread spins for some microseconds before it sleeps: see short_wait.hpp. (POSIX:
+/// pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which spins itself. std::mutex is the
+/// former, but may throw.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -22,13 +21,10 @@ __declspec(dllimport) unsigned char __stdcall TryAcquireSRWLockExclusive(_RTL_SR
 __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 }
 #else
-#include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/single_thread.hpp>
 
 #include <pthread.h>
-
-#include <cstdint>
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
@@ -51,7 +47,8 @@ private:
     {
         // In a single-threaded process, glibc's pthread_mutex_lock needs no atomic operation; pthread_mutex_trylock
         // does.
-        if (is_single_threaded() || (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while()))
+        if (is_single_threaded() ||
+            (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while([this] { return try_lock(); })))
             (void)::pthread_mutex_lock(&state_);
     }
 
@@ -66,21 +63,6 @@ private:
     ::pthread_mutex_t& native() noexcept { return state_; }
 
 private:
-    /// Returns: true if the mutex was acquired.
-    MEMORY_POOL_NOINLINE bool try_for_a_while() noexcept MEMORY_POOL_TRY_ACQUIRE(true)
-    {
-        constexpr std::uint64_t longest = 20'000; // ns: measured with 50 threads on 2 cores; see docs/performance.md
-        constexpr int most_rounds = 500;          // in case the clock does not advance
-        const std::uint64_t start = nanoseconds();
-        for (int round = 0; round != most_rounds && nanoseconds() - start < longest; ++round) {
-            for (int i = 0; i != 8; ++i)
-                relax();
-            if (try_lock())
-                return true;
-        }
-        return false;
-    }
-
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER;
 #endif
 };

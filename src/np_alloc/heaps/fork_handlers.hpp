@@ -13,6 +13,7 @@
 
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
+#include <memory_pool/os/priority_mutex.hpp>
 #include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/stdio_lock.hpp>
 
@@ -89,6 +90,7 @@ protected:
         } else {
             unlock_after_fork();
         }
+        os::forget_thread_number(); // Last, as this thread has taken the locks under its old one.
     }
 
     /// Returns: nullptr if it has none.

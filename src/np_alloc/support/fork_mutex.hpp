@@ -23,7 +23,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/mutex.hpp>
+#include <memory_pool/os/priority_mutex.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
@@ -156,6 +156,7 @@ private:
     {
         owner_.store(owner, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
+        MEMORY_POOL_LOCK_POINT(*this, owner != nullptr);
     }
 
     /// Takes the lock for a thread that holds or waits for another, or for this one, if a handler calls. Restores the
@@ -211,7 +212,7 @@ private:
         mutex_.lock();
     }
 
-    os::mutex mutex_;
+    os::priority_mutex mutex_;
     std::atomic<const void*> owner_{nullptr}; ///< Written only by the thread that holds the lock.
     bool is_held_for_fork_ = false;
 };

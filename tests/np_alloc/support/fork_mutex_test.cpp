@@ -5,11 +5,13 @@
 #include <np_alloc/engine/engine.hpp>
 #include <np_alloc/heaps/heap.hpp>
 
+#include <support/child.hpp>
 #include <support/option_for_now.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 
@@ -38,6 +40,18 @@ TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
     one.unlock();
     EXPECT_EQ(np::this_thread_locks, 0U);
 }
+
+#if TESTS_MAY_FORK && defined(__linux__)
+TEST(fork_mutex, is_taken_under_another_number_in_the_child_of_a_fork)
+{
+    np_free(np_alloc(10)); // From then on, forks are noticed.
+    test::expect_in_child([] {
+        np::fork_mutex one;
+        const std::lock_guard lock(one);
+        return memory_pool::detail::os::number_of_this_thread == static_cast<std::uint32_t>(getpid());
+    });
+}
+#endif
 
 #if defined(__unix__)
 /// Ends the process, as a handler of a signal would that has come now.
