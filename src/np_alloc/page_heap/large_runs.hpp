@@ -93,10 +93,10 @@ public:
         return true;
     }
 
-    /// Effects: records the requested size of a large block, for the statistics.
+    /// Effects: records the requested size of a large block that was resized in place, for the statistics.
     void note_asked(slice_index first, std::size_t bytes) noexcept
     {
-        large_asked_.fetch_add(bytes - std::exchange(region_.record(first).asked, bytes), std::memory_order_relaxed);
+        resized_.fetch_add(bytes - std::exchange(region_.record(first).asked, bytes), std::memory_order_relaxed);
     }
 
     /// Returns: whether a block of `bytes` is revoked when it is freed.
@@ -146,15 +146,20 @@ public:
     }
 
 protected:
-    void count_large(block_count blocks, std::size_t bytes) noexcept
+    void count_large(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        large_blocks_.fetch_add(static_cast<std::size_t>(blocks), std::memory_order_relaxed);
-        large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+        large_blocks_ += static_cast<std::size_t>(blocks);
+        large_bytes_ += bytes;
     }
 
-    std::atomic<std::size_t> large_blocks_{0};
-    std::atomic<std::size_t> large_bytes_{0};
-    std::atomic<std::size_t> large_asked_{0}; ///< Of those in the region.
+    /// Returns: bytes that were requested of large blocks in the region.
+    std::size_t large_asked() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return large_asked_ + resized_.load(std::memory_order_relaxed);
+    }
+
+    std::size_t large_blocks_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t large_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 
 private:
     /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
@@ -169,8 +174,8 @@ private:
                 mutex_.assume_held();
                 touch = decide(its);
                 region_.record(its.first).home = nullptr;
-                region_.record(its.first).asked = 0;
-                note_asked(its.first, bytes);
+                region_.record(its.first).asked = bytes;
+                large_asked_ += bytes;
                 set_tag(its.first, 1, large_block);
                 set_tag(its.first + 1, its.length - 1, inside_large_block);
                 count_large(block_count{1}, bytes_of_run(its.length));
@@ -279,7 +284,7 @@ private:
         set_tag(first, length, no_owner);
         count_large(-block_count{1}, std::size_t{0} - bytes_of_run(length));
         guard_slices_ -= checks().guard_slices();
-        note_asked(first, 0);
+        large_asked_ -= region_.record(first).asked;
         return length;
     }
 
@@ -362,5 +367,7 @@ private:
     static constexpr std::size_t most_mappings = 16'384;
 
     std::size_t mappings_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< When the blocks in use were made.
+    std::atomic<std::size_t> resized_{0}; ///< What resizing has changed of that, without the lock.
 };
 } // namespace memory_pool::np

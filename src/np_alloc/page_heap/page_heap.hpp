@@ -233,9 +233,9 @@ public:
                 (runs_.dirty() + runs_.being_purged() + waiting_.slices()) * slice_bytes,
                 purged(),
                 slabs_.load(std::memory_order_relaxed),
-                large_blocks_.load(std::memory_order_relaxed),
-                large_bytes_.load(std::memory_order_relaxed),
-                large_asked_.load(std::memory_order_relaxed) + direct_bytes_,
+                large_blocks_,
+                large_bytes_,
+                large_asked() + direct_bytes_,
                 region_.table_bytes() + direct_.slots().bytes_around_blocks()};
     }
 

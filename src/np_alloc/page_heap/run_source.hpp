@@ -234,8 +234,9 @@ protected:
 
     void set_tag(slice_index first, std::uint32_t count, slice_tag tag) noexcept
     {
-        for (slice_index slice = first; slice != first + count; ++slice)
-            region_.tag(slice).store(tag, std::memory_order_relaxed);
+        auto* each = &region_.tag(first);
+        for (auto* const end = each + count; each != end; ++each)
+            each->store(tag, std::memory_order_relaxed);
     }
 
     template <class Mark = no_marks>
