@@ -119,6 +119,8 @@ void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int 
     va_start(arguments, flags);
     void* const to = va_arg(arguments, void*);
     va_end(arguments);
+    if (void (*const action)() = system_calls::during_move)
+        action();
     if (!system_calls::refuses(system_call::move))
         return __real_mremap(memory, bytes, new_bytes, flags, to);
     (void)__real_munmap(to, new_bytes);

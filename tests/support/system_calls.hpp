@@ -97,6 +97,8 @@ public:
     static void give_reserved_pages() noexcept { has_reserved_pages = true; }
     /// Effects: makes another thread map a page, filled with `content`, at the destination of a move that is refused.
     static void have_others_map_destinations(unsigned char content) noexcept { content_of_others = content; }
+    /// Effects: has `action` be called in the middle of each mremap that moves.
+    static void do_during_moves(void (*action)()) noexcept { during_move = action; }
     /// Effects: has the system say that each thread is a real-time thread.
     static void make_threads_real_time() noexcept { are_real_time = true; }
     /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
@@ -128,6 +130,7 @@ public:
     static inline std::atomic<bool> has_reserved_pages{false};
     static inline std::atomic<bool> has_only_mappings{false};
     static inline std::atomic<bool> are_real_time{false};
+    static inline std::atomic<void (*)()> during_move{nullptr};
     static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: they map nothing.
 
 private:
@@ -140,6 +143,7 @@ private:
         refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
         has_reserved_pages = has_only_mappings = are_real_time = false;
         content_of_others = 0;
+        during_move = nullptr;
     }
 
     static inline std::array<call_counter, kinds_of_system_calls> kinds;

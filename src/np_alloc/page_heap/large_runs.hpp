@@ -243,15 +243,19 @@ private:
         return true;
     }
 
-    /// Effects: moves what a large block holds, without copying it. With the lock, so that no other thread advises the
-    ///   system about a part of it, which would make it several mappings.
+    /// Effects: moves what a large block holds, without copying it. Without the lock, as that may take long.
     os::moving move_memory(slice_index from, const run& to) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        if (!note_mappings(from, to.first))
-            return os::moving::refused;
+        {
+            const base::lock_guard lock(mutex_);
+            if (!note_mappings(from, to.first))
+                return os::moving::refused;
+            huge_pages_.parts().begin_move();
+        }
         const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
                                                   region_.record(from).length * slice_bytes);
+        const base::lock_guard lock(mutex_);
+        huge_pages_.parts().end_move();
         if (result == os::moving::refused)
             huge_pages_.parts().forget(to.first, to.length);
         if (result == os::moving::lost)

@@ -157,12 +157,14 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: gives back what threads that are not there were about to give back, as this is the child of a fork.
+    /// Effects: gives back what threads that are not there were about to give back, and forgets what they were about to
+    ///   move, as this is the child of a fork.
     // Not analyzed: the thread that forks holds all locks, so the lock is a no-op in purge().
     void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
             (void)purge(begun);
+        huge_pages_.parts().forget_moves();
     }
 
     /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.

@@ -101,6 +101,13 @@ public:
         set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
 
+    /// Effects: tells the system nothing from now on, until as many moves have ended as begun: if it were told something
+    ///   about a part of memory that moves, that would become several mappings.
+    void begin_move() noexcept { ++moves_; }
+    void end_move() noexcept { --moves_; }
+    /// Effects: forgets the moves of threads that are not there, in the child of a fork.
+    void forget_moves() noexcept { moves_ = 0; }
+
     /// Returns: whether the system was told the same about all these slices, and about as many others.
     bool are_alike(slice_index first, slice_index other, std::uint32_t length) const noexcept
     {
@@ -175,7 +182,7 @@ private:
     {
         const std::size_t changes_then =
             changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
-        if (changes_then > std::max(most_changes, changes_))
+        if (moves_ != 0 || changes_then > std::max(most_changes, changes_))
             return;
         const slice_index first = begin_of(begin);
         const slice_index last = std::min(begin_of(end), slice_at(region_.slices()));
@@ -216,5 +223,6 @@ private:
 
     Region& region_;
     std::size_t changes_ = 0;
+    std::size_t moves_ = 0; ///< That go on.
 };
 } // namespace memory_pool::np

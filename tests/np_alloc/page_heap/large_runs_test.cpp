@@ -51,6 +51,24 @@ TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 #endif
 }
 
+#if defined(__linux__)
+TEST_F(large_runs, are_taken_while_the_memory_of_another_moves)
+{
+    static np::page_heap* shared = nullptr;
+    static np::run taken;
+    shared = &all;
+    taken = {};
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    const test::system_calls calls;
+    // With the lock held, this would be a reentrant call, which ends the process.
+    calls.do_during_moves([] { taken = shared->take_large(2 * MiB, 1); });
+    EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB, [] {}), 2 * MiB, 0x5A));
+    ASSERT_NE(taken.first, np::no_slice);
+    EXPECT_TRUE(is_filled(taken, 2 * MiB, 0));
+}
+#endif
+
 TEST_F(large_runs, copies_a_large_block_to_where_there_is_memory)
 {
     const np::run dirty = all.take_large(3 * MiB, 1);

@@ -106,6 +106,22 @@ TEST_F(huge_pages, are_asked_for_in_all_parts_that_a_block_lies_in_by_one_call)
     EXPECT_EQ(calls.made(system_call::advise_huge_pages), 3U) << "on both sides";
 }
 
+TEST_F(huge_pages, are_not_told_of_while_memory_moves)
+{
+    all.begin_move();
+    all.begin_move();
+    all.end_move();
+    all.ask_for(np::first_slice, part);
+    EXPECT_EQ(told(1), "-");
+    all.end_move();
+    all.ask_for(np::first_slice, part);
+    EXPECT_EQ(told(1), "a");
+    all.begin_move();
+    all.forget_moves();
+    all.refuse(np::first_slice, part);
+    EXPECT_EQ(told(1), "r");
+}
+
 TEST_F(huge_pages, are_asked_for_by_who_enters_a_part_that_had_no_memory)
 {
     all.enter(run_in(part, 4, part, 3 * part), true);
