@@ -155,8 +155,8 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
                : __real_pthread_create(thread, attributes, action, argument);
 }
 
-/// Refuses only membarrier, getrandom and futex. No call by number has more than six arguments; missing ones are forwarded all
-/// the same.
+/// Refuses only membarrier, getrandom and futex. No call by number has more than six arguments; missing ones are
+/// forwarded all the same.
 long __wrap_syscall(long number, ...)
 {
     std::array<long, 6> values{};

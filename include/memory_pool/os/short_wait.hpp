@@ -8,9 +8,9 @@
 /// The other thread may have a lower priority, and yielding does not run those (SCHED_FIFO): so it sleeps after a
 /// while. The sleep is no cancellation point, where a thread might end with locks held.
 ///
-/// Or it is a lock that is soon free: a thread spins for some microseconds before it sleeps. A system call of the holder
-/// takes no longer; and while a thread sleeps, another may be scheduled, and need memory that would have been freed a
-/// moment later.
+/// Or it holds a lock that is soon free: a thread spins for some microseconds before it sleeps. A system call of the
+/// holder takes no longer; and while a thread sleeps, another may be scheduled, and need memory that would have been
+/// freed a moment later.
 ///
 /// (Linux: nanosleep(2), by its number. Elsewhere it only yields.)
 ///

@@ -101,8 +101,8 @@ public:
         set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
 
-    /// Effects: tells the system nothing from now on, until as many moves have ended as begun: if it were told something
-    ///   about a part of memory that moves, that would become several mappings.
+    /// Effects: tells the system nothing from now on, until as many moves have ended as begun: memory that moves would
+    ///   become several mappings if the system were told something about a part of it.
     void begin_move() noexcept { ++moves_; }
     void end_move() noexcept { --moves_; }
     /// Effects: forgets the moves of threads that are not there, in the child of a fork.
