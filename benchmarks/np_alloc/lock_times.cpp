@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // A libnp_malloc.so to preload, which prints at the end of the process how long threads have held the lock of the page
-// heap, in CPU time: without the time in which they were preempted. A fork holds it, too.
+// heap. Times in which a thread was preempted are counted only. A fork holds it, too.
 //
 //     LD_PRELOAD=build/release/benchmarks/np_alloc/lock_times.so PROGRAM [ARGUMENT...]
 #include <memory_pool/os/clock.hpp>
+
+#include <sys/resource.h>
 
 #include "../../src/np_alloc/heaps/heap_registry.hpp"
 
@@ -21,7 +23,17 @@ namespace np = memory_pool::np;
 constexpr std::size_t bins = 24;
 std::array<std::atomic<std::uint64_t>, bins> histogram{};
 std::atomic<std::uint64_t> longest{0};
+std::atomic<std::uint64_t> preempted{0};
 __thread std::uint64_t taken_at = 0;
+__thread long preemptions_then = 0;
+
+/// Returns: how often this thread was preempted.
+long preemptions() noexcept
+{
+    rusage used{};
+    (void)::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nivcsw;
+}
 
 bool is_of_page_heap(const void* lock) noexcept
 {
@@ -48,6 +60,8 @@ __attribute__((destructor)) void print() noexcept
             std::fprintf(stderr, "  below %9.3f  %llu\n", static_cast<double>(std::uint64_t{1} << bin) / 1e3,
                          static_cast<unsigned long long>(count));
     std::fprintf(stderr, "  at most %7.3f\n", static_cast<double>(longest.load(std::memory_order_relaxed)) / 1e3);
+    std::fprintf(stderr, "  preempted        %llu\n",
+                 static_cast<unsigned long long>(preempted.load(std::memory_order_relaxed)));
 }
 } // namespace
 
@@ -55,8 +69,14 @@ void lock_times::note(const void* lock, bool is_taken) noexcept
 {
     if (!is_of_page_heap(lock))
         return;
-    if (is_taken)
-        taken_at = memory_pool::detail::os::thread_cpu_nanoseconds();
+    if (is_taken) {
+        preemptions_then = preemptions();
+        taken_at = memory_pool::detail::os::nanoseconds();
+        return;
+    }
+    const std::uint64_t held = memory_pool::detail::os::nanoseconds() - taken_at;
+    if (preemptions() == preemptions_then)
+        add(held);
     else
-        add(memory_pool::detail::os::thread_cpu_nanoseconds() - taken_at);
+        preempted.fetch_add(1, std::memory_order_relaxed);
 }

@@ -144,7 +144,7 @@ private:
     /// Waits until it is free, and acquires it.
     void sleep() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        // There may be others who sleep, so whoever has slept says that there are when it has the mutex.
+        // Others may sleep, too: a thread that has slept leaves this set when it gets the mutex, and wakes one later.
         for (sleepers_.store(1); !try_lock(); sleepers_.store(1))
             (void)futex(sleepers_, operation::wait, 1);
     }
