@@ -195,7 +195,8 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
         return out_of_memory();
     const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
     void* block = map();
-    if (block == nullptr && trim() != 0) {
+    if (block == nullptr) {
+        (void)trim(); // Even if it returns 0, slabs are empty now, or addresses free.
         thread_cache& cache = this_thread.cache;
         block = cache.has_heap() ? cache.get(size_class) : registry().fallback().allocate(size_class, bytes);
         if (block == nullptr)

@@ -83,8 +83,10 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     watch_if_large(bytes);
     large_allocation made = take_large_block(bytes, alignment, home);
     // Empty slabs may be in the way, or free blocks that are too small.
-    if (made.block == nullptr && bytes <= pages().figures().reserved && trim() != 0)
+    if (made.block == nullptr && bytes <= pages().figures().reserved) {
+        (void)trim();
         made = take_large_block(bytes, alignment, home);
+    }
     if (made.block == nullptr)
         (void)out_of_memory();
     return made;
