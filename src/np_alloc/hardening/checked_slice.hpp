@@ -34,11 +34,11 @@
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "block_state.hpp"
-#include "guard_table.hpp"
 #include "noted_parts.hpp"
 #include "pairs.hpp"
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
+#include "slice_guard.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -117,20 +117,13 @@ public:
     /// Returns: false if out of memory.
     bool start(std::size_t slices) noexcept
     {
-        if (!noted_.start(slices))
-            return false;
-        if (guards_.start(slices))
-            return true;
-        noted_.stop();
-        return false;
+        constexpr std::size_t bytes_of_guard = std::size_t{1} << 20;
+        guard_slices_ = region_.grows() ? 0 : bytes_of_guard / slice_bytes;
+        return noted_.start(slices);
     }
 
     /// Effects: frees that.
-    void stop() noexcept
-    {
-        noted_.stop();
-        guards_.stop();
-    }
+    void stop() noexcept { noted_.stop(); }
 
     /// Returns: whether runs get guards.
     static bool wants_guards() noexcept
@@ -171,7 +164,7 @@ public:
             return;
         for (slice_index slice = first; slice != first + slices; ++slice) { // The next one to have it tries again.
             noted_.note(slice);
-            guards_[slice] = {how, 0, slice == first};
+            guard(slice) = {how, 0, slice == first};
         }
     }
 
@@ -225,11 +218,7 @@ public:
     }
 
     /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses are limited.
-    std::uint32_t guard_slices() const noexcept
-    {
-        constexpr std::size_t bytes = std::size_t{1} << 20;
-        return region_.grows() ? 0 : static_cast<std::uint32_t>(bytes / slice_bytes);
-    }
+    std::uint32_t guard_slices() const noexcept { return guard_slices_; }
 
     /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard is where
     ///   slices are guarded already: their memory is gone, and a guard elsewhere would cost memory there.
@@ -540,10 +529,15 @@ private:
 
     // Guards.
 
+    slice_guard& guard(slice_index slice) const noexcept
+    {
+        return region_.part(position(slice) / slices_of_huge_page).guards[position(slice) % slices_of_huge_page];
+    }
+
     /// Returns: where the guard at the end of a slice begins; nullptr if there is none.
     std::byte* guard_of(slice_index slice) const noexcept
     {
-        const slice_guard its = guards_[slice];
+        const slice_guard its = guard(slice);
         return its.is_there() ? region_.address(slice) + its.from() * slice_guard::page_bytes : nullptr;
     }
 
@@ -569,24 +563,24 @@ private:
         joined_guards joined;
         std::size_t removed_bytes = 0;
         for (slice_index slice = first; slice != end; ++slice) {
-            if (!guards_[slice].is_there() || end_of_removed(slice, kept) <= guard_of(slice))
+            if (!guard(slice).is_there() || end_of_removed(slice, kept) <= guard_of(slice))
                 continue;
             const slice_index next = slice + 1;
             const bool ends = end_of_removed(slice, kept) == region_.address(next);
-            const bool goes_on = ends && next != end && guards_[next].is_there() && !guards_[next].begins() &&
+            const bool goes_on = ends && next != end && guard(next).is_there() && !guard(next).begins() &&
                                  end_of_removed(next, kept) < region_.address(next + 1);
             if (goes_on) // The rest of the guard begins in the next slice.
-                guards_[next] = {guards_[next].how(), guards_[next].from(), guards_[slice].begins()};
+                guard(next) = {guard(next).how(), guard(next).from(), guard(slice).begins()};
             removed_bytes += static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice));
-            joined.add(guard_of(slice), end_of_removed(slice, kept), guards_[slice].how(),
-                       ends && !goes_on && guards_[slice].begins());
+            joined.add(guard_of(slice), end_of_removed(slice, kept), guard(slice).how(),
+                       ends && !goes_on && guard(slice).begins());
         }
         if (!joined.remove())
             return false;
         guarded_bytes_.fetch_sub(removed_bytes, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
         for (slice_index slice = first; slice != end; ++slice)
-            if (guards_[slice].is_there() && end_of_removed(slice, kept) > guard_of(slice))
+            if (guard(slice).is_there() && end_of_removed(slice, kept) > guard_of(slice))
                 shorten_guard(slice, end_of_removed(slice, kept));
         return true;
     }
@@ -604,7 +598,7 @@ private:
     {
         const auto from = static_cast<std::size_t>(begin - region_.address(slice)) / slice_guard::page_bytes;
         const bool is_there = from * slice_guard::page_bytes < slice_bytes;
-        guards_[slice] = is_there ? slice_guard(guards_[slice].how(), from, guards_[slice].begins()) : slice_guard();
+        guard(slice) = is_there ? slice_guard(guard(slice).how(), from, guard(slice).begins()) : slice_guard();
     }
 
     /// Guards the first unguarded part of the slices from `slice` on, by one call.
@@ -614,9 +608,9 @@ private:
         std::byte* const begin = end_of_removed(slice, wanted);
         slice_index last = slice;
         noted_.note(last);
-        while (!guards_[last].is_there() && last + 1 != end)
+        while (!guard(last).is_there() && last + 1 != end)
             noted_.note(++last);
-        const slice_guard next = guards_[last];
+        const slice_guard next = guard(last);
         std::byte* const guarded = next.is_there() ? guard_of(last) : region_.address(last + 1);
         if (begin >= guarded)
             return last + 1;
@@ -639,7 +633,7 @@ private:
             (void)os::purge_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
         for (slice_index each = slice; each != end_of_added; ++each)
-            guards_[each] = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};
+            guard(each) = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};
         return last + 1;
     }
 
@@ -673,7 +667,7 @@ private:
 
     Region& region_;
     noted_parts noted_;
-    guard_table guards_;
+    std::uint32_t guard_slices_ = 0;
     std::atomic<std::size_t> guarded_bytes_{0};
 };
 } // namespace memory_pool::np

@@ -20,6 +20,7 @@
 #include "pairs.hpp"
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
+#include "slice_guard.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +87,9 @@ private:
 
 /// The record of a slice in this library.
 using record_of_slice = std::conditional_t<is_checked, checked_slice, slice_record>;
+
+/// What is kept about a part of the region in this library.
+using record_of_part = std::conditional_t<is_checked, guarded_part, part_record>;
 
 /// What this library does to runs in a region with such records.
 template <class Region>

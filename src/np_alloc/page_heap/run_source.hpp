@@ -43,7 +43,7 @@ namespace memory_pool::np {
 class run_source : base::immovable<run_source>
 {
 public:
-    using region_type = np::region<std::atomic<slice_tag>, record_of_slice>;
+    using region_type = np::region<std::atomic<slice_tag>, record_of_slice, record_of_part>;
     using checks_type = checks_of_runs<region_type>;
 
     /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.

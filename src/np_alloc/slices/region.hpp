@@ -6,7 +6,7 @@
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
 ///     tags:     |   w    |   w    |   w    |                     a word a slice: read by every free
 ///     records:  | record | record | record |                     what the slice is: for slow paths
-///     parts:    |  asked for huge pages?   |                     a byte for as many slices as a huge page has
+///     parts:    |  asked for huge pages?   |                     an entry for as many slices as a huge page has
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
@@ -59,6 +59,12 @@ enum class huge_page_use : std::uint8_t
     unknown, ///< It may be of several mappings.
 };
 
+/// What is kept about such a part, which may begin as zeros.
+struct part_record
+{
+    huge_page_use use;
+};
+
 /// A number that any thread may read while another writes.
 ///
 /// To the language, what is read so would have to be atomic. But GCC 12 compares no atomic number where it stands: it
@@ -84,9 +90,10 @@ private:
     std::size_t value_;
 };
 
-/// Reserved addresses in slices, with a `Tag` and a `Record` for each, which may begin as zeros.
-template <class Tag, class Record>
-class region : base::immovable<region<Tag, Record>>
+/// Reserved addresses in slices, with a `Tag` and a `Record` for each, which may begin as zeros; and a `Part`, a
+/// part_record, for as many as a huge page has.
+template <class Tag, class Record, class Part = part_record>
+class region : base::immovable<region<Tag, Record, Part>>
 {
 public:
     /// It has no slices. A constant, so that it can be there before anything has run.
@@ -228,8 +235,10 @@ public:
     Record& record(slice_index slice) const noexcept { return records_[position(slice)]; }
     Record& record_of(const void* address) const noexcept { return records_[slices_before(address)]; }
     Record& record_after(std::uintptr_t steps) const noexcept { return records_[steps / steps_per_slice]; }
-    /// What the system was told about slices from `part * slices_of_huge_page` on.
-    huge_page_use& huge_pages(std::size_t part) const noexcept { return parts_[part]; }
+    /// Of slices from `number * slices_of_huge_page` on.
+    Part& part(std::size_t number) const noexcept { return parts_[number]; }
+    /// What the system was told about them.
+    huge_page_use& huge_pages(std::size_t number) const noexcept { return parts_[number].use; }
 
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
@@ -283,7 +292,7 @@ private:
         reserved_ = begins[0];
         tags_ = table_behind<Tag>(begins[1]);
         records_ = table_behind<Record>(begins[2]);
-        parts_ = table_behind<huge_page_use>(begins[3]);
+        parts_ = table_behind<Part>(begins[3]);
     }
 
     /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries with their guards.
@@ -299,7 +308,7 @@ private:
     {
         const std::size_t page_bytes = os::page_size();
         return {0, page_bytes + table_bytes(sizeof(Tag), entries), page_bytes + table_bytes(sizeof(Record), entries),
-                page_bytes + table_bytes(sizeof(huge_page_use), parts(entries))};
+                page_bytes + table_bytes(sizeof(Part), parts(entries))};
     }
 
     static std::size_t sum(const range_sizes& bytes) noexcept
@@ -436,7 +445,7 @@ private:
     often_read committed_steps_{0}; ///< Read by threads that have a pointer into a slice.
     Tag* tags_ = nullptr;
     Record* records_ = nullptr;
-    huge_page_use* parts_ = nullptr;
+    Part* parts_ = nullptr;
     void* reserved_ = nullptr;
     std::size_t slices_ = 0;
     std::size_t most_slices_ = 0;

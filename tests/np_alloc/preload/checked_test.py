@@ -5,6 +5,7 @@
 
     checked_test.py LIBRARY WRONG_DELETE OWN_NOTHROW_NEW OWN_DELETE PASSES_BLOCKS
 """
+import json
 import os
 import signal
 import subprocess
@@ -68,6 +69,11 @@ class Misuse(unittest.TestCase):
 
     def test_nothing_where_operators_of_the_program_have_asked_for_more(self):
         self.assertEqual(run(OWN_NOTHROW_NEW), (0, "4 made\n", ""))
+
+    def test_little_memory_for_a_program_that_needs_little(self):
+        status, _, errors = run(WRONG_DELETE, "right size", NP_STATISTICS_AT_END="2")
+        self.assertEqual(status, 0, errors)
+        self.assertLess(json.loads(errors)["bytes_resident"], 3 << 20)
 
     PAIRS = (  # The misuse, and the three functions that the report names.
         ("malloc, delete", "malloc", "delete", "free"),

@@ -5,18 +5,17 @@
 ///
 ///     slices:   | block ........ |.....GGGG|GGGGGGGGG|GGGGGGGGG|   G: a guard of three slices, in one byte each
 ///
-/// A table of its own, so that the large records of slices that are only guard are never touched.
+/// They stand in the small records of parts, so that the large ones of slices that are only guard are never touched.
 ///
 /// Thread safety: any thread, for slices that it owns.
 #pragma once
 
-#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 
-#include "../slices/slice_index.hpp"
+#include "../slices/region.hpp"
 #include "../support/internals.hpp"
-#include "../support/metadata_pages.hpp"
 
+#include <array>
 #include <cstddef>
 
 namespace memory_pool::np {
@@ -47,30 +46,9 @@ private:
     unsigned char bits_ = 0;
 };
 
-/// A slice_guard for each slice.
-class guard_table : base::immovable<guard_table>
+/// What is kept about a part of the region where blocks are checked.
+struct guarded_part : part_record
 {
-public:
-    /// Effects: allocates the table.
-    /// Returns: false if out of memory.
-    bool start(std::size_t slices) noexcept
-    {
-        bytes_ = in_whole_pages(slices * sizeof(slice_guard));
-        guards_ = static_cast<slice_guard*>(take_metadata_pages(bytes_));
-        return guards_ != nullptr;
-    }
-
-    /// Effects: frees it.
-    void stop() noexcept
-    {
-        give_metadata_pages(guards_, bytes_);
-        guards_ = nullptr;
-    }
-
-    slice_guard& operator[](slice_index slice) const noexcept { return guards_[position(slice)]; }
-
-private:
-    slice_guard* guards_ = nullptr;
-    std::size_t bytes_ = 0;
+    std::array<slice_guard, slices_of_huge_page> guards;
 };
 } // namespace memory_pool::np
