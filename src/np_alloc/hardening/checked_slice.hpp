@@ -39,6 +39,7 @@
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
 #include "slice_guard.hpp"
+#include "state_arrays.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +57,7 @@ struct checked_slice : slice_record
     block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
     std::atomic<std::uint32_t> large_front; ///< Bytes of the run before that block.
-    block_state blocks[largest_capacity];
+    block_state* blocks;                    ///< Of the slab that begins here, by number.
 };
 
 /// Returns: how much of each free block is filled.
@@ -133,13 +134,42 @@ public:
 
     // Slabs.
 
-    /// Returns: whether the slab is usable: false if the system has not removed a guard in it.
+    /// Effects: gets room for what is kept about the blocks of a slab; a slice by `take_slice()` if need be, which
+    ///   returns no_slice if there is none.
+    /// Preconditions: no other thread takes or returns runs.
+    template <class TakeSlice>
+    void slab_taken(slice_index first, std::size_t size_class, TakeSlice&& take_slice) noexcept
+    {
+        const auto take_chunk = [&]() -> void* {
+            const slice_index chunk = take_slice();
+            if (chunk == no_slice)
+                return nullptr;
+            std::byte* const last_page = region_.address(chunk) + state_arrays::chunk_bytes;
+            (void)find_damage(chunk, 1, false, last_page);
+            set_guard(chunk, 1, last_page);
+            return region_.address(chunk);
+        };
+        region_.record(first).blocks = states_.take(slab_capacity(size_class), take_chunk);
+    }
+
+    /// Effects: gives that back, and a slice by `give_slice(slice_index)` that is not needed any more.
+    /// Preconditions: the same.
+    template <class GiveSlice>
+    void slab_given(slice_index first, GiveSlice&& give_slice) noexcept
+    {
+        const checked_slice& slab = region_.record(first);
+        if (slab.blocks != nullptr)
+            states_.give(slab.blocks, slab.capacity, [&](void* chunk) { give_slice(region_.slice_of(chunk)); });
+    }
+
+    /// Returns: whether the slab is usable: false if there is no memory for what is kept about it, or the system has
+    ///   not removed a guard in it.
     bool slab_made(slice_index first, std::uint32_t slices) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
-        if (!find_damage(first, slices, false, last_page).is_usable)
+        const checked_slice& slab = region_.record(first);
+        if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
             return false;
-        checked_slice& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
         set_guard(first, slices, last_page);
@@ -164,7 +194,7 @@ public:
             return;
         for (slice_index slice = first; slice != first + slices; ++slice) { // The next one to have it tries again.
             noted_.note(slice);
-            guard(slice) = {how, 0, slice == first};
+            note_guard(slice, {how, 0, slice == first});
         }
     }
 
@@ -219,6 +249,9 @@ public:
 
     /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses are limited.
     std::uint32_t guard_slices() const noexcept { return guard_slices_; }
+
+    /// Returns: the number of all slices that are only guard, in runs that are in use or free.
+    std::size_t guarded_slices() const noexcept { return guarded_slices_.load(std::memory_order_relaxed); }
 
     /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard is where
     ///   slices are guarded already: their memory is gone, and a guard elsewhere would cost memory there.
@@ -529,9 +562,17 @@ private:
 
     // Guards.
 
-    slice_guard& guard(slice_index slice) const noexcept
+    slice_guard& entry(slice_index slice) const noexcept
     {
         return region_.part(position(slice) / slices_of_huge_page).guards[position(slice) % slices_of_huge_page];
+    }
+    slice_guard guard(slice_index slice) const noexcept { return entry(slice); }
+
+    void note_guard(slice_index slice, slice_guard now) noexcept
+    {
+        const slice_guard before = std::exchange(entry(slice), now);
+        if (before.is_of_whole_slice() != now.is_of_whole_slice())
+            guarded_slices_.fetch_add(now.is_of_whole_slice() ? 1 : std::size_t{0} - 1, std::memory_order_relaxed);
     }
 
     /// Returns: where the guard at the end of a slice begins; nullptr if there is none.
@@ -570,7 +611,7 @@ private:
             const bool goes_on = ends && next != end && guard(next).is_there() && !guard(next).begins() &&
                                  end_of_removed(next, kept) < region_.address(next + 1);
             if (goes_on) // The rest of the guard begins in the next slice.
-                guard(next) = {guard(next).how(), guard(next).from(), guard(slice).begins()};
+                note_guard(next, {guard(next).how(), guard(next).from(), guard(slice).begins()});
             removed_bytes += static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice));
             joined.add(guard_of(slice), end_of_removed(slice, kept), guard(slice).how(),
                        ends && !goes_on && guard(slice).begins());
@@ -598,7 +639,7 @@ private:
     {
         const auto from = static_cast<std::size_t>(begin - region_.address(slice)) / slice_guard::page_bytes;
         const bool is_there = from * slice_guard::page_bytes < slice_bytes;
-        guard(slice) = is_there ? slice_guard(guard(slice).how(), from, guard(slice).begins()) : slice_guard();
+        note_guard(slice, is_there ? slice_guard(guard(slice).how(), from, guard(slice).begins()) : slice_guard());
     }
 
     /// Guards the first unguarded part of the slices from `slice` on, by one call.
@@ -633,7 +674,7 @@ private:
             (void)os::purge_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
         for (slice_index each = slice; each != end_of_added; ++each)
-            guard(each) = {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())};
+            note_guard(each, {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())});
         return last + 1;
     }
 
@@ -667,7 +708,9 @@ private:
 
     Region& region_;
     noted_parts noted_;
+    state_arrays states_;
     std::uint32_t guard_slices_ = 0;
     std::atomic<std::size_t> guarded_bytes_{0};
+    std::atomic<std::size_t> guarded_slices_{0}; ///< That are only guard.
 };
 } // namespace memory_pool::np

@@ -42,6 +42,14 @@ public:
     static void stop() noexcept {}
     static constexpr bool is_guarded(const void*) noexcept { return false; }
     static constexpr bool wants_guards() noexcept { return false; }
+    template <class TakeSlice>
+    static void slab_taken(slice_index, std::size_t, TakeSlice&&) noexcept
+    {
+    }
+    template <class GiveSlice>
+    static void slab_given(slice_index, GiveSlice&&) noexcept
+    {
+    }
     static constexpr bool slab_made(slice_index, std::uint32_t) noexcept { return true; }
     static void carved(slice_index, std::byte*) noexcept {}
     static void slab_ends(slice_index, std::uint32_t) noexcept {}
@@ -51,6 +59,7 @@ public:
     static void library_writes_to(const void*) noexcept {}
     static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
     static constexpr std::uint32_t guard_slices() noexcept { return 0; }
+    static constexpr std::size_t guarded_slices() noexcept { return 0; }
     struct condition
     {
         const void* damaged = nullptr;

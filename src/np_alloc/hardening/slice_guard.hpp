@@ -34,6 +34,7 @@ public:
     }
 
     bool is_there() const noexcept { return how() != os::guarding::none; }
+    bool is_of_whole_slice() const noexcept { return is_there() && from() == 0; }
     os::guarding how() const noexcept { return static_cast<os::guarding>(bits_ & how_bits); }
     std::size_t from() const noexcept { return bits_ >> from_shift; }
     bool begins() const noexcept { return (bits_ & begins_bit) != 0; }

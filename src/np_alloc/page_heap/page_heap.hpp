@@ -46,7 +46,7 @@ struct page_heap_figures
     std::size_t large_blocks;  ///< How many there are, with those outside of the region.
     std::size_t large;         ///< In those.
     std::size_t large_asked;   ///< Of those: requested, or unknown as they are outside of the region.
-    std::size_t metadata;      ///< Tables of the region, and guard pages of samples.
+    std::size_t metadata;      ///< Tables of the region, states of blocks, and guard pages of samples.
 };
 
 /// The memory of the heaps of a process.
@@ -60,8 +60,12 @@ public:
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
-        const run taken = take(slices, 1, [this, will_be_filled, &touch](const run& its) {
+        const run taken = take(slices, 1, [this, size_class, will_be_filled, &touch](const run& its) {
             mutex_.assume_held();
+            checks().slab_taken(its.first, size_class, [this] {
+                mutex_.assume_held();
+                return take_for_library();
+            });
             touch = huge_pages_.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)
@@ -72,7 +76,7 @@ public:
         for (slice_index slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
         if (!checks().slab_made(taken.first, slices)) {
-            (void)give(taken.first, true, [slices] { return slices; });
+            return_slab(taken.first, true, slices);
             return {};
         }
         set_tag(taken.first, slices, heap | size_class);
@@ -230,13 +234,13 @@ public:
         const base::lock_guard lock(mutex_);
         return {reserved(),
                 peak_reserved_,
-                (runs_.dirty() + runs_.being_purged() + waiting_.slices()) * slice_bytes,
+                free_slices() * slice_bytes,
                 purged(),
                 slabs_.load(std::memory_order_relaxed),
                 large_blocks_,
                 large_bytes_,
                 large_asked() + direct_bytes_,
-                region_.table_bytes() + direct_.slots().bytes_around_blocks()};
+                region_.table_bytes() + direct_.slots().bytes_around_blocks() + library_slices_ * slice_bytes};
     }
 
     /// Returns: bytes of blocks in use in slabs that were not asked for; 0 where blocks are not checked.
@@ -290,7 +294,18 @@ private:
         checks().slab_ends(first, slices);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
-        (void)give(first, is_dirty, [slices] { return slices; });
+        return_slab(first, is_dirty, slices);
+    }
+
+    void return_slab(slice_index first, bool is_dirty, std::uint32_t slices) noexcept
+    {
+        (void)give(first, is_dirty, [this, first, slices] {
+            checks().slab_given(first, [this](slice_index given) {
+                mutex_.assume_held();
+                give_of_library(given);
+            });
+            return slices;
+        });
     }
 
     std::size_t slab_bytes_of(slice_index first) const noexcept

@@ -128,12 +128,12 @@ public:
 
     region_type& region() noexcept { return region_; }
 
-    /// Returns: the number of runs in use without an owner: runs in quarantine, and runs that are lost for good, as
-    ///   another mapping has their addresses.
+    /// Returns: the number of runs in use without an owner: runs in quarantine, of the library, and runs that are lost
+    ///   for good, as another mapping has their addresses.
     std::size_t unowned_runs() noexcept
     {
         const base::lock_guard lock(mutex_);
-        return lost_runs_ + waiting_.count();
+        return lost_runs_ + library_slices_ + waiting_.count();
     }
 
     /// Returns: guards and fill patterns of runs.
@@ -196,7 +196,21 @@ public:
 protected:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return (runs_.in_use() - lost_slices_ - guard_slices_ + runs_.dirty()) * slice_bytes + direct_bytes_;
+        const std::size_t in_use = runs_.in_use() - lost_slices_ - library_slices_ - guard_slices_;
+        return (in_use + runs_.dirty() - free_guard_slices()) * slice_bytes + direct_bytes_;
+    }
+
+    /// Returns: slices in free runs that may have memory, or wait to be free.
+    std::size_t free_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return runs_.dirty() + runs_.being_purged() + waiting_.slices() - free_guard_slices();
+    }
+
+    /// Returns: those of them that are only guard: the runs of large blocks keep theirs until they are used again.
+    std::size_t free_guard_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const std::size_t all = checks_.guarded_slices();
+        return std::min(all - std::min(all, guard_slices_), runs_.dirty() + runs_.being_purged() + waiting_.slices());
     }
 
     /// Returns: whether it makes sense to have addresses for so much memory.
@@ -211,6 +225,26 @@ protected:
     {
         ++lost_runs_;
         lost_slices_ += slices;
+    }
+
+    /// Effects: takes a slice for what is known of blocks.
+    /// Returns: it; no_slice if there is no memory.
+    slice_index take_for_library() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        run taken = runs_.take(1);
+        if (taken.first != no_slice)
+            taken = restored(taken, os::coarse_milliseconds());
+        if (taken.first != no_slice)
+            checks_.guard_before(taken.first);
+        library_slices_ += taken.length;
+        return taken.first;
+    }
+
+    /// Effects: gives it back.
+    void give_of_library(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        --library_slices_;
+        runs_.put(first, 1, true, os::coarse_milliseconds());
     }
 
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
@@ -308,8 +342,9 @@ protected:
     std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t lost_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
-    std::size_t guard_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In runs of large blocks.
+    std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;   ///< Of blocks outside of the region.
+    std::size_t guard_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;   ///< In runs of large blocks.
+    std::size_t library_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Runs of one slice for what is known of blocks.
     checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::atomic<std::size_t> purged_{0};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: runs of many GiB that the program does not touch. Each of their slices has a record in pages of
-// its own, so page faults tell whether the records are read one by one.
+// The checked build: runs of many GiB that the program does not touch. A page has the records of a few of their
+// slices, so page faults tell whether the records are read one by one.
 #include <memory_pool/np_alloc.h>
 
 #include <support/resident_memory.hpp>
