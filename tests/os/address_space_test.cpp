@@ -4,6 +4,7 @@
 
 #include <memory_pool/os/pages.hpp>
 
+#include <support/mappings.hpp>
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #if defined(__linux__)
@@ -65,6 +67,31 @@ TEST_F(address_space, reads_as_zeros_when_it_was_purged)
 }
 
 #if defined(__linux__)
+/// Returns: whether the system has that flag for the mapping with that address in it.
+bool has_flag(const void* address, const std::string& flag)
+{
+    return test::flags_of_mapping(address).find(' ' + flag + ' ') != std::string::npos;
+}
+
+TEST_F(address_space, counts_towards_nothing_and_reads_as_zeros_when_it_was_discarded)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    for (std::size_t i = 0; i != 3; ++i)
+        memory[i * page] = std::byte{7};
+    ASSERT_TRUE(os::discard_memory(memory + page, page));
+    EXPECT_TRUE(has_flag(memory, "wr"));
+    EXPECT_FALSE(has_flag(memory + page, "wr"));
+    EXPECT_FALSE(has_flag(memory + page, "ac"));
+    EXPECT_TRUE(os::commit_memory(memory, 3 * page));
+    EXPECT_EQ(memory[0], std::byte{7});
+    EXPECT_EQ(memory[page], std::byte{0});
+    EXPECT_EQ(memory[2 * page], std::byte{7});
+    const test::system_calls calls;
+    calls.refuse(test::system_call::map, 1);
+    EXPECT_FALSE(os::discard_memory(memory, 3 * page));
+    EXPECT_EQ(memory[2 * page], std::byte{7});
+}
+
 TEST_F(address_space, is_one_mapping_until_two_parts_were_used_as_different_ones)
 {
     ASSERT_TRUE(os::commit_memory(memory, 4 * page));

@@ -45,6 +45,14 @@ struct page_heap_fixture : testing::Test
         all.give_large(one_more.first);
     }
 
+    /// Effects: frees a large block, and returns its memory to the system.
+    void give_and_purge(const memory_pool::np::run& block)
+    {
+        all.decay().set_decay_ms(0);
+        all.give_large(block.first);
+        EXPECT_EQ(dirty(), 0U);
+    }
+
     /// Returns: a large block that is fully resident.
     memory_pool::np::run take_filled(std::size_t bytes)
     {

@@ -76,6 +76,8 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
         return refuse_with(EAGAIN, MAP_FAILED);
     if (is_of_huge_pages && system_calls::has_reserved_pages)
         flags = without_reserved_pages(flags);
+    if (system_calls::is_memory_promised)
+        flags &= ~MAP_NORESERVE;
     void* const memory = __real_mmap(at, bytes, protection, flags, file, offset);
     if (memory != MAP_FAILED && (flags & (MAP_FIXED | fixed_unless_taken)) == 0)
         system_calls::mapped_bytes += bytes;

@@ -101,6 +101,8 @@ public:
     static void do_during_moves(void (*action)()) noexcept { during_move = action; }
     /// Effects: has the system say that each thread is a real-time thread.
     static void make_threads_real_time() noexcept { are_real_time = true; }
+    /// Effects: has memory be promised for all that is writable, as where MAP_NORESERVE is ignored.
+    static void have_memory_promised() noexcept { is_memory_promised = true; }
     /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
     static void make_guards_mappings() noexcept { has_only_mappings = true; }
 
@@ -131,6 +133,7 @@ public:
     static inline std::atomic<bool> has_only_mappings{false};
     static inline std::atomic<bool> are_real_time{false};
     static inline std::atomic<void (*)()> during_move{nullptr};
+    static inline std::atomic<bool> is_memory_promised{false};
     static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: they map nothing.
 
 private:
@@ -141,7 +144,7 @@ private:
         for (call_counter& each : kinds)
             each.start_anew();
         refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
-        has_reserved_pages = has_only_mappings = are_real_time = false;
+        has_reserved_pages = has_only_mappings = are_real_time = is_memory_promised = false;
         content_of_others = 0;
         during_move = nullptr;
     }

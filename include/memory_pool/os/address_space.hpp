@@ -71,6 +71,11 @@ inline bool are_limited() noexcept
     return false;
 }
 
+inline bool are_commits_limited() noexcept
+{
+    return false;
+}
+
 inline bool commit(void* memory, std::size_t bytes) noexcept
 {
     constexpr unsigned long commit_only = 0x1000;
@@ -108,6 +113,11 @@ inline bool decommit(void* memory, std::size_t bytes) noexcept
 
 inline void set_dumped(void*, std::size_t, bool) noexcept {} // Dumps contain what is committed, and no more.
 
+inline bool discard(void* memory, std::size_t bytes) noexcept
+{
+    return decommit(memory, bytes);
+}
+
 inline guarding guard(void* memory, std::size_t bytes, guarding, std::size_t) noexcept
 {
     return decommit(memory, bytes) ? guarding::by_mark : guarding::none;
@@ -140,10 +150,21 @@ inline bool reserve_at(void* memory, std::size_t bytes) noexcept
     return reserved == memory;
 }
 
-inline bool are_limited() noexcept
+template <class Resource>
+bool is_limited(Resource resource) noexcept
 {
     ::rlimit limit{};
-    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+inline bool are_limited() noexcept
+{
+    return is_limited(RLIMIT_AS);
+}
+
+inline bool are_commits_limited() noexcept
+{
+    return is_limited(RLIMIT_DATA) || are_limited();
 }
 
 inline bool commit(void* memory, std::size_t bytes) noexcept
@@ -159,6 +180,12 @@ inline bool purge(void* memory, std::size_t bytes) noexcept
     // Elsewhere, MADV_DONTNEED need not discard the contents; mapping new pages over the old ones does.
     return ::mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory;
 #endif
+}
+
+inline bool discard(void* memory, std::size_t bytes) noexcept
+{
+    // Of a mapping that becomes inaccessible, Linux would still reserve all memory that it may get (the commit charge).
+    return ::mmap(memory, bytes, PROT_NONE, flags_of_all | MAP_FIXED, -1, 0) == memory;
 }
 
 inline bool release(void* memory, std::size_t bytes) noexcept
@@ -352,6 +379,13 @@ inline bool addresses_are_limited() noexcept
     return platform::are_limited();
 }
 
+/// Returns: whether committed memory counts towards a limit of the process (RLIMIT_DATA, RLIMIT_AS).
+/// Complexity: two system calls at most.
+inline bool commits_are_limited() noexcept
+{
+    return platform::are_commits_limited();
+}
+
 /// Effects: commits reserved addresses: they read as zeros. The system provides memory at the first write to a page.
 /// Returns: whether it did; on failure nothing has changed.
 /// Complexity: a system call.
@@ -384,6 +418,15 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::purge(memory, bytes);
+}
+
+/// Effects: discards committed addresses: they are reserved again, hold zeros when they are committed again, and count
+///   towards no limit of memory, nor as promised by the system. They become a mapping of their own.
+/// Returns: whether it did; if not, nothing has changed.
+/// Complexity: a system call, linear in pages in the kernel.
+inline bool discard_memory(void* memory, std::size_t bytes) noexcept
+{
+    return platform::discard(memory, bytes);
 }
 
 /// Effects: fills committed memory with zeros. Where most of it holds zeros already, probably as little of it was

@@ -119,7 +119,7 @@ public:
     bool start(std::size_t slices) noexcept
     {
         constexpr std::size_t bytes_of_guard = std::size_t{1} << 20;
-        guard_slices_ = region_.grows() ? 0 : bytes_of_guard / slice_bytes;
+        guard_slices_ = region_.grows() || os::commits_are_limited() ? 0 : bytes_of_guard / slice_bytes;
         return noted_.start(slices);
     }
 
@@ -247,7 +247,8 @@ public:
         return base::saturating_add(bytes, 3 * os::page_size() + guard_slices() * slice_bytes);
     }
 
-    /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses are limited.
+    /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses or memory were
+    ///   limited when the process began.
     std::uint32_t guard_slices() const noexcept { return guard_slices_; }
 
     /// Returns: the number of all slices that are only guard, in runs that are in use or free.
@@ -502,7 +503,6 @@ public:
 private:
     /// In the checked build, no others are of that class.
     static constexpr std::size_t class_of_zero_size = sizes::of(0);
-    static constexpr std::size_t most_guarded_with_memory = std::size_t{64} << 20;
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
@@ -602,7 +602,6 @@ private:
     bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
-        std::size_t removed_bytes = 0;
         for (slice_index slice = first; slice != end; ++slice) {
             if (!guard(slice).is_there() || end_of_removed(slice, kept) <= guard_of(slice))
                 continue;
@@ -612,13 +611,11 @@ private:
                                  end_of_removed(next, kept) < region_.address(next + 1);
             if (goes_on) // The rest of the guard begins in the next slice.
                 note_guard(next, {guard(next).how(), guard(next).from(), guard(slice).begins()});
-            removed_bytes += static_cast<std::size_t>(end_of_removed(slice, kept) - guard_of(slice));
             joined.add(guard_of(slice), end_of_removed(slice, kept), guard(slice).how(),
                        ends && !goes_on && guard(slice).begins());
         }
         if (!joined.remove())
             return false;
-        guarded_bytes_.fetch_sub(removed_bytes, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
         for (slice_index slice = first; slice != end; ++slice)
             if (guard(slice).is_there() && end_of_removed(slice, kept) > guard_of(slice))
@@ -658,8 +655,9 @@ private:
         // All of a slice is guarded by one method.
         const bool extends = next.is_there() && guarded != region_.address(last);
         const auto bytes = static_cast<std::size_t>(guarded - begin);
-        // A mark costs less, but drops the memory there, which later blocks need again.
-        const os::guarding cheapest = bytes > guard_bytes ? os::guarding::by_mapping : os::guarding::by_mark;
+        // A mark costs less, but counts as memory. Where memory is limited, there may be no room to remove a mapping.
+        const os::guarding cheapest =
+            bytes > guard_bytes && guard_slices_ != 0 ? os::guarding::by_mapping : os::guarding::by_mark;
         const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
         if (how == os::guarding::none)
             return last + 1;
@@ -667,11 +665,9 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
-        // Later blocks need the memory there again; but the total that guards may hold is limited.
-        guarded_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-        if (how == os::guarding::by_mapping && bytes > guard_bytes &&
-            guarded_bytes_.load(std::memory_order_relaxed) > most_guarded_with_memory)
-            (void)os::purge_memory(begin, bytes);
+        // It would count as memory that the system has promised. Later runs have their guards there, too.
+        if (how == os::guarding::by_mapping && bytes > guard_bytes)
+            (void)os::discard_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
         for (slice_index each = slice; each != end_of_added; ++each)
             note_guard(each, {how, each == slice ? page_of(begin) : 0, each == slice && (!extends || next.begins())});
@@ -710,7 +706,6 @@ private:
     noted_parts noted_;
     state_arrays states_;
     std::uint32_t guard_slices_ = 0;
-    std::atomic<std::size_t> guarded_bytes_{0};
     std::atomic<std::size_t> guarded_slices_{0}; ///< That are only guard.
 };
 } // namespace memory_pool::np

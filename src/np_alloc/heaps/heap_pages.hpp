@@ -6,7 +6,7 @@
 ///     | guard | heap | heap | ... | not used yet | guard |
 ///
 /// Heaps are added in batches, as other threads wait while one gets addresses, but not in such large ones that the
-/// system would back them with a huge page. With a limit on addresses, one at a time.
+/// system would back them with a huge page. With a limit on memory or addresses, one at a time.
 ///
 /// Thread safety: none; the owner has a lock.
 #pragma once
@@ -44,7 +44,7 @@ private:
 
     bool bring_more() noexcept
     {
-        const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
+        const std::size_t heaps = os::commits_are_limited() ? 1 : heaps_at_a_time;
         void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(thread_heap)));
         if (pages == nullptr)
             return false;

@@ -218,7 +218,8 @@ private:
             const run extended = runs_.extend(first, length, slices);
             if (extended.first == no_slice)
                 return false;
-            if (!checks().large_extended(first + length, slices - length)) {
+            if (!huge_pages_.parts().commit(first + length, slices - length) ||
+                !checks().large_extended(first + length, slices - length)) {
                 // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
                 runs_.shorten(first, slices, length, os::coarse_milliseconds());
                 return false;

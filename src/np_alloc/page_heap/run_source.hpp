@@ -4,8 +4,10 @@
 /// Runs of slices with memory: taken for slabs and large blocks, returned, and purged when run_decay.hpp says so.
 ///
 ///     region -> runs -> taken, and tagged with its owner -> returned: free, with memory -> purged: free, without
+///                             -> discarded: inaccessible, and counted towards no limit
 ///
-/// Callers that return or take a run purge what is due, without the lock.
+/// Callers that return or take a run purge what is due, without the lock. A purged run is used again as it is; one of
+/// 2 MiB or more that is not, for as long again, is discarded.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -84,8 +86,8 @@ public:
         return look(runs_);
     }
 
-    /// Effects: gives the memory of all free runs back to the system.
-    /// Returns: how many bytes that was.
+    /// Effects: gives the memory of all free runs back to the system, and discards them.
+    /// Returns: how many bytes of memory that was.
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
@@ -101,13 +103,23 @@ public:
             left -= std::min(left, last.bytes);
             bytes += last.is_done ? last.bytes : 0;
         }
+        for (const std::uint64_t now = os::coarse_milliseconds(); discard_clean_since(now);) {
+        }
+        discard_unused();
         return bytes;
     }
 
     /// Effects: gives the memory of up to `max_runs` free runs back to the system that have kept it for decay_ms()
-    ///   milliseconds.
+    ///   milliseconds, or discards those that have been without for as long again.
     /// Returns: whether there were so many.
-    bool purge_old(int max_runs) noexcept { return purge({decay_.due_since(release_clock::now()), max_runs}) == 0; }
+    bool purge_old(int max_runs) noexcept
+    {
+        const std::uint64_t now = release_clock::now();
+        int left = purge({decay_.due_since(now), max_runs});
+        while (left != 0 && discard_clean_since(decay_.discard_due_since(now)))
+            --left;
+        return left == 0;
+    }
 
     /// Effects: gives the memory of free runs back to the system at once, as most is free, if that may be.
     void purge_fallen() noexcept
@@ -196,7 +208,8 @@ public:
 protected:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const std::size_t in_use = runs_.in_use() - lost_slices_ - library_slices_ - guard_slices_;
+        const std::size_t in_use =
+            runs_.in_use() - runs_.being_discarded() - lost_slices_ - library_slices_ - guard_slices_;
         return (in_use + runs_.dirty() - free_guard_slices()) * slice_bytes + direct_bytes_;
     }
 
@@ -299,10 +312,10 @@ protected:
             if (taken.first != no_slice)
                 mark(taken);
             decay_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
-            is_due = has_dirty_since(decay_.due_since(now));
+            is_due = has_dirty_since(decay_.due_since(now)) || runs_.has_clean_since(decay_.discard_due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
-            (void)purge_dirty_since(decay_.due_since(now));
+            (void)purge_old(1);
         return taken;
     }
 
@@ -314,6 +327,7 @@ protected:
     {
         const std::uint64_t now = os::coarse_milliseconds();
         purge_plan plan;
+        bool is_discard_due = false;
         {
             const base::lock_guard lock(mutex_);
             const std::uint32_t slices = unmark();
@@ -326,9 +340,12 @@ protected:
                 shrink_region();
             note_peak();
             plan = decay_.after_return(runs_, now);
+            is_discard_due = runs_.has_clean_since(decay_.discard_due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(plan.max_runs != 0))
             (void)purge(plan);
+        if (MEMORY_POOL_UNLIKELY(is_discard_due))
+            (void)discard_clean_since(decay_.discard_due_since(now));
         return true;
     }
 
@@ -399,7 +416,9 @@ private:
     run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const os::moving result =
-            revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
+            huge_pages_.parts().commit(taken.first, taken.length)
+                ? revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length))
+                : os::moving::refused;
         if (result == os::moving::refused)
             runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
         if (result == os::moving::lost)
@@ -471,6 +490,48 @@ private:
             shrink_region();
         note_peak();
         return {bytes, is_done};
+    }
+
+    /// Effects: discards the oldest clean run of 2 MiB or more, if a part of it has been clean since then.
+    /// Returns: whether there was one.
+    bool discard_clean_since(std::uint64_t since) noexcept
+    {
+        run oldest;
+        run discarded;
+        {
+            const base::lock_guard lock(mutex_);
+            oldest = runs_.take_clean_since(since);
+            if (oldest.first == no_slice)
+                return false;
+            // Not a guard at its end, of the run behind it.
+            const slice_index end = oldest.first + oldest.length - (is_checked ? 1U : 0U);
+            discarded = huge_pages_.parts().begin_discard(oldest.first, end);
+        }
+        checks().run_purged(oldest.first, oldest.length, true);
+        MEMORY_POOL_DELAY_POINT();
+        discard(discarded);
+        MEMORY_POOL_DELAY_POINT();
+        const base::lock_guard lock(mutex_);
+        runs_.put_purged(oldest, false, runs_.never);
+        if (region_.grows())
+            shrink_region();
+        return true;
+    }
+
+    /// Effects: discards slices, if there are some. If that is refused, they are accessible before they have to be.
+    void discard(const run& its) noexcept
+    {
+        const std::size_t bytes = its.length * slice_bytes;
+        if (bytes != 0 && os::discard_memory(region_.address(its.first), bytes))
+            os::leave_out_of_dumps(region_.address(its.first), bytes);
+    }
+
+    /// Effects: discards slices that were committed in advance.
+    void discard_unused() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        const run discarded = huge_pages_.parts().begin_discard(slice_at(runs_.used()), slice_at(region_.committed()));
+        discard(discarded);
     }
 
     /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something

@@ -17,6 +17,9 @@
 ///     tick           debt above 1 MiB        debt                 nothing: it runs       every 8 ms, at frees while
 ///                                                                 decay and sweep        it is on
 ///
+/// Runs that stay without memory for another decay time are discarded by the same calls, and by trim: they are
+/// inaccessible then, and count towards no limit (see huge_pages.hpp).
+///
 /// Debt is free memory that the system could have: dirty runs, and the free part of a thread's sparse slabs. The first
 /// three give back early, before a decay time has passed. If the program soon needs a quarter of that again, they
 /// pause for ten decay times: to give memory back and get it again costs a system call and a fault for each page.
@@ -57,6 +60,10 @@ inline constexpr int max_runs_a_call = 64;
 
 /// Free runs that one call purges when nearly all memory is free: there may be no other call.
 inline constexpr int max_runs_at_fall = 4096;
+
+/// Free runs without memory are not discarded before that, however short the decay time is: a program without decay,
+/// or under pressure, may need them again at once, and would make two system calls more for each.
+inline constexpr std::uint64_t min_age_to_discard_ms = 100;
 
 /// Time between two ticks of a thread: two of the coarse clock.
 inline constexpr std::uint64_t tick_ms = 8;

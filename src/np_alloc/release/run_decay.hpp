@@ -59,6 +59,13 @@ public:
     /// Returns: what has been free since then is due.
     std::uint64_t due_since(std::uint64_t now) const noexcept { return now - std::min(now, decay_ms()); }
 
+    /// Returns: what has been without memory since then is to be discarded: for another decay time, unless that is very
+    ///   short.
+    std::uint64_t discard_due_since(std::uint64_t now) const noexcept
+    {
+        return std::min(due_since(now), now - std::min(now, min_age_to_discard_ms));
+    }
+
     /// Returns: what to purge after a run was returned.
     template <class Runs>
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept

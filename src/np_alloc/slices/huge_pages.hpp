@@ -10,6 +10,12 @@
 /// memory will be needed. Parts that have returned some of their memory refuse huge pages, as khugepaged would bring it
 /// back later.
 ///
+/// Parts that have been free for long are discarded: inaccessible, and counted towards no limit of the process or the
+/// system until they are needed again.
+///
+///     parts:    | asked for     | discarded     | discarded     |               | ...
+///     runs:     | slab | slab | free, purged long ago        | slab |
+///
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may
 /// have 65,530. So there is an end to that, and memory in different mappings is not moved: see page_heap.hpp.
 ///
@@ -20,6 +26,7 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 
+#include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "region.hpp"
 #include "runs.hpp"
@@ -87,6 +94,37 @@ public:
         purge(end, std::min(its.clean_end, begin_of(end_of_parts(end))));
     }
 
+    /// Effects: has free slices that are about to be discarded count as inaccessible, in whole parts; not if that makes
+    ///   too many mappings.
+    /// Returns: those slices; `length` is 0 if there are none, or all are inaccessible already.
+    /// Preconditions: no other thread takes them; they hold no memory.
+    run begin_discard(slice_index first, slice_index end) noexcept
+    {
+        const std::size_t begin_part = end_of_parts(first);
+        const std::size_t end_part = std::max(begin_part, part_of(end));
+        if (are_all(huge_page_use::discarded, begin_part, end_part) ||
+            changes_with(begin_part, end_part, huge_page_use::discarded) > std::max(max_changes_to_discard, changes_))
+            return {};
+        set(begin_part, end_part, huge_page_use::discarded);
+        return {begin_of(begin_part), static_cast<std::uint32_t>(end_part - begin_part) * slices_of_huge_page};
+    }
+
+    /// Effects: commits those of these slices that were discarded, with the rest of their parts, as that will be needed
+    ///   next; without the rest if it is more than the process may have.
+    /// Returns: whether all are accessible. If not, nothing is lost.
+    bool commit(slice_index first, std::uint32_t length) noexcept
+    {
+        const slice_index end = first + length;
+        for (std::size_t part = part_of(first), next = part; discarded_ != 0 && part != end_of_parts(end);
+             part = next) {
+            while (++next != end_of_parts(end) && use_of(next) == use_of(part)) {
+            }
+            if (is_inaccessible(part) && !commit(part, next, first, end))
+                return false;
+        }
+        return true;
+    }
+
     /// Effects: notes that memory was mapped anew there.
     void forget(slice_index first, std::uint32_t length) noexcept
     {
@@ -96,7 +134,7 @@ public:
     /// Effects: notes that nothing is mapped from `first` on.
     void forget_from(slice_index first) noexcept
     {
-        if (use_of(part_of(first)) != huge_page_use::untold)
+        if (use_of(part_of(first)) != huge_page_use::untold && !is_inaccessible(part_of(first)))
             set(part_of(first), end_of_parts(first), huge_page_use::unknown);
         set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
@@ -112,7 +150,8 @@ public:
     bool are_alike(slice_index first, slice_index other, std::uint32_t length) const noexcept
     {
         const huge_page_use of_all = use_of(part_of(first));
-        return of_all != huge_page_use::unknown && are_all(of_all, first, length) && are_all(of_all, other, length);
+        const bool is_known = of_all != huge_page_use::unknown && of_all != huge_page_use::partly_discarded;
+        return is_known && are_all(of_all, first, length) && are_all(of_all, other, length);
     }
 
     /// Returns: whether huge pages were asked for in all parts that contain these slices.
@@ -125,6 +164,8 @@ public:
     std::size_t changes() const noexcept { return changes_; }
     /// Returns: how many there may be.
     static constexpr std::size_t most_changes = 8'192;
+    /// Half of them, so that the others are left for huge pages: 2,048 discarded ranges, of 2 MiB or more each.
+    static constexpr std::size_t max_changes_to_discard = most_changes / 2;
 
     static constexpr std::size_t part_of(slice_index slice) noexcept { return position(slice) / slices_of_huge_page; }
     /// Returns: the first part that begins at `slice` or behind it.
@@ -165,7 +206,7 @@ private:
         const auto is_news = [this, use](std::size_t part) {
             const huge_page_use so_far = use_of(part);
             const bool may_be_there = so_far == huge_page_use::asked_for || so_far == huge_page_use::unknown;
-            return use == huge_page_use::asked_for ? so_far != use : may_be_there;
+            return use == huge_page_use::asked_for ? so_far != use && !is_inaccessible(part) : may_be_there;
         };
         while (begin < end) {
             std::size_t next = begin + 1;
@@ -180,9 +221,7 @@ private:
 
     void tell_news(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
-        const std::size_t changes_then =
-            changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
-        if (moves_ != 0 || changes_then > std::max(most_changes, changes_))
+        if (moves_ != 0 || changes_with(begin, end, use) > std::max(most_changes, changes_))
             return;
         const slice_index first = begin_of(begin);
         const slice_index last = std::min(begin_of(end), slice_at(region_.slices()));
@@ -192,17 +231,57 @@ private:
             set(begin, end, result == os::advice::taken ? use : huge_page_use::unknown);
     }
 
+    bool is_inaccessible(std::size_t part) const noexcept
+    {
+        return use_of(part) == huge_page_use::discarded || use_of(part) == huge_page_use::partly_discarded;
+    }
+
+    /// Commits parts that were all discarded, or all partly; or if that is refused, slices from `first` to `last`.
+    bool commit(std::size_t begin, std::size_t end, slice_index first, slice_index last) noexcept
+    {
+        if (use_of(begin) == huge_page_use::discarded && commit_slices(begin_of(begin), begin_of(end))) {
+            set(begin, end, huge_page_use::untold);
+            return true;
+        }
+        // Guards and revoked runs are mappings, too, which would become accessible when the rest is needed.
+        if (is_checked || !commit_slices(std::max(first, begin_of(begin)), std::min(last, begin_of(end))))
+            return false;
+        set(begin, end, huge_page_use::partly_discarded);
+        return true;
+    }
+
+    bool commit_slices(slice_index first, slice_index end) noexcept
+    {
+        os::include_in_dumps(region_.address(first), (end - first) * slice_bytes);
+        return os::commit_memory(region_.address(first), (end - first) * slice_bytes);
+    }
+
     void set(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
         changes_ -= changes_between(begin, end);
-        for (std::size_t part = begin; part != end; ++part)
+        for (std::size_t part = begin; part != end; ++part) {
+            discarded_ -= is_inaccessible(part) ? 1U : 0U;
             region_.huge_pages(part) = use;
+            discarded_ += is_inaccessible(part) ? 1U : 0U;
+        }
         changes_ += changes_between(begin, end);
+    }
+
+    /// Returns: how many changes there are when these parts are all of one use.
+    std::size_t changes_with(std::size_t begin, std::size_t end, huge_page_use use) const noexcept
+    {
+        return changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) +
+               (use_of(end) != use ? 1U : 0U);
     }
 
     bool are_all(huge_page_use use, slice_index first, std::uint32_t length) const noexcept
     {
-        for (std::size_t part = part_of(first); part != end_of_parts(first + length); ++part)
+        return are_all(use, part_of(first), end_of_parts(first + length));
+    }
+
+    bool are_all(huge_page_use use, std::size_t begin, std::size_t end) const noexcept
+    {
+        for (std::size_t part = begin; part != end; ++part)
             if (use_of(part) != use)
                 return false;
         return true;
@@ -223,6 +302,7 @@ private:
 
     Region& region_;
     std::size_t changes_ = 0;
-    std::size_t moves_ = 0; ///< That go on.
+    std::size_t moves_ = 0;     ///< That go on.
+    std::size_t discarded_ = 0; ///< Parts, in part or as a whole.
 };
 } // namespace memory_pool::np

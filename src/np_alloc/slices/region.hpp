@@ -56,7 +56,9 @@ enum class huge_page_use : std::uint8_t
     untold,
     asked_for,
     refused,
-    unknown, ///< It may be of several mappings.
+    unknown,          ///< It may be of several mappings.
+    discarded,        ///< Nothing, and it is inaccessible: its slices are free.
+    partly_discarded, ///< Slices that are free may be inaccessible.
 };
 
 /// What is kept about such a part, which may begin as zeros.
@@ -405,7 +407,7 @@ private:
     std::size_t least_step() const noexcept
     {
         constexpr std::size_t slices_of_mib = (std::size_t{1} << 20) / slice_bytes;
-        if (grows())
+        if (grows() || os::commits_are_limited())
             return std::clamp(committed() / 32, slices_of_mib / 4, 8 * slices_of_mib);
         return std::clamp(committed(), 4 * slices_of_mib, std::max(committed() / 2, 32 * slices_of_mib));
     }

@@ -9,11 +9,12 @@
 ///
 ///     free runs by length:  1: run <-> run    2: run    3:    ...    48-63: run   64-79: ...
 ///     dirty ones by age:    oldest <-> ... <-> youngest
+///     clean ones by age:    oldest <-> ... <-> youngest      of 2 MiB and more, unless they were discarded
 ///
 /// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last
 /// slice of a run say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when
-/// it is old enough, that is given back, and the run is clean: it reads as zeros. The owner of the runs does that, as
-/// it takes a while.
+/// it is old enough, that is given back, and the run is clean: it reads as zeros. A clean run that is old enough is
+/// discarded: huge_pages.hpp says what of it is inaccessible. The owner of the runs does both, as it takes a while.
 ///
 /// Thread safety: none; the owner of the runs has a lock.
 #pragma once
@@ -31,6 +32,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace memory_pool::np {
 /// What a slice is. Zero: never used.
@@ -39,7 +41,7 @@ enum class slice_state : std::uint8_t
     untouched,    ///< Beyond all runs.
     in_use,       ///< The first or last of a run that was taken.
     free,         ///< The first or last of a run that was not.
-    being_purged, ///< The first or last of a run that was taken to be purged.
+    being_purged, ///< The first or last of a run that was taken to be purged or discarded.
 };
 
 /// List links of slices, which are members of their records. Set `Previous` to no_slice before adding a slice: a record
@@ -65,9 +67,9 @@ struct run_links
     std::uint32_t length;   ///< Of a run, in its first and its last slice.
     slice_index next;       ///< In the list of free runs of similar length.
     slice_index previous;   ///< The same.
-    slice_index older;      ///< In the list of dirty runs.
+    slice_index older;      ///< In the list of dirty runs, or of clean ones.
     slice_index younger;    ///< The same.
-    std::uint64_t freed_at; ///< Of a dirty one: when the oldest part of it became free, in the caller's clock.
+    std::uint64_t freed_at; ///< When the oldest part of it became free, or clean, in the caller's clock.
 };
 
 /// A run that was taken.
@@ -88,6 +90,9 @@ class runs : base::immovable<runs<Region>>
 {
 public:
     constexpr explicit runs(Region& region) noexcept : region_(region) {}
+
+    /// Of a run that was discarded: in place of when it became free.
+    static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
     /// Takes the first slices of a free run that is longer than needed.
     struct at_the_begin
@@ -170,30 +175,28 @@ public:
     ///   part of it has been free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
     {
-        if (!has_dirty_since(before))
-            return {};
-        run oldest = take_free(by_age_.first());
-        // If a neighbour is free, it is not dirty.
-        const slice_index end = oldest.first + oldest.length;
-        oldest.clean_begin = oldest.first;
-        oldest.clean_end = end;
-        if (oldest.first != first_slice && record(oldest.first - 1).state == slice_state::free)
-            oldest.clean_begin = oldest.first - record(oldest.first - 1).length;
-        if (end == used_)
-            oldest.clean_end = slice_at(region_.most_slices());
-        else if (record(end).state == slice_state::free)
-            oldest.clean_end = end + record(end).length;
-        mark(oldest.first, oldest.length, slice_state::being_purged);
-        ++being_purged_;
-        slices_being_purged_ += oldest.length;
-        return oldest;
+        return has_dirty_since(before) ? take_to_purge(by_age_.first()) : run{};
     }
 
-    /// Effects: takes such a run back. `is_dirty` says whether it has its memory still.
+    /// Returns: whether a clean run of 2 MiB or more was not discarded, and a part of it has been clean since `before`.
+    bool has_clean_since(std::uint64_t before) const noexcept
+    {
+        return !clean_by_age_.empty() && record(clean_by_age_.first()).freed_at <= before;
+    }
+
+    /// Effects: takes the oldest of these, so that it can be discarded without the lock, and put back as purged.
+    /// Returns: as take_dirty_since.
+    run take_clean_since(std::uint64_t before) noexcept
+    {
+        return has_clean_since(before) ? take_to_purge(clean_by_age_.first()) : run{};
+    }
+
+    /// Effects: takes such a run back. `is_dirty` says whether it has its memory still; `now` is never if it was
+    ///   discarded.
     void put_purged(const run& purged, bool is_dirty, std::uint64_t now) noexcept
     {
         --being_purged_;
-        slices_being_purged_ -= purged.length;
+        slices_being(purged) -= purged.length;
         put(purged.first, purged.length, is_dirty, now);
     }
 
@@ -219,7 +222,7 @@ public:
         slice_index first = first_slice;
         while (record(first).state != slice_state::being_purged)
             first = first + record(first).length;
-        return {first, record(first).length, false};
+        return {first, record(first).length, !record(first).is_dirty};
     }
 
     /// Returns: slices in runs that were taken.
@@ -228,6 +231,8 @@ public:
     std::size_t dirty() const noexcept { return dirty_; }
     /// Returns: slices in runs that are being purged.
     std::size_t being_purged() const noexcept { return slices_being_purged_; }
+    /// Returns: slices in runs that are being discarded.
+    std::size_t being_discarded() const noexcept { return slices_being_discarded_; }
     /// Returns: slices up to the last one that is in use or was.
     std::size_t used() const noexcept { return position(used_); }
 
@@ -271,6 +276,7 @@ private:
 
     using links_by_length = slice_links<Region, &run_links::next, &run_links::previous>;
     using links_by_age = slice_links<Region, &run_links::younger, &run_links::older>;
+    using list_by_age = base::intrusive_list<links_by_age>;
 
     run_links& record(slice_index slice) const noexcept { return region_.record(slice); }
 
@@ -313,6 +319,31 @@ private:
     {
         const slice_index found = find(length, looks);
         return found != no_slice ? take_free(found) : run{};
+    }
+
+    std::size_t& slices_being(const run& purged) noexcept
+    {
+        return purged.is_zeroed ? slices_being_discarded_ : slices_being_purged_;
+    }
+
+    /// Takes a free run out of the lists, so that it can be purged or discarded.
+    run take_to_purge(slice_index first) noexcept
+    {
+        run oldest = take_free(first);
+        // If a neighbour is free, one of the two is dirty.
+        const slice_index end = oldest.first + oldest.length;
+        oldest.clean_begin = oldest.first;
+        oldest.clean_end = end;
+        if (oldest.first != first_slice && record(oldest.first - 1).state == slice_state::free)
+            oldest.clean_begin = oldest.first - record(oldest.first - 1).length;
+        if (end == used_)
+            oldest.clean_end = slice_at(region_.most_slices());
+        else if (record(end).state == slice_state::free)
+            oldest.clean_end = end + record(end).length;
+        mark(oldest.first, oldest.length, slice_state::being_purged);
+        ++being_purged_;
+        slices_being(oldest) += oldest.length;
+        return oldest;
     }
 
     /// Takes a free run out of the lists, as one in use.
@@ -380,15 +411,17 @@ private:
     }
 
     /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that
-    /// is dirty: else a run to which something comes now and then would never be old.
+    /// is dirty, or clean if none is: else a run to which something comes now and then would never be old.
     void add_free(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         const auto join = [&](slice_index neighbour) {
             const run_links& its = record(neighbour);
             if (!are_to_be_joined(its.length, its.is_dirty, length, is_dirty))
                 return false;
-            if (its.is_dirty)
-                freed_at = is_dirty ? std::min(freed_at, its.freed_at) : its.freed_at;
+            if (its.is_dirty == is_dirty)
+                freed_at = std::min(freed_at, its.freed_at);
+            else if (its.is_dirty)
+                freed_at = its.freed_at;
             is_dirty = is_dirty || its.is_dirty;
             length += its.length;
             first = std::min(first, neighbour);
@@ -430,7 +463,7 @@ private:
 
     // Lists.
 
-    /// The list of dirty runs is sorted by age, except for merged runs: one that is older than the first is added at
+    /// The lists by age are sorted, except for merged runs: one that is older than the first is added at
     /// the front, any other at the back.
     void list(slice_index first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
@@ -441,11 +474,12 @@ private:
         base::set_bit(filled_.data(), bin);
         added.is_dirty = is_dirty;
         added.freed_at = freed_at;
-        if (!is_dirty)
+        if (!is_dirty && (freed_at == never || added.length < slices_of_huge_page))
             return;
-        const bool is_oldest = !by_age_.empty() && freed_at < record(by_age_.first()).freed_at;
-        by_age_.add(first, is_oldest, links_by_age{region_});
-        dirty_ += added.length;
+        list_by_age& by_age = is_dirty ? by_age_ : clean_by_age_;
+        const bool is_oldest = !by_age.empty() && freed_at < record(by_age.first()).freed_at;
+        by_age.add(first, is_oldest, links_by_age{region_});
+        dirty_ += is_dirty ? added.length : 0;
     }
 
     void unlist(slice_index first) noexcept
@@ -455,10 +489,8 @@ private:
         bins_[bin].remove(first, links_by_length{region_});
         if (bins_[bin].empty())
             base::clear_bit(filled_.data(), bin);
-        if (!leaving.is_dirty)
-            return;
-        by_age_.remove(first, links_by_age{region_});
-        dirty_ -= leaving.length;
+        (leaving.is_dirty ? by_age_ : clean_by_age_).remove(first, links_by_age{region_});
+        dirty_ -= leaving.is_dirty ? leaving.length : 0;
     }
 
     std::size_t listed() const noexcept
@@ -472,11 +504,13 @@ private:
     Region& region_;
     std::array<base::intrusive_list<links_by_length>, bin_count> bins_{};
     std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
-    base::intrusive_list<links_by_age> by_age_; ///< Dirty runs, oldest first.
+    list_by_age by_age_;       ///< Dirty runs, oldest first.
+    list_by_age clean_by_age_; ///< Clean ones that may be discarded.
     slice_index used_{};
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
     std::size_t being_purged_ = 0; ///< Runs.
     std::size_t slices_being_purged_ = 0;
+    std::size_t slices_being_discarded_ = 0;
 };
 } // namespace memory_pool::np

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | small_blocks MIB | late_limit MIB | last_addresses MIB | data MIB | locked_memory KIB |
-//     locked_later KIB | locked | overcommit
+// limits address_space MIB | small_blocks MIB | most_data MIB | late_limit MIB | last_addresses MIB | data MIB |
+//     locked_memory KIB | locked_later KIB | locked | overcommit
 //
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc
 // serves as much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to
 // stay in memory, from the beginning. `overcommit`: where the system promises no more memory than there is; elsewhere
 // the program exits with 77. `small_blocks`: with an address space limit, how much of what it leaves small blocks may
-// have, and what others may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
+// have, and what others may have when those are freed; `most_data`: the same of blocks of each kind with a limit on
+// data. `late_limit`: the limit is set after blocks were allocated.
 // `last_addresses`: it is set by the program itself, to that much more than is mapped then. `locked_later`: a program
 // that may lock few KiB locks all its memory after its first allocation, with an address space limit, as the documents
 // advise; if it needs nearly as much without np_alloc, it exits with 77.
@@ -175,6 +176,26 @@ void small_blocks_are_served(std::size_t limit)
                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     set_limit(RLIMIT_AS, 2 * limit);
     CHECK(half.grow(left) >= left);
+}
+
+void most_data_is_usable(std::size_t limit)
+{
+    const std::size_t least = limit / 100 * (test::blocks_are_checked() ? 60 : 82);
+    for (std::size_t bytes : {std::size_t{100}, std::size_t{1000}, std::size_t{30'000}, 100 * kibibyte, mebibyte}) {
+        std::size_t usable = 0;
+        {
+            chain all(bytes);
+            usable = all.grow(limit);
+        }
+        std::printf("blocks of %zu bytes: %zu KiB usable of %zu\n", bytes, usable / kibibyte, limit / kibibyte);
+        CHECK(usable >= least);
+        // What is free is there for others.
+        (void)np_trim();
+        void* const others = mmap(nullptr, limit / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(others != MAP_FAILED);
+        test::in_a_thread([] { use_blocks(1); });
+        munmap(others, limit / 2);
+    }
 }
 
 /// Its addresses go back with the block, and are the library's nonetheless.
@@ -347,7 +368,7 @@ void prepare(const std::string& name, std::size_t number)
         set_limit(RLIMIT_AS, 1024 * 1024 * mebibyte);
         set_limit(RLIMIT_MEMLOCK, number * kibibyte);
         (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
-    } else if (name == "data") {
+    } else if (name == "data" || name == "most_data") {
         set_limit(RLIMIT_DATA, number * mebibyte);
     } else if (name == "locked_memory") {
         set_limit(RLIMIT_MEMLOCK, number * kibibyte);
@@ -362,7 +383,9 @@ int run(const std::string& name, std::size_t number)
     else if (name == "small_blocks") {
         ends_at_a_double_free_of_a_block_behind_all_others();
         small_blocks_are_served(number * mebibyte);
-    } else if (name == "late_limit")
+    } else if (name == "most_data")
+        most_data_is_usable(number * mebibyte);
+    else if (name == "late_limit")
         is_served_in_spite_of_a_late_limit(number * mebibyte);
     else if (name == "last_addresses")
         lets_an_array_grow(number * mebibyte);

@@ -507,6 +507,17 @@ TEST_F(np_with_a_failing_system, gives_memory_back_to_the_system)
     });
 }
 
+TEST_F(np_with_a_failing_system, uses_memory_that_it_has_discarded)
+{
+    expect_to_get_over_it([] {
+        bool has_all = take_large_blocks();
+        (void)np_trim();
+        blocks mine;
+        has_all = mine.take(mebibyte) && mine.resize_last(20 * mebibyte) && has_all;
+        return mine.take_zeroed(30 * mebibyte) && mine.take_some_of_each_kind() && has_all;
+    });
+}
+
 TEST_F(np_with_a_failing_system, forks)
 {
     expect_to_get_over_it([] {

@@ -209,8 +209,7 @@ TEST_F(large_runs, gives_back_what_a_huge_page_has_brought_behind_a_block_when_t
     const np::run block = all.take_large(3 * MiB, 1);
     std::byte& behind = *all.region().address(block.first + block.length);
     behind = std::byte{1}; // The system would write zeros.
-    all.give_large(block.first);
-    (void)all.trim();
+    give_and_purge(block);
     EXPECT_EQ(behind, huge_pages(block.first) == np::huge_page_use::untold ? std::byte{1} : std::byte{0});
 }
 

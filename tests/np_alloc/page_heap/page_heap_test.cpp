@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/page_heap/page_heap.hpp>
 
+#include <support/mappings.hpp>
 #include <support/np_page_heap.hpp>
 #include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
@@ -164,6 +165,96 @@ TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_t
     EXPECT_EQ(all.figures().reserved, 2 * MiB);
     EXPECT_EQ(all.take_large(2 * MiB, 1).first, b.first);
 }
+
+TEST_F(page_heap, discards_what_it_trims_and_has_it_be_accessible_when_it_is_needed)
+{
+    const np::run before = take_filled(MiB);
+    const np::run block = take_filled(20 * MiB);
+    (void)take_filled(MiB);
+    const np::run behind = take_filled(MiB);
+    all.give_large(block.first);
+    EXPECT_EQ(all.trim(), 20 * MiB);
+    EXPECT_EQ(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
+    EXPECT_EQ(huge_pages(np::slice_at(all.region().committed() - np::slices_of_huge_page)),
+              np::huge_page_use::discarded)
+        << "what was committed in advance";
+    EXPECT_EQ(all.figures().reserved, 3 * MiB);
+    const np::run slab_like = all.take_large(100'000, 1);
+    ASSERT_TRUE(is_filled(slab_like, 100'000, 0));
+    const np::run again = take_filled(15 * MiB);
+    EXPECT_TRUE(is_filled(again, 15 * MiB, 1));
+    EXPECT_TRUE(all.resize_large(behind.first, 40 * MiB)) << "into what was committed in advance";
+    std::memset(memory(behind) + MiB, 2, 39 * MiB);
+    EXPECT_TRUE(is_filled(before, MiB, 1));
+}
+
+TEST_F(page_heap, discards_what_was_not_needed_for_another_decay_time)
+{
+    const np::run block = take_filled(20 * MiB);
+    (void)take_filled(MiB);
+    give_and_purge(block);
+    all.decay().set_decay_ms(60'000);
+    EXPECT_FALSE(all.purge_old(1));
+    EXPECT_NE(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
+    all.decay().set_decay_ms(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    EXPECT_TRUE(all.purge_old(1));
+    EXPECT_EQ(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
+    EXPECT_FALSE(all.purge_old(1));
+}
+
+TEST_F(page_heap, loses_nothing_if_what_was_discarded_may_not_be_committed)
+{
+    const np::run first = take_filled(MiB);
+    const np::run block = take_filled(20 * MiB);
+    (void)take_filled(MiB);
+    all.give_large(block.first);
+    (void)all.trim();
+    const std::size_t before = in_use();
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::protect, 1);
+        EXPECT_EQ(all.take_large(10 * MiB, 1).first, np::no_slice);
+        EXPECT_FALSE(all.resize_large(first.first, 10 * MiB));
+        EXPECT_EQ(in_use(), before);
+    }
+    EXPECT_TRUE(all.resize_large(first.first, 10 * MiB));
+    std::memset(memory(first), 2, 10 * MiB);
+}
+
+TEST_F(page_heap, uses_what_it_was_about_to_discard_when_threads_are_not_there)
+{
+    const np::run block = take_filled(20 * MiB);
+    (void)take_filled(MiB);
+    give_and_purge(block);
+    const auto begin_to_discard = [](auto& runs) { return runs.take_clean_since(runs.never); };
+    EXPECT_EQ(all.with_runs(begin_to_discard).first, block.first);
+    EXPECT_EQ(all.figures().reserved, MiB) << "it is not in use";
+    all.finish_purges();
+    const np::run again = take_filled(20 * MiB);
+    EXPECT_EQ(again.first, block.first);
+}
+
+#if defined(__linux__)
+TEST_F(page_heap, counts_towards_limits_and_promises_of_memory_until_it_trims)
+{
+    test::system_calls calls;
+    calls.have_memory_promised();
+    np::page_heap other;
+    ASSERT_TRUE(other.start(std::size_t{256} << 20));
+    const std::size_t data = test::data_bytes();
+    const std::size_t promised = test::bytes_with_flag("ac");
+    const np::run block = other.take_large(200 * MiB, 1);
+    std::memset(other.region().address(block.first), 1, 200 * MiB);
+    EXPECT_GE(test::data_bytes() - data, 200 * MiB);
+    EXPECT_GE(test::bytes_with_flag("ac") - promised, 200 * MiB);
+    other.give_large(block.first);
+    (void)other.trim();
+    EXPECT_LE(test::data_bytes(), data + 10 * MiB);
+    EXPECT_LE(test::bytes_with_flag("ac"), promised + 10 * MiB);
+    other.stop();
+}
+#endif
 
 TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
 {

@@ -3,6 +3,7 @@
 #include <np_alloc/slices/huge_pages.hpp>
 
 #include <support/emulation.hpp>
+#include <support/mappings.hpp>
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 namespace np = memory_pool::np;
@@ -19,6 +18,7 @@ namespace np = memory_pool::np;
 namespace {
 using use = np::huge_page_use;
 using test::system_call;
+namespace os = memory_pool::detail::os;
 
 constexpr std::uint32_t part = np::slices_of_huge_page;
 
@@ -48,7 +48,7 @@ struct huge_pages : testing::Test, region_in_parts
     {
         std::string text;
         for (std::size_t each = 0; each != parts; ++each)
-            text += "-aru"[static_cast<std::size_t>(region.huge_pages(each))];
+            text += "-arudp"[static_cast<std::size_t>(region.huge_pages(each))];
         return text;
     }
 
@@ -62,26 +62,14 @@ struct huge_pages : testing::Test, region_in_parts
 /// Returns: whether the system has that flag for the mapping with that address in it.
 bool has_flag(const void* address, const std::string& flag)
 {
-    std::ifstream mappings("/proc/self/smaps");
-    bool is_there = false;
-    for (std::string line; std::getline(mappings, line);) {
-        std::uintptr_t begin = 0;
-        std::uintptr_t end = 0;
-        char dash = 0;
-        if (std::istringstream(line) >> std::hex >> begin >> dash >> end && dash == '-')
-            is_there = reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
-        if (is_there && line.rfind("VmFlags:", 0) == 0)
-            return (line + ' ').find(' ' + flag + ' ') != std::string::npos;
-    }
-    return false;
+    return test::flags_of_mapping(address).find(' ' + flag + ' ') != std::string::npos;
 }
 
 TEST_F(huge_pages, are_what_the_system_is_told_to_use)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "advice is not followed";
-    if (memory_pool::detail::os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) !=
-        memory_pool::detail::os::advice::taken)
+    if (os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) != os::advice::taken)
         GTEST_SKIP() << "this system has no huge pages";
     all.ask_for(np::slice_at(part), 2 * part);
     all.lose_memory(np::slice_at(part), 1);
@@ -245,6 +233,69 @@ TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
     all.ask_for(np::first_slice, 3 * part);
     EXPECT_EQ(told(4), "aaa-");
     EXPECT_EQ(all.changes(), 2U);
+}
+
+// Parts that are discarded.
+
+TEST_F(huge_pages, are_not_those_of_parts_that_are_discarded)
+{
+    all.ask_for(np::first_slice, 5 * part);
+    const np::run discarded = all.begin_discard(np::slice_at(part - 1), np::slice_at(3 * part + 1));
+    EXPECT_EQ(discarded.first, np::slice_at(part));
+    EXPECT_EQ(discarded.length, 2 * part);
+    EXPECT_EQ(told(6), "addaa-");
+    EXPECT_EQ(all.begin_discard(np::slice_at(part), np::slice_at(3 * part)).length, 0U) << "they are already";
+    EXPECT_EQ(all.begin_discard(np::slice_at(4), np::slice_at(part - 1)).length, 0U) << "no part as a whole";
+    EXPECT_TRUE(all.commit(np::slice_at(2 * part + 3), 1));
+    EXPECT_EQ(told(6), "ad-aa-");
+    EXPECT_TRUE(all.commit(np::first_slice, 3 * part));
+    EXPECT_EQ(told(6), "a--aa-");
+}
+
+TEST_F(huge_pages, have_parts_be_accessible_again_that_were_discarded)
+{
+    const np::run discarded = all.begin_discard(np::first_slice, np::slice_at(8 * part));
+    ASSERT_TRUE(os::discard_memory(region.address(discarded.first), discarded.length * np::slice_bytes));
+    const test::system_calls calls;
+    EXPECT_TRUE(all.commit(np::slice_at(9 * part), 7 * part));
+    EXPECT_EQ(calls.made(system_call::protect), 0U);
+    EXPECT_TRUE(all.commit(np::slice_at(part), 3 * part - 1));
+    EXPECT_EQ(calls.made(system_call::protect), 1U);
+    EXPECT_EQ(told(9), "d---dddd-");
+    *region.address(np::slice_at(part)) = *(region.address(np::slice_at(4 * part)) - 1) = std::byte{1};
+}
+
+TEST_F(huge_pages, are_committed_slice_by_slice_if_the_process_may_not_have_more)
+{
+    const np::run discarded = all.begin_discard(np::first_slice, np::slice_at(4 * part));
+    ASSERT_TRUE(os::discard_memory(region.address(discarded.first), discarded.length * np::slice_bytes));
+    {
+        const test::system_calls calls;
+        calls.refuse(system_call::protect, 1);
+        EXPECT_TRUE(all.commit(np::slice_at(part + 3), 2));
+        calls.refuse_from(system_call::protect, 1);
+        EXPECT_FALSE(all.commit(np::slice_at(part + 5), 1));
+        EXPECT_FALSE(all.commit(np::slice_at(2 * part), 1));
+    }
+    EXPECT_EQ(told(5), "dpdd-");
+    *region.address(np::slice_at(part + 4)) = std::byte{1};
+    all.ask_for(np::slice_at(part), part);
+    EXPECT_EQ(told(5), "dpdd-") << "it is still not accessible as a whole";
+    EXPECT_TRUE(all.commit(np::slice_at(part), 3));
+    *region.address(np::slice_at(part + 2)) = std::byte{1};
+    EXPECT_FALSE(all.are_alike(np::slice_at(part), np::slice_at(part + 8), 2));
+}
+
+TEST(huge_pages_of_a_large_region, leave_the_program_mappings_when_parts_are_discarded)
+{
+    constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::max_changes_to_discard;
+    region_in_parts large(most + 16);
+    for (std::size_t each = 0; each < most + 16; each += 2)
+        (void)large.all.begin_discard(np::slice_at(each * part), np::slice_at((each + 1) * part));
+    EXPECT_GT(large.all.changes(), most - 2);
+    EXPECT_LE(large.all.changes(), most);
+    EXPECT_NE(large.all.begin_discard(np::first_slice, np::slice_at((most + 16) * part)).length, 0U);
+    EXPECT_LE(large.all.changes(), 2U) << "what makes them fewer is always possible";
 }
 
 TEST(huge_pages_of_a_large_region, leave_the_program_most_of_the_mappings_that_it_may_have)

@@ -40,13 +40,14 @@ struct runs : testing::Test
     std::byte* memory(const np::run& of) const { return region.address(of.first); }
     /// Gives the memory of the oldest run back, if a part of it has been free since `before`.
     /// Returns: how many slices that are.
-    std::size_t purge_since(std::uint64_t before)
+    std::size_t purge_since(std::uint64_t before) { return purge_since(before, before); }
+    std::size_t purge_since(std::uint64_t before, std::uint64_t now)
     {
         const np::run oldest = all.take_dirty_since(before);
         if (oldest.first == np::no_slice)
             return 0;
         EXPECT_TRUE(mp::detail::os::purge_memory(memory(oldest), oldest.length * np::slice_bytes));
-        all.put_purged(oldest, false, before);
+        all.put_purged(oldest, false, now);
         return oldest.length;
     }
 
@@ -330,6 +331,49 @@ TEST_F(runs, are_purged_in_order_of_age)
     EXPECT_EQ(all.take_dirty_since(100).first, three[2].first);
     EXPECT_EQ(all.take_dirty_since(100).first, np::no_slice);
     EXPECT_EQ(all.dirty(), 0U);
+}
+
+TEST_F(runs, of_two_mib_and_more_are_discarded_in_order_of_the_age_at_which_they_were_clean)
+{
+    constexpr std::uint32_t part = np::slices_of_huge_page;
+    const np::run young = all.take(part);
+    (void)all.take(1);
+    const np::run old = all.take(part - 1);
+    const np::run beside_old = all.take(1);
+    (void)all.take(1);
+    const np::run small = all.take(part - 1);
+    (void)all.take(1);
+    all.put(old.first, old.length, true, 10);
+    all.put(beside_old.first, 1, true, 20);
+    all.put(young.first, part, false, 200);
+    all.put(small.first, small.length, false, 1);
+    EXPECT_FALSE(all.has_clean_since(199)) << "what is dirty is not discarded";
+    EXPECT_EQ(purge_since(10, 100), part);
+    const np::run first = all.take_clean_since(200);
+    EXPECT_EQ(first.first, old.first);
+    EXPECT_TRUE(first.is_zeroed);
+    EXPECT_EQ(all.being_discarded(), part);
+    EXPECT_EQ(all.being_purged(), 0U);
+    EXPECT_EQ(all.find_being_purged().first, old.first);
+    EXPECT_EQ(all.take_clean_since(200).first, young.first);
+    EXPECT_EQ(all.take_clean_since(200).first, np::no_slice) << "too small";
+    all.put_purged(first, false, all.never);
+    EXPECT_EQ(all.being_discarded(), part);
+    EXPECT_FALSE(all.has_clean_since(all.never)) << "it was discarded";
+    EXPECT_EQ(all.take(part).first, old.first);
+}
+
+TEST_F(runs, that_were_discarded_are_again_when_others_are_joined_with_them)
+{
+    constexpr std::uint32_t part = np::slices_of_huge_page;
+    const np::run a = all.take(part);
+    const np::run b = all.take(1);
+    (void)all.take(1);
+    all.put(a.first, part, false, 1);
+    all.put_purged(all.take_clean_since(1), false, all.never);
+    all.put(b.first, 1, false, 5);
+    EXPECT_FALSE(all.has_clean_since(4));
+    EXPECT_EQ(all.take_clean_since(5).length, part + 1);
 }
 
 TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_are_purged)
