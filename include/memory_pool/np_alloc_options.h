@@ -34,7 +34,15 @@ extern "C" {
  *  np_option_decay_ms. The environment is read once, when memory is first asked for. A value is a number, or one with
  *  K, M or G behind it, for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and name no option,
  *  are reported on stderr and ignored. A process with another user's privileges, such as a setuid program (AT_SECURE),
- *  ignores all variables. */
+ *  ignores all variables.
+ *
+ *  A program can have options of its own, which are read before the environment, and replaced by what that has. They
+ *  are the same variables and values, separated by spaces, in a symbol of this name and type:
+ *
+ *      const char* np_options = "NP_DECAY_MS=200 NP_BACKGROUND_THREAD=1";
+ *
+ *  Where libnp_malloc.so is preloaded, the program must export it (-rdynamic). (ELF. NP_REPORT and NP_PROFILE, which
+ *  are paths, are taken from the environment alone.) */
 typedef enum np_option
 {
     /** No option. */

@@ -21,6 +21,11 @@
 #include <cstring>
 #include <optional>
 
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+/// Of the program, if it has options of its own: see np_alloc_options.h.
+extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
+#endif
+
 /// The library that takes the place of malloc defines it to 1.
 #ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
 #define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
@@ -47,6 +52,7 @@ constexpr const char* report_variable = "NP_REPORT";
 constexpr const char* profile_variable = "NP_PROFILE";
 constexpr const char* prefix = "NP_";
 constexpr std::size_t prefix_length = 3;
+constexpr std::size_t max_characters = 100; ///< Of a name, and of a value.
 
 void print(const base::message& text) noexcept
 {
@@ -87,15 +93,18 @@ std::size_t difference(const char* one, std::size_t length, const char* other) n
     return row[width];
 }
 
+/// Returns: whether `name` has that length, and those letters.
+bool is_word(const char* name, const char* letters, std::size_t length) noexcept
+{
+    return std::strlen(name) == length && std::strncmp(name, letters, length) == 0;
+}
+
 /// Returns: whether a variable is one of an option, even if only in the other build.
 bool is_known(const char* variable, std::size_t length) noexcept
 {
     constexpr auto all = facts_of_options(false);
-    const auto is_this = [=](const char* name) {
-        return std::strlen(name) == length && std::strncmp(name, variable, length) == 0;
-    };
-    return is_this(report_variable) || is_this(profile_variable) ||
-           std::any_of(all.begin(), all.end(), [=](const option_facts& each) { return is_this(each.variable); });
+    return std::any_of(all.begin(), all.end(),
+                       [=](const option_facts& each) { return is_word(each.variable, variable, length); });
 }
 
 /// Returns: the value of NP_ZERO for a comma-separated list of names; nothing if a name is unknown.
@@ -105,12 +114,9 @@ std::optional<std::size_t> zero_value_in(const char* names) noexcept
     for (;;) {
         const char* const end = std::strchr(names, ',');
         const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - names) : std::strlen(names);
-        const auto is_this = [=](const char* name) {
-            return std::strlen(name) == length && std::strncmp(name, names, length) == 0;
-        };
-        if (is_this("free"))
+        if (is_word("free", names, length))
             value |= NP_ZERO_FREE;
-        else if (is_this("alloc"))
+        else if (is_word("alloc", names, length))
             value |= NP_ZERO_ALLOC;
         else
             return std::nullopt;
@@ -121,23 +127,32 @@ std::optional<std::size_t> zero_value_in(const char* names) noexcept
 }
 } // namespace
 
-void options::read_once(const char* const* environment) noexcept
+const char* options::embedded_options() noexcept
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    return &np_options != nullptr ? np_options : nullptr;
+#else
+    return nullptr;
+#endif
+}
+
+void options::read_once(const char* const* environment, const char* embedded) noexcept
 {
     if (environment == nullptr || is_read_.exchange(true, std::memory_order_relaxed))
         return;
-    for (std::size_t index = 0; index != option_count; ++index)
-        if (const char* const text = os::value_in(environment, facts_[index].variable))
-            read(index, text);
-    constexpr std::size_t most_of_name = 100;
-    for (; *environment != nullptr; ++environment) {
-        const char* const end = std::strchr(*environment, '=');
-        if (end == nullptr || std::strncmp(*environment, prefix, prefix_length) != 0)
-            continue;
-        const std::size_t length = std::min(static_cast<std::size_t>(end - *environment), most_of_name);
-        if (!is_known(*environment, length))
-            print(base::message("np_alloc: %.*s is ignored: there is no such option; the nearest is %s\n",
-                                static_cast<int>(length), *environment, nearest(*environment, length)));
+    constexpr const char* spaces = " \t\n";
+    for (const char* word = embedded != nullptr ? embedded : ""; *word != '\0';) {
+        const std::size_t length = std::strcspn(word, spaces);
+        std::array<char, 2 * max_characters> setting{}; // None that is valid is longer.
+        std::memcpy(setting.data(), word, std::min(length, setting.size() - 1));
+        if (length != 0)
+            read(setting.data(), " of np_options");
+        word += length;
+        word += std::strspn(word, spaces);
     }
+    for (; *environment != nullptr; ++environment)
+        if (std::strncmp(*environment, prefix, prefix_length) == 0 && std::strchr(*environment, '=') != nullptr)
+            read(*environment, "");
 }
 
 const char* options::report_path(const char* const* environment) noexcept
@@ -150,20 +165,35 @@ const char* options::profile_path(const char* const* environment) noexcept
     return path_in(profile_variable, environment);
 }
 
-void options::read(std::size_t index, const char* text) noexcept
+void options::read(const char* setting, const char* where) noexcept
 {
+    const std::size_t length = std::strcspn(setting, "=");
+    const char* const text = setting + length + (setting[length] != '\0' ? 1 : 0);
+    const auto* const its = std::find_if(facts_.begin(), facts_.end(), [=](const option_facts& each) {
+        return is_word(each.variable, setting, length);
+    });
+    const int shown = static_cast<int>(std::min(length, max_characters));
+    if (its == facts_.end()) {
+        const bool is_path = is_word(report_variable, setting, length) || is_word(profile_variable, setting, length);
+        if (is_path ? *where != '\0' : !is_known(setting, length))
+            print(base::message("np_alloc: %.*s%s is ignored: %s%s\n", shown, setting, where,
+                                is_path ? "a path is taken from the environment alone"
+                                        : "there is no such option; the nearest is ",
+                                is_path ? "" : nearest(setting, length)));
+        return;
+    }
+    const auto index = static_cast<std::size_t>(its - facts_.begin());
     if (const std::optional<std::size_t> value = value_in(option_at(index), text)) {
         values_[index].store(*value, std::memory_order_relaxed);
         return;
     }
-    const option_facts& its = facts_[index];
-    print(base::message("np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
-                        its.variable, text, its.least, its.most,
-                        its.most < os::unit_of('K') ? "" : ", or one followed by K, M or G",
-                        its.has_never  ? ", or never"
-                        : its.has_zero ? ", or free, or alloc, or free,alloc"
-                                       : "",
-                        its.value));
+    print(base::message("np_alloc: %s=%.100s%s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
+                        its->variable, text, where, its->least, its->most,
+                        its->most < os::unit_of('K') ? "" : ", or one followed by K, M or G",
+                        its->has_never  ? ", or never"
+                        : its->has_zero ? ", or free, or alloc, or free,alloc"
+                                        : "",
+                        values_[index].load(std::memory_order_relaxed)));
 }
 
 const char* options::nearest(const char* variable, std::size_t length) const noexcept

@@ -3,7 +3,8 @@
 /// \file
 /// What a program or the user may choose, at run time.
 ///
-///     np_option_set(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
+///     np_option_set(option, value)   ->   | value | value | value | ...   <-   at start: NAME=VALUE in the program's
+///                                                                              np_options, then in the environment
 ///
 /// The environment is ignored in a process with another user's privileges, such as a setuid program.
 ///
@@ -128,9 +129,10 @@ public:
         return true;
     }
 
-    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. Reports invalid
-    ///   values, and variables that begin with NP_ and name no option, on stderr.
-    void read_once(const char* const* environment) noexcept;
+    /// Effects: the first time that `environment` is not nullptr: sets the options in `embedded`, a text like
+    ///   np_options or nullptr, then those in `environment`. Reports invalid values and unknown names on stderr; of the
+    ///   environment, names that begin with NP_.
+    void read_once(const char* const* environment, const char* embedded = embedded_options()) noexcept;
 
     /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there, or empty.
     static const char* report_path(const char* const* environment) noexcept;
@@ -155,7 +157,11 @@ private:
 
     static_assert(np_option_profile_bytes == options_of_all && np_option_verify_at_end == first_of_checks + 7);
 
-    void read(std::size_t index, const char* text) noexcept;
+    /// Returns: np_options; nullptr if the program does not define it.
+    static const char* embedded_options() noexcept;
+
+    /// Effects: sets what `setting` has, a NAME=VALUE. `where` is for a report.
+    void read(const char* setting, const char* where) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;
 
     const std::array<option_facts, option_count> facts_;

@@ -21,11 +21,11 @@ namespace {
 /// Options that were read from such an environment, and what was said about it.
 struct options_of
 {
-    explicit options_of(std::vector<const char*> variables)
+    explicit options_of(std::vector<const char*> variables, const char* embedded = nullptr)
     {
         variables.push_back(nullptr);
         testing::internal::CaptureStderr();
-        options.read_once(variables.data());
+        options.read_once(variables.data(), embedded);
         complaints = testing::internal::GetCapturedStderr();
     }
 
@@ -123,6 +123,32 @@ TEST(options, report_each_variable_of_no_option_with_the_nearest_name)
 TEST(options, do_not_report_variables_of_the_other_build)
 {
     EXPECT_EQ(options_of({"NP_POISON=0", "NP_QUARANTINE_BYTES=0", "NP_RANDOM_ORDER=x"}).complaints, "");
+}
+
+TEST(options, are_those_of_the_program_where_the_environment_has_none)
+{
+    const options_of both({"NP_LEAKS=1"}, "NP_DECAY_MS=5\t NP_LEAKS=2  NP_THREAD_CACHE_BYTES=64K\n");
+    EXPECT_EQ(both.options.get(np_option_decay_ms), 5U);
+    EXPECT_EQ(both.options.get(np_option_thread_cache_bytes), std::size_t{64} << 10);
+    EXPECT_EQ(both.options.get(np_option_leaks), 1U) << "the environment comes last";
+    EXPECT_EQ(both.complaints, "");
+    for (const char* const nothing : {"", " ", "\n \t"})
+        EXPECT_EQ(options_of({}, nothing).complaints, "");
+}
+
+TEST(options, of_the_program_are_reported_as_those_of_the_environment_are)
+{
+    EXPECT_EQ(options_of({}, "NP_DECAY=5 decay_ms=5 NP_LEAKS").complaints,
+              "np_alloc: NP_DECAY of np_options is ignored: there is no such option; the nearest is NP_DECAY_MS\n"
+              "np_alloc: decay_ms of np_options is ignored: there is no such option; the nearest is NP_LEAKS\n"
+              "np_alloc: NP_LEAKS= of np_options is ignored: it must be a number from 0 to 2; it stays 0\n");
+    const options_of both({"NP_LEAKS=3"}, "NP_LEAKS=2 NP_POISON=0");
+    EXPECT_EQ(both.complaints, "np_alloc: NP_LEAKS=3 is ignored: it must be a number from 0 to 2; it stays 2\n");
+    EXPECT_EQ(options_of({}, "NP_REPORT=/run/report").complaints,
+              "np_alloc: NP_REPORT of np_options is ignored: a path is taken from the environment alone\n");
+    const std::string longest = "NP_LEAKS=0" + std::string(1000, '0') + " NP_LEAKS_EXIT=7";
+    const options_of after(std::vector<const char*>(), longest.c_str());
+    EXPECT_EQ(after.options.get(np_option_leaks_exit), 7U) << "what follows is read";
 }
 
 TEST(options, may_never_have_memory_returned)
