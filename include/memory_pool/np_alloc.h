@@ -155,6 +155,12 @@ int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
+/** Effects: for a thread that will not allocate or free for a while: returns its cached blocks to their slabs, and frees
+ *    empty slabs; returns memory of its slabs and of free runs to the system, as when a thread has freed nearly all of
+ *    its blocks. Its next calls take longer.
+ *  Complexity: linear in its cached blocks and slabs. */
+void np_thread_idle(void) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Effects: opens a descriptor for event loops (poll, epoll) at the first call. It becomes readable each time that free
  *    memory was returned under pressure (np_option_pressure), so that the program can return what only it can: its own
  *    caches, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes resets it. It is non-blocking,
@@ -286,6 +292,12 @@ static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_N
  *    np_statistics::bytes_committed, unless memory is locked.
  *  Complexity: linear in pages. */
 size_t np_resident_bytes(void) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: writes the figure that np_statistics_print calls `name` in JSON to `*value`: "bytes_in_use" is
+ *    np_statistics::bytes_in_use; "bytes_resident" is np_resident_bytes.
+ *  Returns: 0; EINVAL if this library has no such figure: then `*value` is unchanged.
+ *  Complexity: as np_get_statistics, or as np_resident_bytes. */
+int np_statistics_by_name(const char* name, size_t* value) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Output formats. */
 typedef enum np_format

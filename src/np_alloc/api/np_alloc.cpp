@@ -16,6 +16,7 @@
 #include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
+#include "../support/misuse.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -142,9 +143,16 @@ int np_owns(const void* address) noexcept
     return np::tag_of(address) != np::no_owner || np::pages().is_in_direct(address) ? 1 : 0;
 }
 
-size_t np_trim(void) noexcept
+MEMORY_POOL_VISIBLE size_t np_trim(void) noexcept
 {
     return np::trim();
+}
+
+MEMORY_POOL_VISIBLE void np_thread_idle(void) noexcept
+{
+    const np::errno_as_it_was kept;
+    if (np::this_thread.cache.has_heap())
+        np::registry().fall(np::this_thread.cache);
 }
 
 int np_pressure_fd(void) noexcept

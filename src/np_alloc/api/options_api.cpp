@@ -249,7 +249,7 @@ namespace np = memory_pool::np;
 namespace os = memory_pool::detail::os;
 
 extern "C" {
-int np_option_set(np_option option, size_t value) noexcept
+MEMORY_POOL_VISIBLE int np_option_set(np_option option, size_t value) noexcept
 {
     np::the_options.read_once(os::trusted_environment()); // First, so that a value set here replaces it.
     if (!np::options::is_one(option))
@@ -266,12 +266,12 @@ int np_option_set(np_option option, size_t value) noexcept
     return 0;
 }
 
-np_option np_option_by_name(const char* name) noexcept
+MEMORY_POOL_VISIBLE np_option np_option_by_name(const char* name) noexcept
 {
     return name != nullptr ? np::the_options.find(name) : np_option_none;
 }
 
-int np_option_set_by_name(const char* name, const char* value) noexcept
+MEMORY_POOL_VISIBLE int np_option_set_by_name(const char* name, const char* value) noexcept
 {
     const np_option option = np_option_by_name(name);
     const bool is_known = option != np_option_none && value != nullptr;
@@ -279,7 +279,7 @@ int np_option_set_by_name(const char* name, const char* value) noexcept
     return number ? np_option_set(option, *number) : EINVAL;
 }
 
-size_t np_option_get(np_option option) noexcept
+MEMORY_POOL_VISIBLE size_t np_option_get(np_option option) noexcept
 {
     np::the_options.read_once(os::trusted_environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.

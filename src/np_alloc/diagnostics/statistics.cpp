@@ -9,6 +9,7 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
 #include "../slices/size_classes.hpp"
@@ -18,7 +19,9 @@
 #include "figures.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
@@ -95,6 +98,8 @@ constexpr std::array<named_figure, 25> named_figures{{
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
+constexpr const char* resident_key = "bytes_resident";
+
 /// All that is printed.
 struct report
 {
@@ -148,8 +153,8 @@ void print_json(const report& its, const np::output& to)
         to.print(base::message("%s\n  \"%s\": %zu", before, each.key, its.statistics.*each.value));
         before = ",";
     }
-    to.print(its.resident != 0 ? base::message(",\n  \"bytes_resident\": %zu", its.resident)
-                               : base::message(",\n  \"bytes_resident\": null"));
+    to.print(its.resident != 0 ? base::message(",\n  \"%s\": %zu", resident_key, its.resident)
+                               : base::message(",\n  \"%s\": null", resident_key));
     to.print(base::message(",\n  \"classes\": ["));
     before = "";
     its.for_each_class([&](const np::class_figures& of) {
@@ -173,6 +178,22 @@ void np_get_statistics_sized(np_statistics* statistics, size_t bytes) noexcept
 size_t np_resident_bytes(void) noexcept
 {
     return np::resident_bytes(np::registry());
+}
+
+MEMORY_POOL_VISIBLE int np_statistics_by_name(const char* name, size_t* value) noexcept
+{
+    if (name == nullptr || value == nullptr)
+        return EINVAL;
+    if (std::strcmp(resident_key, name) == 0) {
+        *value = np::resident_bytes(np::registry());
+        return 0;
+    }
+    for (const named_figure& each : named_figures)
+        if (std::strcmp(each.key, name) == 0) {
+            *value = statistics_of(np::take_figures(np::registry())).*each.value;
+            return 0;
+        }
+    return EINVAL;
 }
 
 void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <random>
@@ -166,6 +167,42 @@ private:
     pthread_key_t key_ = 0;
     int rounds_ = 0;
 };
+
+TEST(np_statistics, have_names)
+{
+    void* const block = np_alloc(1'000'000);
+    const np_statistics all = now();
+    std::size_t value = 0;
+    EXPECT_EQ(np_statistics_by_name("bytes_large", &value), 0);
+    EXPECT_EQ(value, all.bytes_large);
+    EXPECT_EQ(np_statistics_by_name("peak_bytes_reserved", &value), 0);
+    EXPECT_EQ(value, all.peak_bytes_reserved);
+    EXPECT_EQ(np_statistics_by_name("bytes_resident", &value), 0);
+    EXPECT_EQ(value == 0, np_resident_bytes() == 0);
+    value = 7;
+    for (const char* const none : {"", "bytes", "bytes_large ", "BYTES_LARGE"})
+        EXPECT_EQ(np_statistics_by_name(none, &value), EINVAL) << none;
+    EXPECT_EQ(np_statistics_by_name(nullptr, &value), EINVAL);
+    EXPECT_EQ(np_statistics_by_name("slabs", nullptr), EINVAL);
+    EXPECT_EQ(value, 7U);
+    np_free(block);
+}
+
+TEST(np_statistics, count_nothing_cached_by_a_thread_that_is_idle)
+{
+    (void)np_trim();
+    const std::size_t before = now().bytes_cached;
+    std::vector<void*> blocks(100);
+    for (void*& each : blocks)
+        each = np_alloc(100);
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+    EXPECT_GT(now().bytes_cached, before);
+    errno = 7;
+    np_thread_idle();
+    EXPECT_EQ(errno, 7);
+    EXPECT_EQ(now().bytes_cached, before);
+    test::in_a_thread([] { np_thread_idle(); }); // Which has no cache.
+}
 
 TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_its_end_is_not_observed_any_more)
 {

@@ -66,10 +66,4 @@ std::size_t np_trim(void) noexcept
 {
     return malloc_trim(0) != 0 ? 1 : 0;
 }
-
-/// malloc has none that a program sees.
-std::size_t np_option_get(np_option) noexcept
-{
-    return 0;
-}
 }

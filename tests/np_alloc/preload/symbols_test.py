@@ -22,7 +22,10 @@ pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_in
 FOR_POOLS = [f"memory_pool_np_{name}" for name in (
     "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports",
     "set_no_allocation_scope")]
-FOR_PROGRAMS = ["np_profile_dump", "np_profile_write", "np_set_no_allocation_scope"]
+FOR_PROGRAMS = """
+np_profile_dump np_profile_write np_set_no_allocation_scope np_trim np_thread_idle np_statistics_by_name np_option_set
+np_option_get np_option_by_name np_option_set_by_name
+""".split()
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
 NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]
