@@ -86,6 +86,16 @@ add_test(NAME np_malloc.system_calls
         $<TARGET_FILE:np_malloc_calls> $<TARGET_FILE:np_malloc_own_new>)
 set_tests_properties(np_malloc.system_calls PROPERTIES TIMEOUT 240 SKIP_RETURN_CODE 77)
 
+# A program that needs no np_alloc, and uses it if it is there: preloaded, or linked with.
+if(MEMORY_POOL_ENABLE_EXAMPLES)
+    add_executable(np_malloc_optional ${PROJECT_SOURCE_DIR}/examples/optional_np_alloc.c)
+    target_link_libraries(np_malloc_optional PRIVATE memory_pool::np_malloc)
+    add_test(NAME np_malloc.optional
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/optional_test.py
+            $<TARGET_FILE:optional_np_alloc> $<TARGET_FILE:np_malloc_optional> ${np_malloc} ${np_malloc_checked})
+    set_tests_properties(np_malloc.optional PROPERTIES TIMEOUT 120)
+endif()
+
 # Samples between guards, in both.
 add_executable(np_malloc_wrong_access np_alloc/preload/wrong_access.cpp)
 target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)

@@ -161,6 +161,18 @@ size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in its cached blocks and slabs. */
 void np_thread_idle(void) MEMORY_POOL_NP_NOEXCEPT;
 
+/** Effects: has `function(bytes, argument)` called when the memory of the process is above its soft limit
+ *    (np_option_soft_limit_bytes) and no free memory is left to return; once for each crossing. `bytes` is
+ *    np_statistics::bytes_reserved. What the function frees is returned to the system when it returns. NULL: nothing is
+ *    called.
+ *
+ *    The thread that crosses the limit calls it, in the call of this library that does so, or in a later one that its
+ *    cache cannot serve; without a lock of this library, but maybe with locks of the program, of which the function
+ *    must not wait for one. It may allocate and free, but not throw, nor leave by longjmp. While it runs, its thread
+ *    answers no further crossing; other threads may, so it may run in several at once. Another thread may still call
+ *    the previous function when this returns. */
+void np_set_soft_limit_callback(void (*function)(size_t bytes, void* argument), void* argument) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Effects: opens a descriptor for event loops (poll, epoll) at the first call. It becomes readable each time that free
  *    memory was returned under pressure (np_option_pressure), so that the program can return what only it can: its own
  *    caches, pools of one thread, the cache of this thread (np_trim). Reading 8 bytes resets it. It is non-blocking,

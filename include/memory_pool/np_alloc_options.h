@@ -108,6 +108,19 @@ typedef enum np_option
      *  or ends with it at its next call that its cache cannot serve; the one that sets the option, at once. */
     np_option_profile_bytes = 14,
 
+    /** NP_LIMIT_BYTES: the hard limit of np_statistics::bytes_reserved: of slabs, large blocks, blocks outside of the
+     *  region, and free runs with memory. At the limit, np_alloc purges free runs; if that is not enough, it returns
+     *  the free memory of all heaps, as np_trim does, asks other threads to empty their caches, and tries once more;
+     *  then it fails with ENOMEM. What is handed out is exact to the byte. Metadata and guard pages do not count. A
+     *  free run without memory counts while it is joined with one that has memory, until both are purged: so
+     *  bytes_reserved may be above the limit for a moment. Where no slab fits any more, small blocks are mapped one by
+     *  one, in whole pages. A block that moves when it grows counts twice meanwhile. 0: no limit; 0. */
+    np_option_limit_bytes = 15,
+    /** NP_SOFT_LIMIT_BYTES: the soft limit of the same bytes: when they exceed it, np_alloc returns the free memory of
+     *  all heaps, as np_trim does, and asks other threads to empty their caches. If they still exceed it, it calls the
+     *  function of np_set_soft_limit_callback. Once for each crossing. 0: no limit; 0. */
+    np_option_soft_limit_bytes = 16,
+
     /* Only in the checked build: from 64 on. */
 
     /** NP_QUARANTINE_BYTES: how many bytes of freed blocks a thread keeps in quarantine, but no more than 1,024

@@ -11,6 +11,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
+#include "../engine/memory_limits.hpp"
 #include "../engine/profiling.hpp"
 #include "../support/build_variant.hpp"
 
@@ -239,6 +240,11 @@ bool apply(np_option option, std::size_t value) noexcept
     case np_option_decay_ms: registry().set_decay_ms(value); return true;
     case np_option_sample_bytes: registry().set_sample_bytes(value); return true;
     case np_option_profile_bytes: set_profile_bytes(value); return true;
+    case np_option_limit_bytes:
+    case np_option_soft_limit_bytes:
+        pages().set_limits();
+        answer_if_crossed();
+        return true;
     default: return true; // It is read where it matters.
     }
 }

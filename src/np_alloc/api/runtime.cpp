@@ -54,6 +54,7 @@ public:
         (void)heap_registry::prepare_for_fork();
         the_options.read_once(os::trusted_environment());
         registry().pages().decay().set_decay_ms(the_options.get(np_option_decay_ms));
+        registry().pages().set_limits();
         // Not before: the loader is done with us now.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)

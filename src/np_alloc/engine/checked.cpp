@@ -23,6 +23,7 @@
 #include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
+#include "memory_limits.hpp"
 #include "profiling.hpp"
 #include "reallocate.hpp"
 
@@ -384,7 +385,8 @@ struct checked_blocks
         if (bytes == 0)
             return false;
         if (where.is_large()) {
-            if (bytes <= largest_asked_in_slab || !pages().resize_large(slice_of(where.begin), bytes))
+            if (bytes <= largest_asked_in_slab ||
+                !take_within_limits([&] { return pages().resize_large(slice_of(where.begin), bytes); }))
                 return false;
             watch_if_large(bytes);
             return true;
@@ -525,7 +527,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    void* const block = home.allocate(size_class, bytes);
+    void* const block = take_within_limits([&] { return home.allocate(size_class, bytes); });
     count_allocation(block, bytes, &home);
     const allocated_by function = allocation_aligned_to(alignment);
     return block != nullptr ? checked::hand_out(size_class, block, bytes, function) : out_of_memory();

@@ -23,6 +23,7 @@
 #include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "large_alloc.hpp"
+#include "memory_limits.hpp"
 #include "profiling.hpp"
 
 #include <cstddef>
@@ -196,7 +197,7 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
     const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
     void* block = map();
     if (block == nullptr) {
-        (void)trim(); // Even if it returns 0, slabs are empty now, or addresses free.
+        sweep(); // Even if it returns nothing, slabs are empty now, or addresses free.
         thread_cache& cache = this_thread.cache;
         block = cache.has_heap() ? cache.get(size_class) : registry().fallback().allocate(size_class, bytes);
         if (block == nullptr)
@@ -225,7 +226,10 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : allocate_from_the_rest(size_class, bytes);
+    if (MEMORY_POOL_UNLIKELY(block == nullptr))
+        block = allocate_from_the_rest(size_class, bytes);
+    answer_if_crossed();
+    return block;
 }
 
 /// Effects: allocates a block that is counted already, or need not be.

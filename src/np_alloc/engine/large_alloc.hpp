@@ -19,16 +19,18 @@
 #include "../support/internals.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
+#include "memory_limits.hpp"
 #include "profiling.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace memory_pool::np {
 /// What came of a request for a large block.
 struct large_allocation
 {
-    void* block; ///< nullptr, and errno is set, if there is no memory.
+    void* block;
     bool is_zeroed;
 };
 
@@ -81,14 +83,16 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         return {out_of_memory(), false};
     run_maintenance();
     watch_if_large(bytes);
+    const std::uint32_t refusals = pages().limit().refusals();
     large_allocation made = take_large_block(bytes, alignment, home);
     // Empty slabs may be in the way, or free blocks that are too small.
-    if (made.block == nullptr && bytes <= pages().figures().reserved) {
-        (void)trim();
+    if (made.block == nullptr && (pages().limit().refusals() != refusals || bytes <= pages().figures().reserved)) {
+        sweep();
         made = take_large_block(bytes, alignment, home);
     }
     if (made.block == nullptr)
         (void)out_of_memory();
+    answer_if_crossed();
     return made;
 }
 

@@ -15,6 +15,7 @@
 #include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
+#include "memory_limits.hpp"
 #include "profiling.hpp"
 
 #include <cstddef>
@@ -50,7 +51,7 @@ struct plain_blocks
     static bool resize_in_place(const block& its, std::size_t bytes) noexcept
     {
         if (is_large(its) && bytes > largest_in_slab)
-            return pages().resize_large(slice_of(its.begin), bytes);
+            return take_within_limits([&] { return pages().resize_large(slice_of(its.begin), bytes); });
         return bytes <= its.held && bytes >= its.held / 2;
     }
 
@@ -66,6 +67,7 @@ struct plain_blocks
         if (moved.first == no_slice)
             return nullptr;
         pages().note_asked(moved.first, bytes);
+        answer_if_crossed();
         return pages().begin_of_large(moved.first);
     }
 
@@ -114,7 +116,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
-    void* const block = home.allocate(size_class, bytes);
+    void* const block = take_within_limits([&] { return home.allocate(size_class, bytes); });
     count_allocation(block, bytes, &home);
     return block != nullptr ? block : out_of_memory();
 }

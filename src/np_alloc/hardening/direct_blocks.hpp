@@ -39,6 +39,12 @@ struct wrong_address
 class direct_blocks : base::immovable<direct_blocks>
 {
 public:
+    /// Returns: how many bytes a block of whole pages has.
+    static std::size_t bytes_for(std::size_t bytes) noexcept
+    {
+        return base::round_up(std::max<std::size_t>(bytes, 1), os::page_size());
+    }
+
     /// Returns: a block of whole pages, zeroed; nullptr if the system has no memory.
     /// Preconditions: `alignment` is a power of two.
     void* take(std::size_t bytes, std::size_t alignment) noexcept
@@ -46,7 +52,7 @@ public:
         if (bytes > most_bytes || alignment > most_bytes || !blocks_.has_room())
             return nullptr;
         mapped taken;
-        taken.bytes = base::round_up(std::max<std::size_t>(bytes, 1), os::page_size());
+        taken.bytes = bytes_for(bytes);
         // Where the system begins a mapping, only pages are aligned.
         taken.reserved_bytes = taken.bytes + (alignment > os::page_size() ? alignment : 0);
         void* const reserved = os::reserve_addresses(taken.reserved_bytes);

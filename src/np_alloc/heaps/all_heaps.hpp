@@ -68,6 +68,7 @@ public:
                 the_poison.store(0, std::memory_order_relaxed);
         }
         pages_.decay().set_decay_ms(the_options.get(np_option_decay_ms));
+        pages_.set_limits();
         const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
         if (!pages_.start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;

@@ -103,6 +103,9 @@ public:
     /// Functions that list the pools of the program.
     callbacks<visit_function*>& reports() noexcept { return reports_; }
 
+    /// Effects: asks each thread to empty its cache at its next call that the cache cannot serve.
+    void ask_for_drains() noexcept { drains_asked_.fetch_add(1, std::memory_order_relaxed); }
+
     /// Returns: how many times threads were asked to empty their caches.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
 
@@ -170,7 +173,7 @@ private:
     /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
     void answer_pressure() noexcept
     {
-        drains_asked_.fetch_add(1, std::memory_order_relaxed);
+        ask_for_drains();
         const std::size_t purged_before = pages_.purged();
         const std::size_t reserved = pages_.figures().reserved;
         trim_pools();

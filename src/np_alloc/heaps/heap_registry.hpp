@@ -58,6 +58,7 @@ struct thread_state
     std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
     std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
     bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
+    bool answers_crossing = false;       ///< Of the soft limit: the program is being called, and may allocate.
     core::byte_sampler sampler;          ///< Of the profile.
     np_no_allocation_scope* no_allocation = nullptr; ///< Its innermost no-allocation scope.
 

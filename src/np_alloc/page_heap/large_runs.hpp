@@ -211,26 +211,33 @@ private:
     bool extend_run(slice_index first, std::uint32_t length, std::uint32_t slices) noexcept
     {
         first_touch touch;
-        {
-            const base::lock_guard lock(mutex_);
+        bool is_extended = false;
+        const auto growth = [&]() -> std::size_t {
+            mutex_.assume_held();
+            return runs_.growth_behind(first + length, slices - length) * slice_bytes;
+        };
+        take_within_limit(growth, [&] {
+            mutex_.assume_held();
             if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)))
-                return false;
+                return;
             const run extended = runs_.extend(first, length, slices);
             if (extended.first == no_slice)
-                return false;
-            if (!huge_pages_.parts().commit(first + length, slices - length) ||
-                !checks().large_extended(first + length, slices - length)) {
+                return;
+            is_extended = huge_pages_.parts().commit(first + length, slices - length) &&
+                          checks().large_extended(first + length, slices - length);
+            if (!is_extended) {
                 // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
                 runs_.shorten(first, slices, length, os::coarse_milliseconds());
-                return false;
+                return;
             }
             touch = huge_pages_.grow_large(first, length, extended);
             set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
             note_peak();
-        }
-        measure(touch, first + slices);
-        return true;
+        });
+        if (is_extended)
+            measure(touch, first + slices);
+        return is_extended;
     }
 
     bool shorten_run(slice_index first, std::uint32_t length, std::uint32_t slices) noexcept

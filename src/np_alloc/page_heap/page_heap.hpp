@@ -120,14 +120,10 @@ public:
     {
         if (!is_conceivable(bytes))
             return nullptr;
-        const base::lock_guard lock(mutex_);
-        void* const block = direct_.take(bytes, alignment);
-        direct_count_.store(direct_.count(), std::memory_order_relaxed);
-        if (block != nullptr) {
-            count_direct(block_count{1}, direct_.bytes(block));
-            note_peak();
-        }
-        return block;
+        return take_outside(direct_blocks::bytes_for(bytes), [&] {
+            mutex_.assume_held();
+            return direct_.take(bytes, alignment);
+        });
     }
 
     /// Returns: a block in a guarded slot; nullptr if there is no place, or the system has no memory.
@@ -135,14 +131,10 @@ public:
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
         const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may take its own.
-        const base::lock_guard lock(mutex_);
-        void* const block = direct_.take_guarded(bytes, by);
-        direct_count_.store(direct_.count(), std::memory_order_relaxed);
-        if (block != nullptr) {
-            count_direct(block_count{1}, bytes);
-            note_peak();
-        }
-        return block;
+        return take_outside(bytes, [&] {
+            mutex_.assume_held();
+            return direct_.take_guarded(bytes, by);
+        });
     }
 
     /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded slot.
@@ -281,10 +273,29 @@ private:
         return bytes;
     }
 
+    /// Effects: calls `take()` with the lock held, which returns a block of `bytes` outside of the region, and counts
+    ///   that.
+    /// Returns: it; nullptr if it is nullptr, or the limit of the process is reached.
+    template <class Take>
+    void* take_outside(std::size_t bytes, Take&& take) noexcept
+    {
+        void* block = nullptr;
+        take_within_limit([bytes] { return bytes; },
+                          [&] {
+                              mutex_.assume_held();
+                              block = take();
+                              direct_count_.store(direct_.count(), std::memory_order_relaxed);
+                              if (block != nullptr)
+                                  count_direct(block_count{1}, bytes);
+                          });
+        return block;
+    }
+
     void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         count_large(blocks, bytes);
         direct_bytes_ += bytes;
+        note_peak();
     }
 
     void give_slab(slice_index first, bool is_dirty) noexcept

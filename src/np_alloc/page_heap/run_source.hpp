@@ -18,6 +18,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/short_wait.hpp>
 
 #include "../hardening/revoked_runs.hpp"
 #include "../hardening/run_hardening.hpp"
@@ -32,6 +33,7 @@
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
+#include "memory_limit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -131,6 +133,26 @@ public:
 
     /// Ages of free runs, and of pages in slabs.
     run_decay& decay() noexcept { return decay_; }
+
+    /// Effects: calls `look(memory_limit&, std::size_t reserved)` with the lock held, and returns what that returns.
+    template <class Look>
+    auto with_limit(Look&& look) noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return look(limit_, reserved());
+    }
+
+    /// Effects: sets the limits to those of the options.
+    void set_limits() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        limit_.set(the_options.get(np_option_limit_bytes), the_options.get(np_option_soft_limit_bytes));
+        limit_.note(reserved());
+    }
+
+    /// For what needs no lock.
+    // Not analyzed: see memory_limit.hpp.
+    memory_limit& limit() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return limit_; }
 
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
@@ -260,11 +282,38 @@ protected:
         runs_.put(first, 1, true, os::coarse_milliseconds());
     }
 
+    /// Effects: purges free runs until the hard limit admits `growth()` more bytes, then calls `take()`, which adds at
+    ///   most that many; both with the lock held. Nothing if the limit does not admit them at all. Counts refusals.
+    template <class Growth, class Take>
+    void take_within_limit(Growth&& growth, Take&& take) noexcept
+    {
+        for (os::short_wait wait;;) {
+            {
+                const base::lock_guard lock(mutex_);
+                const std::size_t more = limit_.is_hard() ? growth() : 0;
+                if (MEMORY_POOL_LIKELY(limit_.admits(reserved(), more))) {
+                    take();
+                    return;
+                }
+                limit_.note_refused(more);
+                end_waiting();
+                if (runs_.dirty() + runs_.being_purged() == 0)
+                    return;
+            }
+            const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
+            if (!last.is_done && (last.bytes != 0 || this_thread_forks))
+                return; // The system refuses, or other threads are purging and wait for this one.
+            if (last.bytes == 0)
+                wait.once_more(); // Other threads are purging.
+        }
+    }
+
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
     /// dirty.
     void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         peak_reserved_ = std::max(peak_reserved_, reserved());
+        limit_.note(reserved());
         dirty_slices_.store(runs_.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
@@ -294,8 +343,13 @@ protected:
         const std::uint64_t now = os::coarse_milliseconds();
         run taken;
         bool is_due = false;
-        {
-            const base::lock_guard lock(mutex_);
+        const auto growth = [&]() -> std::size_t {
+            mutex_.assume_held();
+            const std::uint32_t more = runs_.growth(slices, alignment);
+            return (more - std::min(more, has_guard ? checks_.guard_slices() : 0U)) * slice_bytes;
+        };
+        take_within_limit(growth, [&] {
+            mutex_.assume_held();
             const auto slices_to_leave = [this, slices, has_guard](slice_index first, std::uint32_t length) {
                 return has_guard ? checks_.slices_to_guard(first, length, slices) : 0;
             };
@@ -308,12 +362,12 @@ protected:
                 taken = restored(taken, now);
             if (taken.first != no_slice)
                 checks_.guard_before(taken.first);
-            note_peak();
             if (taken.first != no_slice)
                 mark(taken);
+            note_peak(); // Then: its guard does not count.
             decay_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
             is_due = has_dirty_since(decay_.due_since(now)) || runs_.has_clean_since(decay_.discard_due_since(now));
-        }
+        });
         if (MEMORY_POOL_UNLIKELY(is_due))
             (void)purge_old(1);
         return taken;
@@ -363,6 +417,7 @@ protected:
     std::size_t guard_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;   ///< In runs of large blocks.
     std::size_t library_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Runs of one slice for what is known of blocks.
     checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    memory_limit limit_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::atomic<std::size_t> purged_{0};
 
 private:

@@ -131,6 +131,25 @@ public:
         return taken;
     }
 
+    /// Returns: how many slices more are in use or dirty when such a run is taken; at most that, if some are dirty.
+    std::uint32_t growth(std::uint32_t length, std::uint32_t alignment) const noexcept
+    {
+        const std::uint32_t with_spare = length + (alignment - 1);
+        if (const slice_index found = find(with_spare, most_looks); found != no_slice)
+            return record(found).is_dirty ? 0 : length;
+        const slice_index last = last_free(); // Slices that were never used are joined with it.
+        return last != no_slice && record(last).is_dirty ? with_spare : length;
+    }
+
+    /// Returns: the same of `more` slices by which a run is extended; 0 if it cannot be.
+    std::uint32_t growth_behind(slice_index next, std::uint32_t more) const noexcept
+    {
+        if (next >= used_)
+            return more;
+        const run_links& its = record(next);
+        return its.state == slice_state::free && its.length >= more && !its.is_dirty ? more : 0;
+    }
+
     /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as
     ///   zeros.
     void put(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept

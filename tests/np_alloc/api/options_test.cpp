@@ -47,6 +47,8 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_background_thread), 0U);
     EXPECT_EQ(linked.get(np_option_huge_pages), 1U);
     EXPECT_EQ(linked.get(np_option_profile_bytes), 0U);
+    EXPECT_EQ(linked.get(np_option_limit_bytes), 0U);
+    EXPECT_EQ(linked.get(np_option_soft_limit_bytes), 0U);
     EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
 }
 
@@ -204,7 +206,7 @@ TEST(np_option_set, refuses_what_cannot_be)
 
 TEST(np_option_set, refuses_numbers_of_no_option)
 {
-    for (const int number : {0, 15, 63, 68, 127, 64}) {
+    for (const int number : {0, 17, 63, 68, 127, 64}) {
         EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
         EXPECT_EQ(np_option_get(static_cast<np_option>(number)), 0U) << number;
     }
@@ -226,6 +228,8 @@ TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
     EXPECT_EQ(np_option_by_name("pressure"), np_option_pressure);
     EXPECT_EQ(np_option_by_name("report_signal"), np_option_report_signal);
     EXPECT_EQ(np_option_by_name("report_slabs"), np_option_report_slabs);
+    EXPECT_EQ(np_option_by_name("limit_bytes"), np_option_limit_bytes);
+    EXPECT_EQ(np_option_by_name("soft_limit_bytes"), np_option_soft_limit_bytes);
     for (const char* const none : {"", "none", "decay", "decay_msx", "DECAY_MS", "NP_DECAY_MS", "poison"})
         EXPECT_EQ(np_option_by_name(none), np_option_none) << none;
     EXPECT_EQ(np_option_by_name(nullptr), np_option_none);

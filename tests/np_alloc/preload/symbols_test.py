@@ -24,7 +24,7 @@ FOR_POOLS = [f"memory_pool_np_{name}" for name in (
     "set_no_allocation_scope")]
 FOR_PROGRAMS = """
 np_profile_dump np_profile_write np_set_no_allocation_scope np_trim np_thread_idle np_statistics_by_name np_option_set
-np_option_get np_option_by_name np_option_set_by_name
+np_option_get np_option_by_name np_option_set_by_name np_set_soft_limit_callback
 """.split()
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The response to the limits of page_heap/memory_limit.hpp, at the end of slow paths.
+///
+///     hard limit, request refused:   sweep all heaps -> try once more
+///     soft limit crossed:            sweep all heaps -> still above it: call the callback -> sweep once more
+///
+/// No lock is held. A thread that holds one, such as a thread that forks, does neither.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "engine.hpp"
+
+#include <cstdint>
+
+namespace memory_pool::np {
+/// Effects: returns the free memory of all heaps to the system, and asks other threads to empty their caches.
+void sweep() noexcept;
+
+/// Effects: if memory_limit::refusals() is no longer `refusals`, sweeps.
+/// Returns: whether it did.
+bool make_room(std::uint32_t refusals) noexcept;
+
+/// Effects: responds to a crossing of the soft limit.
+void answer_crossing() noexcept;
+
+/// Effects: the same, if there is one.
+MEMORY_POOL_ALWAYS_INLINE void answer_if_crossed() noexcept
+{
+    if (MEMORY_POOL_UNLIKELY(pages().limit().is_crossed()))
+        answer_crossing();
+}
+
+/// Effects: calls `take()`; if that fails at the hard limit, sweeps, and calls it once more. Responds to a crossing of
+///   the soft limit.
+/// Returns: what `take()` returned last: nullptr or false is a failure.
+template <class Take>
+auto take_within_limits(Take&& take) noexcept
+{
+    const std::uint32_t refusals = pages().limit().refusals();
+    auto taken = take();
+    if (MEMORY_POOL_UNLIKELY(!taken) && make_room(refusals))
+        taken = take();
+    answer_if_crossed();
+    return taken;
+}
+} // namespace memory_pool::np
