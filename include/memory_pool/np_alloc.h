@@ -155,9 +155,9 @@ int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: for a thread that will not allocate or free for a while: returns its cached blocks to their slabs, and frees
- *    empty slabs; returns memory of its slabs and of free runs to the system, as when a thread has freed nearly all of
- *    its blocks. Its next calls take longer.
+/** Effects: for a thread that will not allocate or free for a while: returns its cached blocks to their slabs, and
+ *    frees empty slabs; returns memory of its slabs and of free runs to the system, as when a thread has freed nearly
+ *    all of its blocks. Its next calls take longer.
  *  Complexity: linear in its cached blocks and slabs. */
 void np_thread_idle(void) MEMORY_POOL_NP_NOEXCEPT;
 

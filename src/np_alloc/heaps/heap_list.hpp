@@ -273,8 +273,8 @@ private:
         const heap::scoped_lock lock_;
     };
 
-    /// Effects: drains what others have sent, if the heap's thread does not come for it; puts the cached blocks of a heap
-    ///   back that no thread has adopted for a while; and does a step of a sweep.
+    /// Effects: drains what others have sent, if the heap's thread does not come for it; puts the cached blocks of a
+    ///   heap back that no thread has adopted for a while; and does a step of a sweep.
     progress maintain(thread_heap& visited, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();

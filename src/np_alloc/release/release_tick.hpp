@@ -65,7 +65,7 @@ public:
         return true;
     }
 
-    /// Returns: whether the thread has made no slow call for `milliseconds`, so that its magazines serve all that it needs:
+    /// Returns: whether the thread has made no slow call for `milliseconds`, so that its magazines serve all it needs:
     ///   once, until it has made another.
     bool is_idle(std::uint64_t now, std::uint8_t slow_calls, std::uint64_t milliseconds) noexcept
     {
@@ -76,8 +76,8 @@ public:
         return now - idle_since_ >= milliseconds && !std::exchange(is_emptied_, true);
     }
 
-    /// Returns: whether a thread with that debt goes on to tick at its frees. `slow_calls`: how many it has made, modulo
-    ///   256.
+    /// Returns: whether a thread with that debt goes on to tick at its frees. `slow_calls`: how many it has made,
+    ///   modulo 256.
     bool goes_on(std::uint64_t now, std::size_t debt, std::uint8_t slow_calls) noexcept
     {
         if (debt <= max_ignored_debt)
@@ -152,8 +152,8 @@ private:
     static constexpr std::uint32_t max_frees_of_few = 2'000;
     /// A thread with that many slow calls in that time needs no ticks at its frees.
     static constexpr std::uint8_t min_slow_calls = 16;
-    /// Such a thread stops to tick at its frees after that many of these times without more debt. (By the clock alone, a
-    /// burst of frees would end with the processor given to another process.)
+    /// Such a thread stops to tick at its frees after that many of these times without more debt. (By the clock alone,
+    /// a burst of frees would end with the processor given to another process.)
     static constexpr std::uint32_t max_steady_windows = 3;
     /// A busy thread without them ticks at its frees for so long: what it has to give back is due then.
     static constexpr std::uint64_t max_busy_ms = 3'000;
