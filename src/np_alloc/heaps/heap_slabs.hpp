@@ -466,8 +466,8 @@ private:
         }
     }
 
-    /// Effects: before memory grows by `bytes`, gives twice as much back of sparse slabs that were not used for a while,
-    ///   the oldest first.
+    /// Effects: before memory grows by `bytes`, gives twice as much back of sparse slabs that were not used lately, the
+    ///   oldest first.
     void pay_for(std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::last();
