@@ -17,11 +17,22 @@
 #include <vector>
 
 namespace test {
+struct own_outbox
+{
+    memory_pool::np::heap::outbox for_others{};
+};
+
+/// A heap as threads have them, but without magazines.
+struct heap : private own_outbox, public memory_pool::np::heap
+{
+    explicit heap(memory_pool::np::page_heap& from) noexcept : memory_pool::np::heap(from, for_others) {}
+};
+
 struct heap_fixture : testing::Test
 {
     memory_pool::np::page_heap page_heap;
-    memory_pool::np::heap mine{page_heap};
-    memory_pool::np::heap other{page_heap};
+    heap mine{page_heap};
+    heap other{page_heap};
     first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
     heap_fixture() { EXPECT_TRUE(page_heap.start(std::size_t{1} << 30)); }
@@ -36,11 +47,11 @@ struct heap_fixture : testing::Test
         return blocks;
     }
 
-    std::vector<std::unique_ptr<memory_pool::np::heap>> make_heaps(std::size_t count)
+    std::vector<std::unique_ptr<heap>> make_heaps(std::size_t count)
     {
-        std::vector<std::unique_ptr<memory_pool::np::heap>> made(count);
-        for (std::unique_ptr<memory_pool::np::heap>& each : made)
-            each = std::make_unique<memory_pool::np::heap>(page_heap);
+        std::vector<std::unique_ptr<heap>> made(count);
+        for (std::unique_ptr<heap>& each : made)
+            each = std::make_unique<heap>(page_heap);
         return made;
     }
 

@@ -80,8 +80,7 @@ public:
     {
         thread_heap& memory = user.heap();
         const std::size_t bytes = memory.slabs.most_memory();
-        // The checked build keeps all heaps whole, with what it knows of their blocks.
-        if (!is_checked && (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_))
+        if (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_)
             return false;
         memory.is_kept_whole = true;
         memory.bytes_kept = bytes;

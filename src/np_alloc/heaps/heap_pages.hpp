@@ -3,7 +3,7 @@
 /// \file
 /// Where the heaps of threads lie: in pages of their own between guards, safe from overflows of blocks.
 ///
-///     | guard | heap | heap | ... | not used yet | guard |
+///     | guard | heap, outbox | heap, outbox | ... | not used yet | guard |
 ///
 /// Heaps are added in batches, as other threads wait while one gets addresses, but not in such large ones that the
 /// system would back them with a huge page. With a limit on memory or addresses, one at a time.
@@ -17,9 +17,11 @@
 #include "../slices/region.hpp"
 #include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
-#include "thread_cache.hpp"
+#include "heap.hpp"
+#include "thread_heap.hpp"
 
 #include <cstddef>
+#include <new>
 #include <utility>
 
 namespace memory_pool::np {
@@ -27,25 +29,34 @@ namespace memory_pool::np {
 class heap_pages
 {
 public:
-    /// Returns: zeros for a thread_heap; nullptr if there is no memory.
+    /// Returns: zeros for a heap; nullptr if there is no memory.
     void* take() noexcept
     {
         if (left_ == 0 && !bring_more())
             return nullptr;
         --left_;
-        return std::exchange(next_, next_ + in_whole_pages(sizeof(thread_heap)));
+        return std::exchange(next_, next_ + in_whole_pages(heap_bytes));
+    }
+
+    /// Effects: makes a heap in such memory.
+    /// Thread safety: any thread.
+    static thread_heap& make(void* zeros, page_heap& from) noexcept
+    {
+        auto* const outbox = reinterpret_cast<heap::outbox*>(static_cast<std::byte*>(zeros) + sizeof(thread_heap));
+        return *::new (zeros) thread_heap(from, *outbox);
     }
 
     /// Returns: bytes of pages for heaps that do not exist yet.
-    std::size_t bytes_left() const noexcept { return left_ * in_whole_pages(sizeof(thread_heap)); }
+    std::size_t bytes_left() const noexcept { return left_ * in_whole_pages(heap_bytes); }
 
 private:
-    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(thread_heap) - 1;
+    static constexpr std::size_t heap_bytes = sizeof(thread_heap) + sizeof(heap::outbox);
+    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / heap_bytes - 1;
 
     bool bring_more() noexcept
     {
         const std::size_t heaps = os::commits_are_limited() ? 1 : heaps_at_a_time;
-        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(thread_heap)));
+        void* const pages = take_metadata_pages(heaps * in_whole_pages(heap_bytes));
         if (pages == nullptr)
             return false;
         next_ = static_cast<std::byte*>(pages);

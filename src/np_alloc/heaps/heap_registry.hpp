@@ -36,6 +36,7 @@
 #include "../support/output.hpp"
 #include "fork_handlers.hpp"
 #include "heap.hpp"
+#include "heap_pages.hpp"
 #include "shared_heap.hpp"
 #include "thread_cache.hpp"
 #include "thread_heap.hpp"
@@ -310,10 +311,10 @@ private:
         if (memory == nullptr)
             return false;
         // Without the lock: the system brings the pages now, and many threads may begin at once.
-        auto* const made = ::new (memory) thread_heap(pages_);
+        thread_heap& made = heap_pages::make(memory, pages_);
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
-        heaps_.add(*made, thread.cache);
+        heaps_.add(made, thread.cache);
         return true;
     }
 

@@ -42,11 +42,43 @@ namespace memory_pool::np {
 /// The outbox and the inbox of a heap.
 class remote_frees : public heap_slabs
 {
+    struct free_batch;
+
 public:
     static constexpr std::size_t batch_bytes = 512;
     static constexpr std::size_t batch_class = sizes::of(batch_bytes);
 
-    using heap_slabs::heap_slabs;
+    /// Where batches to other heaps are written. Zeroed, it is empty; so a thread that frees nothing of others touches
+    /// no page for it.
+    class outbox
+    {
+        friend class remote_frees;
+
+        /// A place for a batch.
+        struct outgoing
+        {
+            remote_frees* owner; ///< The heap that it goes to; nullptr if there is no batch.
+            free_batch* batch;
+            // Of the blocks in it. The batch is told how many when it is sent: it is a block, which a program may write
+            // to.
+            std::uint64_t count;
+            std::size_t bytes;
+        };
+
+        outgoing& place_for(const remote_frees& to) noexcept
+        {
+            static_assert(sizeof places_ / sizeof(outgoing) == 64, "a place has a number of six bits");
+            return places_[static_cast<std::size_t>((to.own_tag() * 0x9E37'79B9'7F4A'7C15U) >> 58U)];
+        }
+
+        std::array<outgoing, 64> places_;
+    };
+
+    /// Effects: makes a heap that keeps what is freed for others in `for_others`.
+    remote_frees(page_heap& from, outbox& for_others) noexcept : heap_slabs(from), outbox_(&for_others) {}
+
+    /// Effects: makes a shared heap, which keeps nothing for others.
+    constexpr explicit remote_frees(page_heap& from) noexcept : heap_slabs(from, true) {}
 
     /// As heap_slabs::of.
     static remote_frees& of(slice_tag tag) noexcept { return static_cast<remote_frees&>(heap_slabs::of(tag)); }
@@ -55,7 +87,7 @@ public:
     bool has_batch_for(slice_tag tag) const noexcept
     {
         const remote_frees& to = of(tag);
-        return outbox_[place_of(to)].owner == &to;
+        return outbox_->place_for(to).owner == &to;
     }
 
     /// Effects: keeps blocks of another heap, whose slices have that tag, until there is a batch full of them, or they
@@ -66,7 +98,7 @@ public:
                                                std::size_t count) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         remote_frees& to = of(tag);
-        outgoing& place = outbox_[place_of(to)];
+        outgoing& place = outbox_->place_for(to);
         const std::size_t block_bytes = facts[tag & class_bits].block_bytes;
         add(sent_[tag & class_bits], static_cast<std::uint32_t>(count));
         for (void* const* const end = blocks + count; blocks != end; ++blocks) {
@@ -84,7 +116,7 @@ public:
     /// Effects: sends all that is kept for others.
     void send_all() noexcept
     {
-        for (outgoing& place : outbox_)
+        for (outgoing& place : outbox_->places_)
             send(place);
     }
 
@@ -133,7 +165,7 @@ public:
     template <class Visit>
     bool for_each_in_transit(Visit&& visit) const
     {
-        for (const outgoing& place : outbox_)
+        for (const outgoing& place : outbox_->places_)
             if (place.owner != nullptr && !visit_batch(*place.batch, place.count, visit))
                 return false;
         for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
@@ -160,7 +192,6 @@ protected:
 private:
     static constexpr std::uint64_t batch_capacity = (batch_bytes - least_canary - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t most_bytes_in_batch = std::size_t{64} * 1024;
-    static constexpr std::size_t outbox_slots = 64;
 
     /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
     struct free_batch
@@ -173,21 +204,7 @@ private:
     };
     static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
-    /// A place in the outbox: a batch that is being written.
-    struct outgoing
-    {
-        remote_frees* owner = nullptr; ///< The heap that it goes to; nullptr if there is no batch.
-        free_batch* batch = nullptr;
-        // Of the blocks in it. The batch is told how many when it is sent: it is a block, which a program may write to.
-        std::uint64_t count = 0;
-        std::size_t bytes = 0;
-    };
-
-    static std::size_t place_of(const remote_frees& to) noexcept
-    {
-        return static_cast<std::size_t>((to.own_tag() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
-    }
-    static_assert(outbox_slots == 64, "a place has a number of six bits");
+    using outgoing = outbox::outgoing;
 
     /// Has a batch to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
     /// Returns: whether there is one; if not, there is no memory.
@@ -333,7 +350,7 @@ private:
 
     std::array<std::atomic<std::uint32_t>, class_count> sent_{}; ///< By its owner.
     std::array<std::atomic<std::uint32_t>, class_count> received_{};
-    std::array<outgoing, outbox_slots> outbox_{};
+    outbox* const outbox_ = nullptr; ///< Not of a shared heap.
     /// On a line of its own: other threads write to it.
     alignas(64) std::atomic<free_batch*> inbox_{nullptr};
 };

@@ -53,10 +53,7 @@ class shared_heap : private heap
 {
 public:
     /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
-    constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
-        : heap(from, true), sites_(sites)
-    {
-    }
+    constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept : heap(from), sites_(sites) {}
 
     /// Returns: whether it is a named_heap.
     bool has_name() const noexcept { return has_name_; }

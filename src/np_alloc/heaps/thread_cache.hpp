@@ -5,10 +5,10 @@
 ///
 ///     thread cache, in thread-local storage:   heap | top of class 0 | top of class 1 | ...
 ///                                                   |
-///     magazine of class 0:   | block | block | not used | not used | full |     begins at a multiple of 1,024
+///     magazine of class 0:   | block | block | not used | not used | full |     begins as magazine_bits says
 ///                                            ^ top
 ///
-///     empty: only if the low 10 bits of top are 0        full: the word at top says so
+///     empty: only if top has none of the magazine_bits       full: the word at top says so
 ///
 /// A block that is freed twice in a row is found at once: it is the one below top. (If none is cached, anything may
 /// stand there: then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
@@ -94,7 +94,7 @@ public:
     bool has_heap() const noexcept { return own_heap_ > no_heap; }
 
     /// Preconditions: has_heap().
-    thread_heap& heap() const noexcept { return *reinterpret_cast<thread_heap*>(own_heap_); }
+    thread_heap& heap() const noexcept { return thread_heap::tagged(own_heap_); }
 
     /// Returns: whether a slice with that tag is part of a slab of this thread's heap.
     bool owns(slice_tag tag) const noexcept { return (tag ^ own_heap_) < class_count; }
@@ -184,8 +184,8 @@ public:
             return;
         }
         if (top(size_class) == nullptr)
-            make_magazine(size_class);
-        else if (top(size_class) == heap().end(size_class) && !grow(size_class, found))
+            (void)grow(size_class);
+        else if (top(size_class) == heap().end(size_class) && !grow_or_shrink_another(size_class, found))
             flush(size_class, block_count{(held(size_class) + 1) / 2}, found);
         *top_of(size_class)++ = block;
     }
@@ -196,7 +196,7 @@ public:
     void expect_batches() noexcept
     {
         if (MEMORY_POOL_UNLIKELY(top(heap::batch_class) == nullptr))
-            make_magazine(heap::batch_class);
+            (void)grow(heap::batch_class);
     }
 
     /// Effects: notes that a small block was freed here that is of another heap, and goes back to that.
@@ -286,7 +286,7 @@ private:
     MEMORY_POOL_ALWAYS_INLINE static bool pop_below(void**& top, void*& block) noexcept
     {
         void** const before = top;
-        if (MEMORY_POOL_UNLIKELY(reinterpret_cast<std::uintptr_t>(before) % magazine_step == 0))
+        if (MEMORY_POOL_UNLIKELY((reinterpret_cast<std::uintptr_t>(before) & magazine_bits) == 0))
             return false;
         block = before[-1];
         top = before - 1;
@@ -323,21 +323,23 @@ private:
         first_to_stay_ = is_slow ? static_cast<std::uint32_t>(class_count) : first_that_may_stay();
     }
 
-    void make_magazine(std::size_t size_class) noexcept
+    /// Makes a magazine, or grows it: as thread_heap::grow.
+    bool grow(std::size_t size_class) noexcept
     {
-        (void)heap().grow(size_class);
-        top_of(size_class) = heap().begin(size_class);
+        const std::size_t count = held(size_class);
+        const bool is_larger = heap().grow(size_class);
+        top_of(size_class) = heap().begin(size_class) + count;
+        return is_larger;
     }
 
     /// Grows a magazine that was empty or full. If the share is used up, another magazine may shrink for it.
     /// Returns: whether it has room for more now.
-    MEMORY_POOL_ALWAYS_INLINE bool grow(std::size_t size_class, misuse_list& found) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool grow_or_shrink_another(std::size_t size_class, misuse_list& found) noexcept
     {
-        thread_heap& its = heap();
-        its.demand.note_miss(size_class);
-        if (its.grow(size_class))
+        heap().demand.note_miss(size_class);
+        if (grow(size_class))
             return true;
-        return its.room(size_class) != facts[size_class].most_room && shrink_next(found) && its.grow(size_class);
+        return heap().room(size_class) != facts[size_class].most_room && shrink_next(found) && grow(size_class);
     }
 
     /// Samples the next magazine. If it uses less than a quarter of its room, shrinks it to twice its use: the gap
@@ -359,8 +361,8 @@ private:
     {
         misuse_list found;
         if (top(size_class) == nullptr)
-            make_magazine(size_class);
-        (void)grow(size_class, found);
+            (void)grow(size_class);
+        (void)grow_or_shrink_another(size_class, found);
         const heap::scoped_lock lock(heap().slabs, found);
         heap().slabs.drain();
         void** const begin = heap().begin(size_class);

@@ -3,14 +3,17 @@
 /// \file
 /// The heap of a thread with its magazines, side by side in pages of its own: see heap_pages.hpp.
 ///
-///     heap | tops of magazines, while parked | ... | magazine of class 0 | magazine of class 1 | ...
+///     small magazines | heap | tops of magazines, while parked | ... | magazine of class 0 | magazine of class 1 | ...
+///     <----------------------- two pages ----------------------> <-- a page or more each, when they have grown -->
 ///
-///     magazine:   | block | block | not used | not used | full |     begins at a multiple of 1,024
+///     magazine:   | block | block | not used | not used | full |     begins as magazine_bits says
 ///
-/// A magazine begins small, and grows each time it was empty or full, so a thread that needs few blocks caches few. All
-/// magazines of a thread have one share. When that is used up and a magazine needs more room, one that uses less than
-/// a quarter of its room shrinks: see magazine_demand.hpp. When a thread ends, its magazines are emptied and begin
-/// anew, at once or, in the reserve, when no other thread has adopted the heap for a while: see heap_list.hpp.
+/// A magazine begins small, and grows each time it was empty or full, so a thread that needs few blocks caches few. The
+/// small ones of a few classes lie in front of the heap, so such a thread touches no page for them; when one becomes
+/// too long for that, it moves to where all blocks that its class may cache have room. All magazines of a thread have
+/// one share. When that is used up and a magazine needs more room, one that uses less than a quarter of its room
+/// shrinks: see magazine_demand.hpp. When a thread ends, its magazines are emptied and begin anew, at once or, in the
+/// reserve, when no other thread has adopted the heap for a while: see heap_list.hpp.
 ///
 /// Thread safety: the thread that has the heap, or the holder of the lock of the lists if it is parked.
 #pragma once
@@ -18,6 +21,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
@@ -27,6 +31,7 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "heap.hpp"
@@ -37,6 +42,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace memory_pool::np {
 class thread_cache;
@@ -65,46 +71,61 @@ private:
 /// A heap and its magazines, side by side: see heap_pages.hpp.
 class thread_heap : base::immovable<thread_heap>
 {
+    alignas(magazine_period) void* small_magazines_[magazine_places][magazine_place_bytes / sizeof(void*)];
+
 public:
-    explicit thread_heap(page_heap& from) noexcept : slabs(from)
+    /// Effects: makes a heap that keeps blocks of others in that outbox.
+    thread_heap(page_heap& from, heap::outbox& for_others) noexcept : slabs(from, for_others)
     {
-        for (std::atomic<std::uint16_t>& room : rooms_)
-            room.store(0, std::memory_order_relaxed);
+        start_without_magazines();
     }
 
     /// Returns: the heap of blocks whose slices have that tag.
     /// Preconditions: the heap is of a thread.
-    static thread_heap& of(slice_tag tag) noexcept { return *reinterpret_cast<thread_heap*>(tag & ~class_bits); }
+    static thread_heap& of(slice_tag tag) noexcept { return tagged(tag & ~class_bits); }
+
+    /// Returns: the heap that has that tag.
+    static thread_heap& tagged(slice_tag own) noexcept
+    {
+        return *reinterpret_cast<thread_heap*>(own - sizeof(thread_heap::small_magazines_));
+    }
 
     /// Returns: the room of the magazine of a class, in blocks; 0 without a magazine.
     /// Thread safety: any thread.
     std::uint32_t room(std::size_t size_class) const noexcept
     {
-        return rooms_[size_class].load(std::memory_order_relaxed);
+        return magazines_of_[size_class].load(std::memory_order_relaxed) / magazine_places;
     }
 
     /// Returns: where the magazine of a class begins.
     void** begin(std::size_t size_class) noexcept
     {
-        return reinterpret_cast<void**>(magazines_ + facts[size_class].magazine_begin);
+        const std::size_t place = place_of(size_class);
+        return place != no_place ? small_magazines_[place]
+                                 : reinterpret_cast<void**>(magazines_ + facts[size_class].magazine_begin);
     }
 
     /// Returns: where the magazine of a class ends when it is full.
     void** end(std::size_t size_class) noexcept { return begin(size_class) + room(size_class); }
 
-    /// Effects: makes the magazine of a class, if there is none, or makes it larger, if it may be. Its
-    ///   blocks stay.
+    /// Effects: makes the magazine of a class, if there is none, or makes it larger, if it may be: it may begin
+    ///   elsewhere then. Its blocks stay in it.
     /// Returns: whether it has room for more now.
     bool grow(std::size_t size_class) noexcept
     {
         const std::uint32_t before = room(size_class);
         const class_facts& its = facts[size_class];
-        const std::uint32_t larger = std::min(std::max(2 * before, its.least_room), its.most_room);
+        const std::size_t place = before != 0 ? place_of(size_class) : free_place();
+        const std::uint32_t most = place != no_place && before < most_in_place ? most_in_place : its.most_room;
+        const std::uint32_t larger = std::min({std::max(2 * before, its.least_room), most, its.most_room});
         const std::size_t bytes = before != 0 ? std::size_t{larger - before} * its.block_bytes : 0;
         if (larger == before || (bytes != 0 && bytes_more_ + bytes > most_bytes_more()))
             return false;
         bytes_more_ += bytes;
-        set_room(size_class, block_count{larger});
+        void** const from = begin(size_class);
+        set_room(size_class, block_count{larger}, larger <= most_in_place ? place : no_place);
+        if (begin(size_class) != from)
+            std::memcpy(begin(size_class), from, before * sizeof(void*));
         return true;
     }
 
@@ -113,7 +134,7 @@ public:
     void shrink(std::size_t size_class, block_count smaller) noexcept
     {
         bytes_more_ -= (room(size_class) - static_cast<std::size_t>(smaller)) * facts[size_class].block_bytes;
-        set_room(size_class, smaller);
+        set_room(size_class, smaller, place_of(size_class));
     }
 
     /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay,
@@ -129,8 +150,8 @@ public:
         bytes_more_ = 0;
         tops.fill(nullptr);
         lent_.fill(0);
-        for (std::atomic<std::uint16_t>& room : rooms_)
-            room.store(0, std::memory_order_relaxed);
+        std::memset(small_magazines_, 0, sizeof small_magazines_);
+        start_without_magazines();
         slabs.assume_held();
         slabs.for_each_slab([this](const slice_record& slab) {
             if (tops[slab.size_class] == nullptr && grow(slab.size_class))
@@ -139,14 +160,14 @@ public:
     }
 
     /// Returns: the class to allocate the next block of `size_class` from, when none is cached. If there are many
-    ///   heaps, a slab and a magazine of each class in each heap would be most of the memory, so the first few blocks
-    ///   of a class without a magazine come from a larger class.
+    ///   heaps, a slab and a magazine of each class in each heap would be most of the memory, so the first blocks of a
+    ///   class without a magazine come from a larger class: as many as one page of a slab of its own would hold.
     std::size_t class_to_allocate(std::size_t size_class) noexcept
     {
-        constexpr std::uint8_t most_lent = 4;
+        constexpr std::size_t max_lent_bytes = 4096;
         constexpr std::size_t few_bytes = std::size_t{256} * 1024;
-        if (!is_one_of_many || room(size_class) != 0 || lent_[size_class] == most_lent ||
-            slabs.outstanding_bytes() > few_bytes)
+        if (!is_one_of_many || room(size_class) != 0 || slabs.outstanding_bytes() > few_bytes ||
+            lent_[size_class] >= max_lent_bytes / facts[size_class].block_bytes)
             return size_class;
         ++lent_[size_class];
         return facts[size_class].coarse_class;
@@ -203,11 +224,37 @@ private:
     /// A race like that of thread_cache::top_from_outside.
     MEMORY_POOL_MAY_RACE static const void* read_from_outside(void* const volatile* place) noexcept { return *place; }
 
-    void set_room(std::size_t size_class, block_count room) noexcept
+    /// The most blocks of a magazine in one of the places before the heap.
+    static constexpr std::uint32_t most_in_place = magazine_place_bytes / sizeof(void*) - 1;
+    /// Of a magazine that lies in none of them. (What lies before a magazine is read: so none is in the first.)
+    static constexpr std::size_t no_place = 0;
+
+    std::size_t place_of(std::size_t size_class) const noexcept
     {
-        *end(size_class) = nullptr;
-        rooms_[size_class].store(static_cast<std::uint16_t>(room), std::memory_order_relaxed);
+        return magazines_of_[size_class].load(std::memory_order_relaxed) % magazine_places;
+    }
+
+    static constexpr std::uint32_t bit_of(std::size_t place) noexcept { return std::uint32_t{1} << place; }
+
+    /// Returns: a place where no magazine is, or no_place.
+    std::size_t free_place() const noexcept { return free_places_ != 0 ? base::lowest_bit(free_places_) : no_place; }
+
+    void set_room(std::size_t size_class, block_count changed, std::size_t place) noexcept
+    {
+        if (room(size_class) != 0)
+            *end(size_class) = nullptr;
+        free_places_ = (free_places_ | bit_of(place_of(size_class))) & ~(bit_of(place) | bit_of(no_place));
+        magazines_of_[size_class].store(
+            static_cast<std::uint16_t>(static_cast<std::size_t>(changed) * magazine_places + place),
+            std::memory_order_relaxed);
         *end(size_class) = full_mark();
+    }
+
+    void start_without_magazines() noexcept
+    {
+        for (std::atomic<std::uint16_t>& each : magazines_of_)
+            each.store(0, std::memory_order_relaxed);
+        free_places_ = (bit_of(magazine_places) - 1) & ~bit_of(no_place);
     }
 
     /// Returns: the most bytes of blocks by which all magazines together may grow.
@@ -222,8 +269,11 @@ private:
     std::size_t bytes_more_ = 0;
     /// For each class, blocks taken from a larger class instead, up to a few.
     std::array<std::uint8_t, class_count> lent_{};
-    std::array<std::atomic<std::uint16_t>, class_count> rooms_;
-    alignas(magazine_step) std::byte magazines_[all_magazines_bytes];
+    std::array<std::atomic<std::uint16_t>, class_count> magazines_of_; ///< Of each class: room * places + place.
+    std::uint32_t free_places_ = 0; ///< A bit for each place before the heap where no magazine is.
+    alignas(magazine_period) std::byte magazines_[all_magazines_bytes];
 };
 static_assert(alignof(thread_heap) <= 4096, "it lies at the beginning of a page");
+static_assert(is_checked || sizeof(thread_heap) - all_magazines_bytes <= 2 * std::size_t{4096},
+              "a thread touches two pages for its heap, and small magazines");
 } // namespace memory_pool::np

@@ -81,8 +81,15 @@ constexpr block_count operator-(block_count blocks) noexcept
 
 // Magazines.
 
-/// All magazines begin at multiples of it, in bytes.
-inline constexpr std::size_t magazine_step = 1024;
+/// A magazine begins where the address has none of these bits: at a multiple of 128 bytes in the first 1,024 of a page.
+/// So eight small ones fit side by side, and behind the last of them one of any size, which comes to such an address
+/// again only in its next page.
+inline constexpr std::uintptr_t magazine_bits = 0xC78;
+/// Bytes of each of those eight places.
+inline constexpr std::size_t magazine_place_bytes = 128;
+inline constexpr std::size_t magazine_places = 8;
+/// Where the next such places begin, in bytes.
+inline constexpr std::size_t magazine_period = 4096;
 
 /// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023;
 ///   or, as it costs the same array, 128 KiB of those above 1 KiB, and no more than 127.
@@ -109,7 +116,7 @@ struct class_facts
     std::uint32_t slices;   ///< The same.
     std::uint32_t slab_bytes;
     std::uint32_t reciprocal;     ///< 2^31 by the steps in a block, rounded up: see block_at.
-    std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
+    std::uint32_t magazine_begin; ///< Bytes before its magazine, in the memory of those of all classes.
     std::uint32_t least_room;     ///< Blocks: see least_room().
     std::uint32_t most_room;      ///< Blocks: see most_room().
     std::uint32_t coarse_class;   ///< See coarse_class().
@@ -118,16 +125,20 @@ struct class_facts
 namespace detail {
 inline constexpr unsigned reciprocal_shift = 31;
 
-/// Returns: bytes of the magazine of a class, with the word that stands where it ends.
+/// Bytes from the first place in a page to the last one.
+inline constexpr std::size_t last_magazine_place = (magazine_places - 1) * magazine_place_bytes;
+
+/// Returns: bytes of the magazine of a class in the last place of a page, with the places before it, and the word that
+///   stands where it ends.
 constexpr std::size_t magazine_bytes(std::size_t number) noexcept
 {
-    return base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step);
+    return base::round_up(last_magazine_place + (most_room(number) + 1) * sizeof(void*), magazine_period);
 }
 
 constexpr std::array<class_facts, class_count> all_class_facts() noexcept
 {
     std::array<class_facts, class_count> all{};
-    std::size_t begin = 0;
+    std::size_t begin = last_magazine_place;
     for (std::size_t number = 0; number != class_count; ++number) {
         const std::size_t steps = sizes::size(number) / sizes::step;
         all[number] = {static_cast<std::uint32_t>(sizes::size(number)),
@@ -149,7 +160,7 @@ inline constexpr std::array<class_facts, class_count> facts = detail::all_class_
 
 /// Bytes in the arrays of all magazines.
 inline constexpr std::size_t all_magazines_bytes =
-    facts[class_count - 1].magazine_begin + detail::magazine_bytes(class_count - 1);
+    facts[class_count - 1].magazine_begin - detail::last_magazine_place + detail::magazine_bytes(class_count - 1);
 
 /// Where no block begins.
 inline constexpr std::size_t no_block_there = ~std::size_t{0};

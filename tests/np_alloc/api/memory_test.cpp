@@ -274,8 +274,6 @@ TEST(np_memory, of_what_threads_had_cached_goes_back_to_the_system_when_they_hav
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "the memory of the emulator counts";
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
     constexpr std::size_t threads = 100;
     constexpr std::size_t most_of_each = 128 * kibibyte;
     const std::size_t before = resident_bytes_in_use();

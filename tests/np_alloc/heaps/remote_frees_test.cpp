@@ -58,13 +58,13 @@ TEST_F(remote_frees, drains_batches_of_every_length)
 
 TEST_F(remote_frees, buffers_batches_for_many_others_and_sends_one_when_its_slot_is_needed)
 {
-    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
-    for (const std::unique_ptr<np::heap>& each : owners)
+    std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
+    for (const std::unique_ptr<test::heap>& each : owners)
         for (void* block : take(*each, 63, 5))
             put(other, block);
     EXPECT_LE(in_transit(other), 64U * (5 + 1));
     other.send_all();
-    for (const std::unique_ptr<np::heap>& each : owners) {
+    for (const std::unique_ptr<test::heap>& each : owners) {
         each->drain();
         EXPECT_EQ(outstanding(*each), 0U);
     }
@@ -74,15 +74,15 @@ TEST_F(remote_frees, buffers_batches_for_many_others_and_sends_one_when_its_slot
 
 TEST_F(remote_frees, takes_no_more_memory_for_batches_to_many_others_than_the_blocks_in_them_have)
 {
-    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     for (int round = 0; round != 10; ++round)
-        for (const std::unique_ptr<np::heap>& each : owners)
+        for (const std::unique_ptr<test::heap>& each : owners)
             for (void* block : take(*each, 3, 2))
                 put(other, block);
     EXPECT_LE(outstanding(other), 64U) << "batches that are not sent yet";
     other.send_all();
     std::size_t of_owners = 0;
-    for (const std::unique_ptr<np::heap>& each : owners) {
+    for (const std::unique_ptr<test::heap>& each : owners) {
         each->drain();
         EXPECT_EQ(outstanding(*each), 0U);
         of_owners += sent_minus_received(*each);
@@ -113,7 +113,7 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)
 {
     test::error_recorder recorder;
     void* const block = take(mine, 5, 2)[0];
-    np::heap third(page_heap);
+    test::heap third(page_heap);
     put(other, block);
     put(third, block);
     other.send_all();
@@ -144,7 +144,7 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent_when_its_slab_is_
 {
     test::error_recorder recorder;
     void* const block = take(mine, class_of_large_slabs, 1)[0];
-    np::heap third(page_heap);
+    test::heap third(page_heap);
     put(other, block);
     put(third, block);
     other.send_all();
@@ -226,7 +226,7 @@ TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of
 
 TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
 {
-    const std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    const std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     int local = 0;
     void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before
     for (void* written : {static_cast<void*>(&local), mine_again}) {
@@ -238,7 +238,7 @@ TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed
             return false;
         });
         std::memcpy(static_cast<std::byte*>(const_cast<void*>(batch)) + 16, &written, sizeof written);
-        for (const std::unique_ptr<np::heap>& each : owners)
+        for (const std::unique_ptr<test::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
         const bool is_block = written == mine_again;
         ASSERT_EQ(recorder.kinds(),
@@ -267,9 +267,9 @@ TEST_F(remote_frees, loses_nothing_when_many_threads_free_into_it)
     constexpr int rounds = 300;
     constexpr std::uint32_t blocks_each = 50;
     std::array<std::atomic<std::vector<void*>*>, threads> hand_over{};
-    std::array<std::unique_ptr<np::heap>, threads> heaps;
-    for (std::unique_ptr<np::heap>& each : heaps)
-        each = std::make_unique<np::heap>(page_heap);
+    std::array<std::unique_ptr<test::heap>, threads> heaps;
+    for (std::unique_ptr<test::heap>& each : heaps)
+        each = std::make_unique<test::heap>(page_heap);
     std::vector<std::thread> freeing;
     freeing.reserve(threads);
     for (std::size_t thread = 0; thread != threads; ++thread) {
