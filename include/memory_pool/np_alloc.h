@@ -209,7 +209,8 @@ typedef struct np_heap np_heap;
  *                        + bytes_dirty + bytes_of_metadata
  *
  *  docs/memory.md says what makes each term large, and what to do about it. Bytes of blocks are usable bytes
- *  (np_usable_size); in the checked build, the bytes that blocks occupy, including their canaries. */
+ *  (np_usable_size), those above 32 KiB rounded up to 64 KiB; in the checked build, the bytes that blocks occupy,
+ *  including their canaries. */
 typedef struct np_statistics
 {
     /** Of blocks that are allocated and not freed. */

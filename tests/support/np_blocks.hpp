@@ -27,14 +27,15 @@ inline bool blocks_are_checked()
 /// Returns: bytes that a block takes for that many bytes asked for, with those of the canary and the guard behind it.
 inline std::size_t counted_bytes(std::size_t bytes)
 {
-    if (!blocks_are_checked())
-        return np_good_size(bytes);
     using sizes = memory_pool::detail::core::size_classes<16, 1024, 8, 32 * std::size_t{1024}>;
+    constexpr std::size_t slice_bytes = std::size_t{64} * 1024;
+    if (!blocks_are_checked())
+        return bytes <= sizes::largest ? np_good_size(bytes) : memory_pool::detail::base::round_up(bytes, slice_bytes);
     constexpr std::size_t canary_bytes = 8;
     if (bytes <= sizes::largest - canary_bytes)
         return sizes::size(bytes == 0 ? 0 : sizes::of(std::max<std::size_t>(bytes, 9) + canary_bytes));
     constexpr std::size_t two_pages = 2 * std::size_t{4096}; // For a canary and a part of the guard.
-    return memory_pool::detail::base::round_up(bytes + two_pages, std::size_t{64} * 1024);
+    return memory_pool::detail::base::round_up(bytes + two_pages, slice_bytes);
 }
 
 /// While it lives, blocks that are freed go out again at once, also where they are checked.

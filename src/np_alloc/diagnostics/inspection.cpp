@@ -57,7 +57,8 @@ public:
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
                        if (tag == large_block)
-                           return tell_block(all_.pages().begin_of_large(first), bytes_of_large(first, record));
+                           return tell_block(all_.pages().begin_of_large(first),
+                                             all_.pages().checks().bytes_of_large(first));
                        return record.for_each_outstanding([&](void* block, std::uint32_t number) {
                            return is_cached(first, number) || tell_block(block, bytes_of(first, record, number));
                        });
@@ -130,14 +131,6 @@ private:
             return true;
         });
         return slab;
-    }
-
-    std::size_t bytes_of_large([[maybe_unused]] slice_index first, const slice_record& record) const noexcept
-    {
-        if constexpr (is_checked)
-            return all_.pages().checks().bytes_of_large(first);
-        else
-            return record.length * slice_bytes;
     }
 
     std::size_t bytes_of(slice_index slab, const slice_record& record, std::size_t number) const noexcept

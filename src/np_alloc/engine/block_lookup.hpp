@@ -45,7 +45,7 @@ inline slice_index slice_of(const void* block) noexcept
 MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag tag) noexcept
 {
     switch (tag) {
-    case large_block: return pages().region().record_of(block).length * slice_bytes;
+    case large_block: return pages().checks().bytes_of_large(slice_of(block));
     case direct_block: return pages().direct_bytes(block);
     default: return sizes::size(tag & class_bits);
     }

@@ -9,12 +9,12 @@
 /// Thread safety: any thread.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
 
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/page_heap.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "block_lookup.hpp"
@@ -22,7 +22,6 @@
 #include "memory_limits.hpp"
 #include "profiling.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,14 +32,6 @@ struct large_allocation
     void* block;
     bool is_zeroed;
 };
-
-/// Returns: bytes of a large block for a request of `bytes`, wherever it is; in the checked build, and if they are more
-///   than a program can address, `bytes`.
-constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
-{
-    const std::size_t some = std::max<std::size_t>(bytes, 1);
-    return is_checked ? bytes : std::max(bytes, base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1));
-}
 
 /// Effects: enables reports of accesses to the guards of a large block of `bytes`, if it has any, and to the block
 ///   after its release, if it is revoked then.

@@ -12,6 +12,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "../slices/region.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_index.hpp"
 #include "../slices/slice_record.hpp"
 #include "../support/build_variant.hpp"
@@ -76,7 +77,7 @@ public:
         return resize_run();
     }
     std::byte* begin_of_large(slice_index first) const noexcept { return region_.address(first); }
-    std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).length * slice_bytes; }
+    std::size_t bytes_of_large(slice_index first) const noexcept { return bytes_in_large(region_.record(first).asked); }
     std::size_t canary_end(slice_index first) const noexcept { return bytes_of_large(first); }
     std::optional<std::size_t> bytes_of(slice_index slab, std::size_t) const noexcept
     {

@@ -4,6 +4,10 @@
 /// Large blocks in the region: whole runs, which grow, shrink and move.
 ///
 ///     | slice with tag large_block | slice with tag inside_large_block | ... |
+///     <-------- requested, up to the end of a page -------->  <--- tail ---->
+///
+/// A tail may have memory of a longer block before. It is purged when the run is taken again, where tails of large
+/// blocks are much beside what is requested.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -26,6 +30,7 @@
 #include "../support/options.hpp"
 #include "run_source.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -87,8 +92,10 @@ public:
     {
         if (slices_for(bytes) == 0 || !is_conceivable(bytes))
             return false;
+        set_clean_pages(first, 0);
         if (!checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); }))
             return false;
+        set_clean_pages(first, 0);
         note_asked(first, bytes);
         return true;
     }
@@ -168,6 +175,7 @@ private:
     run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
     {
         first_touch touch;
+        std::size_t to_purge = 0;
         const run taken = take_bytes(
             checks().with_guard(bytes), alignment,
             [&](const run& its) {
@@ -179,6 +187,7 @@ private:
                 set_tag(its.first, 1, large_block);
                 set_tag(its.first + 1, its.length - 1, inside_large_block);
                 count_large(block_count{1}, bytes_of_run(its.length));
+                to_purge = start_tail(its, bytes);
                 guard_slices_ += checks().guard_slices();
             },
             is_checked);
@@ -186,6 +195,8 @@ private:
         measure(touch, taken.first + taken.length);
         if (taken.first == no_slice)
             return taken;
+        if (to_purge != 0 && os::purge_memory(region_.address(taken.first + taken.length) - to_purge, to_purge))
+            purged_.fetch_add(to_purge, std::memory_order_relaxed);
         const auto found = checks().large_made(taken.first, taken.length, bytes, alignment);
         if (!found.is_usable) {
             (void)give(taken.first, true, [this, &taken] {
@@ -197,6 +208,37 @@ private:
         if (found.damaged != nullptr) // Reported last, as the error handler may leave by a long jump.
             report_misuse(error_kind::write_after_free, found.damaged, 0);
         return taken;
+    }
+
+    /// Notes which pages of the last slice of a large block of `bytes` it does not need, as they will be clean.
+    /// Returns: how many bytes at its end are to be purged for that.
+    std::size_t start_tail(const run& its, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        constexpr std::size_t page_bytes = 4096;
+        // Less does not pay a system call, and pages that have to come back; nor does less than a quarter of a run.
+        constexpr std::size_t min_purged_bytes = 5 * page_bytes;
+        constexpr std::size_t max_tails_bytes = std::size_t{8} << 20;
+        if (is_checked)
+            return 0;
+        const std::size_t tail_bytes = its.length * slice_bytes - bytes_in_large(bytes);
+        const std::size_t clean_before =
+            its.is_zeroed ? tail_bytes : region_.record(its.first + its.length - 1).clean_pages * page_bytes;
+        const std::size_t all_bytes = large_bytes_;
+        const std::size_t all_tails = all_bytes - large_asked();
+        const bool is_to_purge =
+            tail_bytes >= clean_before + std::max(min_purged_bytes, its.length * slice_bytes / 4) &&
+            os::page_size() == page_bytes && all_tails > std::max(max_tails_bytes, all_bytes / 8) &&
+            !huge_pages_.parts().are_asked_for(its.first, its.length);
+        region_.record(its.first).clean_pages = 0; // If it is not the last one.
+        set_clean_pages(its.first, (is_to_purge ? tail_bytes : std::min(clean_before, tail_bytes)) / page_bytes);
+        return is_to_purge ? tail_bytes : 0;
+    }
+
+    /// Notes how many pages at the end of a large block are clean.
+    void set_clean_pages(slice_index first, std::size_t pages) noexcept
+    {
+        const std::uint32_t length = region_.record(first).length;
+        region_.record(first + length - 1).clean_pages = static_cast<std::uint8_t>(pages);
     }
 
     bool resize_run(slice_index first, std::size_t bytes) noexcept

@@ -73,8 +73,10 @@ public:
         measure(touch, taken.first + slices);
         MEMORY_POOL_DELAY_POINT();
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
-        for (slice_index slice = taken.first; slice != taken.first + slices; ++slice)
+        for (slice_index slice = taken.first; slice != taken.first + slices; ++slice) {
             region_.record(slice).slab = taken.first;
+            region_.record(slice).clean_pages = 0;
+        }
         if (!checks().slab_made(taken.first, slices)) {
             return_slab(taken.first, true, slices);
             return {};

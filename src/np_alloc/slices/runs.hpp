@@ -64,12 +64,13 @@ struct run_links
     bool is_dirty; ///< Of a free run: may the system have memory behind it?
     bool
         begins_mapping; ///< Of any slice: memory was moved here, or up to here, or from here: counted by page_heap.hpp.
-    std::uint32_t length;   ///< Of a run, in its first and its last slice.
-    slice_index next;       ///< In the list of free runs of similar length.
-    slice_index previous;   ///< The same.
-    slice_index older;      ///< In the list of dirty runs, or of clean ones.
-    slice_index younger;    ///< The same.
-    std::uint64_t freed_at; ///< When the oldest part of it became free, or clean, in the caller's clock.
+    std::uint8_t clean_pages; ///< Of any slice: at its end, without memory, as far as is known: see large_runs.hpp.
+    std::uint32_t length;     ///< Of a run, in its first and its last slice.
+    slice_index next;         ///< In the list of free runs of similar length.
+    slice_index previous;     ///< The same.
+    slice_index older;        ///< In the list of dirty runs, or of clean ones.
+    slice_index younger;      ///< The same.
+    std::uint64_t freed_at;   ///< When the oldest part of it became free, or clean, in the caller's clock.
 };
 
 /// A run that was taken.

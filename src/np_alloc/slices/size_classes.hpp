@@ -47,6 +47,15 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
     return static_cast<std::uint32_t>((slab_slices(number) * slice_bytes - guard_bytes) / sizes::size(number));
 }
 
+/// Returns: bytes of a large block for a request of `bytes`, wherever it is: whole pages, as most systems have them; in
+///   the checked build, and if they are more than a program can address, `bytes`.
+constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
+{
+    constexpr std::size_t page_bytes = 4096;
+    const std::size_t some = std::max<std::size_t>(bytes, 1);
+    return is_checked ? bytes : std::max(bytes, base::saturating_add(some, page_bytes - 1) & ~(page_bytes - 1));
+}
+
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
 /// Preconditions: `alignment` is a power of two.
 constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept

@@ -5,6 +5,7 @@
 #include <support/emulation.hpp>
 #include <support/memory_limit.hpp>
 #include <support/new_handler.hpp>
+#include <support/np_blocks.hpp>
 #include <support/np_conservation.hpp>
 #include <support/what.hpp>
 
@@ -221,7 +222,7 @@ TEST(np_resource, may_be_used_by_what_ends_with_the_program)
 {
     ends_last.emplace(10'000, 1, mp::np_resource());
     EXPECT_TRUE(np_owns(ends_last->data()));
-    test::np_conservation::leave_in_use(np_usable_size(ends_last->data()));
+    test::np_conservation::leave_in_use(test::counted_bytes(10'000 * sizeof(int)));
 }
 
 using allocator = mp::np_allocator<int>;

@@ -76,6 +76,30 @@ TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
         np_free(reinterpret_cast<void*>(address));
 }
 
+TEST(np_usable_size, is_at_most_an_eighth_more_than_was_asked_for)
+{
+    for (std::size_t bytes = 1025; bytes < std::size_t{1} << 20; bytes += bytes / 15) {
+        void* const block = np_alloc(bytes);
+        EXPECT_LE(np_usable_size(block), bytes + bytes / 8) << bytes;
+        np_free(block);
+    }
+}
+
+TEST(np_usable_size, is_what_realloc_keeps_of_a_large_block)
+{
+    auto* block = static_cast<unsigned char*>(np_alloc(33'000));
+    for (const std::size_t bytes : {40'000U, 70'000U, 2'000'000U, 9'000'000U}) {
+        const std::size_t usable = np_usable_size(block);
+        std::memset(block, 0x5A, usable);
+        void* const in_the_way = np_alloc(33'000);
+        block = static_cast<unsigned char*>(np_realloc(block, bytes));
+        EXPECT_EQ(std::count(block, block + usable, 0x5A), static_cast<std::ptrdiff_t>(usable)) << bytes;
+        EXPECT_GE(np_usable_size(block), bytes);
+        np_free(in_the_way);
+    }
+    np_free(block);
+}
+
 void ask_for_more_than_the_region_has()
 {
     constexpr std::size_t region = std::size_t{16} << 20;

@@ -49,7 +49,7 @@ void free_all(const std::vector<void*>& blocks)
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST(np_statistics, count_bytes_in_use_to_the_byte_that_may_be_used)
+TEST(np_statistics, count_bytes_in_use_to_the_byte_that_no_other_block_may_have)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const np_statistics before = now();

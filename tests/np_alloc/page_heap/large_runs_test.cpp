@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/page_heap/large_runs.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include <support/emulation.hpp>
 #include <support/np_page_heap.hpp>
@@ -10,6 +12,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace np = memory_pool::np;
 
@@ -34,6 +37,33 @@ TEST_F(large_runs, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_
     EXPECT_EQ(next.first, large.first + 8);
     EXPECT_FALSE(all.resize_large(large.first, 9 * np::slice_bytes)) << "something is in the way";
     EXPECT_FALSE(all.resize_large(large.first, ~std::size_t{0}));
+}
+
+TEST_F(large_runs, have_no_memory_of_longer_blocks_before_behind_what_was_asked_for_if_that_is_much)
+{
+    namespace os = memory_pool::detail::os;
+    if (np::is_checked || os::page_size() != 4096)
+        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+    std::vector<np::run> blocks(600);
+    for (np::run& each : blocks)
+        each = take_filled(np::slice_bytes);
+    std::byte* const begin = memory(blocks.front());
+    for (const np::run& each : blocks)
+        all.give_large(each.first);
+    for (np::run& each : blocks)
+        each = take_filled(33'000);
+    constexpr std::size_t few = std::size_t{10} << 20;
+    EXPECT_LE(os::resident_pages(begin, blocks.size() * np::slice_bytes) * 4096, blocks.size() * 36'864 + few);
+    const auto replace_all = [&] {
+        for (np::run& each : blocks) {
+            all.give_large(each.first);
+            each = take_filled(33'000);
+        }
+    };
+    replace_all();
+    const test::system_calls calls;
+    replace_all();
+    EXPECT_EQ(calls.made(test::system_call::advise), 0U) << "it is known that there is none";
 }
 
 TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
