@@ -40,7 +40,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 /// Returns: the heap; nullptr, and errno is EINVAL, if it is none, which is reported.
 np::shared_heap* find(np_heap* heap) noexcept
 {
-    np::shared_heap* const its = np::shared_heap::living(heap);
+    np::shared_heap* const its = np::registry().living(heap);
     if (its == nullptr)
         errno = EINVAL;
     return its;
@@ -180,7 +180,7 @@ np_heap* np_heap_of(const void* block) noexcept
 int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) noexcept
 {
     np_heap_statistics its{};
-    np::shared_heap* const found = np::shared_heap::living(heap);
+    np::shared_heap* const found = np::registry().living(heap);
     if (found != nullptr) {
         const np::heap_figures figures = found->figures();
         its.blocks_in_use = figures.outstanding_blocks + figures.large_blocks;
@@ -197,7 +197,7 @@ int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, 
 void np_heap_clear(np_heap* heap) noexcept
 {
     const np::errno_as_it_was kept;
-    if (np::shared_heap* const its = np::shared_heap::living(heap))
+    if (np::shared_heap* const its = np::registry().living(heap))
         its->free_all();
 }
 

@@ -144,8 +144,11 @@ void options::read_once(const char* const* environment, const char* embedded) no
     constexpr const char* spaces = " \t\n";
     for (const char* word = embedded != nullptr ? embedded : ""; *word != '\0';) {
         const std::size_t length = std::strcspn(word, spaces);
-        std::array<char, 2 * max_characters> setting{}; // None that is valid is longer.
+        std::array<char, 2 * max_characters>
+            setting{}; // None that is valid is longer; of those, the value is left out.
         std::memcpy(setting.data(), word, std::min(length, setting.size() - 1));
+        if (length >= setting.size())
+            setting[std::strcspn(setting.data(), "=")] = '\0';
         if (length != 0)
             read(setting.data(), " of np_options");
         word += length;
@@ -180,7 +183,7 @@ void options::read(const char* setting, const char* where) noexcept
             print(base::message("np_alloc: %.*s%s is ignored: %s%s\n", shown, setting, where,
                                 is_path ? "a path is taken from the environment alone"
                                         : "there is no such option; the nearest is ",
-                                is_path ? "" : nearest(setting, length)));
+                                is_path ? "" : nearest(setting, static_cast<std::size_t>(shown))));
         return;
     }
     const auto index = static_cast<std::size_t>(its - facts_.begin());

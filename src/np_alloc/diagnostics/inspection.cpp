@@ -381,7 +381,7 @@ private:
 template <class Told>
 int visit(np_heap* heap, Told&& told)
 {
-    const shared_heap* const its = heap != nullptr ? shared_heap::living(heap) : nullptr;
+    const shared_heap* const its = heap != nullptr ? registry().living(heap) : nullptr;
     if (heap != nullptr && its == nullptr)
         return errno = EINVAL, -1;
     visitor all(registry(), its);

@@ -82,11 +82,12 @@ bool attach_to_free() noexcept
     return registry().attach_to_free(this_thread);
 }
 
-/// Returns: slices whose memory could go back: dirty ones, and the free part of this thread's slabs, if that is most of
-///   them.
+/// Returns: slices whose memory could go back: dirty ones, the free part of this thread's slabs, if that is most of
+///   them, and heaps of threads that have ended.
 std::size_t debt_of(const thread_cache& cache) noexcept
 {
-    return pages().dirty_slices() + (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
+    return pages().dirty_slices() + registry().bytes_kept() / slice_bytes +
+           (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
 }
 
 /// Effects: has this thread tick at its frees if there is more debt than before: it may have no other calls that reach
@@ -115,36 +116,35 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
 }
 
 /// Effects: empties the magazines of this thread if that was requested since the last time.
-void drain_if_asked() noexcept
+/// Returns: whether it did.
+bool drain_if_asked() noexcept
 {
     const std::uint32_t asked = registry().drains_asked();
-    if (MEMORY_POOL_LIKELY(this_thread.drains_done == asked))
-        return;
+    if (MEMORY_POOL_LIKELY(this_thread.drains_done == asked) || !this_thread.cache.has_heap())
+        return false;
     this_thread.drains_done = asked;
-    if (this_thread.cache.has_heap())
-        heap_registry::drain_cache(this_thread.cache);
+    heap_registry::drain_cache(this_thread.cache);
+    return true;
 }
 
 /// Effects: a look of this thread, at a free while it ticks at those.
-/// Returns: whether it has emptied its magazines.
+/// Returns: whether its magazines may be empty now, or slabs gone.
 MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
 {
     const errno_as_it_was kept;
     thread_cache& cache = this_thread.cache;
     release_tick& ticks = cache.ticks();
     const std::uint64_t now = release_clock::now();
-    bool is_emptied = ticks.look(now) && fall_if_nearly_empty(cache);
+    const bool has_fallen = ticks.look(now) && fall_if_nearly_empty(cache);
     if (!ticks.is_time(now))
-        return is_emptied;
-    if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().decay().decay_ms()))) {
+        return has_fallen;
+    if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().decay().decay_ms())))
         heap_registry::drain_cache(cache);
-        is_emptied = true;
-    }
     registry().tick(cache, now);
     const std::size_t debt = debt_of(cache);
     if (!ticks.goes_on(now, debt, this_thread.slow_calls))
         cache.stop_ticks(now, debt);
-    return is_emptied;
+    return true;
 }
 
 /// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
@@ -372,30 +372,38 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
     plain_paths::free(block);
 }
 
-void run_maintenance() noexcept
+bool run_maintenance() noexcept
 {
     thread_cache& cache = this_thread.cache;
     start_ticks_if_needed();
-    drain_if_asked();
+    bool is_changed = drain_if_asked();
     const std::uint8_t calls = ++this_thread.slow_calls;
     if (calls % clock_period != 0 || !cache.has_heap())
-        return;
+        return is_changed;
     const std::uint64_t now = release_clock::now();
-    (void)fall_if_nearly_empty(cache);
-    if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt)
+    is_changed = fall_if_nearly_empty(cache) || is_changed;
+    if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt) {
         registry().tick(cache, now);
-    if (calls % collecting_period != 0)
-        return;
-    drain_and_send(cache.heap().slabs);
-    registry().collect();
-    cache.ticks().forget(now, pages().decay().decay_ms());
+        is_changed = true;
+    }
+    if (calls % collecting_period == 0) {
+        drain_and_send(cache.heap().slabs);
+        registry().collect();
+        cache.ticks().forget(now, pages().decay().decay_ms());
+    }
+    return is_changed;
 }
 
+/// Maintenance comes first: a magazine that it has emptied would not tell of a block that is freed twice in a row. (In
+/// the checked build, the state of the block tells.)
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;
-    this_thread.cache.put(size_class, block);
-    run_maintenance();
+    if (const bool is_changed = run_maintenance(); is_checked || !is_changed)
+        this_thread.cache.put(size_class, block);
+    else if (const slice_tag tag = tag_of(block);
+             !this_thread.cache.owns(tag) || is_outstanding(tag & class_bits, block))
+        free_elsewhere(block);
 }
 
 // Shared heaps.

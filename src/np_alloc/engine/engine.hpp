@@ -69,8 +69,9 @@ void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
 void free_sized_slowly(void* block, std::size_t bytes) noexcept;
 
-/// Periodic maintenance, called from slow paths.
-void run_maintenance() noexcept;
+/// Effects: periodic maintenance, called from slow paths.
+/// Returns: whether this thread's magazines may be empty now, or slabs gone.
+bool run_maintenance() noexcept;
 
 // The rest.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;

@@ -18,7 +18,9 @@
 namespace memory_pool::np {
 void sweep() noexcept
 {
-    registry().ask_for_drains();
+    if (this_thread_locks != 0)
+        return;
+    this_thread.drains_done = registry().ask_for_drains(); // This thread is trimmed below.
     (void)trim();
 }
 

@@ -135,17 +135,20 @@ public:
     // Slabs.
 
     /// Effects: gets room for what is kept about the blocks of a slab; a slice by `take_slice()` if need be, which
-    ///   returns no_slice if there is none.
+    ///   returns no_slice if there is none, and given back by `give_slice(slice_index)` if it cannot be used.
     /// Preconditions: no other thread takes or returns runs.
-    template <class TakeSlice>
-    void slab_taken(slice_index first, std::size_t size_class, TakeSlice&& take_slice) noexcept
+    template <class TakeSlice, class GiveSlice>
+    void slab_taken(slice_index first, std::size_t size_class, TakeSlice&& take_slice, GiveSlice&& give_slice) noexcept
     {
         const auto take_chunk = [&]() -> void* {
             const slice_index chunk = take_slice();
             if (chunk == no_slice)
                 return nullptr;
             std::byte* const last_page = region_.address(chunk) + state_arrays::chunk_bytes;
-            (void)find_damage(chunk, 1, false, last_page);
+            if (!find_damage(chunk, 1, false, last_page).is_usable) {
+                give_slice(chunk);
+                return nullptr;
+            }
             set_guard(chunk, 1, last_page);
             return region_.address(chunk);
         };

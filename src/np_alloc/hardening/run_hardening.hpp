@@ -43,8 +43,8 @@ public:
     static void stop() noexcept {}
     static constexpr bool is_guarded(const void*) noexcept { return false; }
     static constexpr bool wants_guards() noexcept { return false; }
-    template <class TakeSlice>
-    static void slab_taken(slice_index, std::size_t, TakeSlice&&) noexcept
+    template <class TakeSlice, class GiveSlice>
+    static void slab_taken(slice_index, std::size_t, TakeSlice&&, GiveSlice&&) noexcept
     {
     }
     template <class GiveSlice>

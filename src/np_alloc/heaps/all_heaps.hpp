@@ -135,6 +135,16 @@ public:
         return created;
     }
 
+    /// As shared_heap::living.
+    shared_heap* living(void* address) noexcept
+    {
+        const page_heap::region_type& all = pages_.region();
+        const std::uintptr_t steps = all.steps_to(address);
+        const bool may_be_one = all.is_committed(steps) && (all.tag_after(steps).load(std::memory_order_relaxed) &
+                                                            ~class_bits) == internal_.own_tag();
+        return shared_heap::living(address, may_be_one);
+    }
+
     /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
     bool is_heap(const void* address) noexcept { return internal_.is_in_use(address); }
 

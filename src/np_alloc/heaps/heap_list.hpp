@@ -80,11 +80,11 @@ public:
     {
         thread_heap& memory = user.heap();
         const std::size_t bytes = memory.slabs.most_memory();
-        if (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_)
+        if (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept())
             return false;
         memory.is_kept_whole = true;
         memory.bytes_kept = bytes;
-        bytes_kept_ += bytes;
+        bytes_kept_.fetch_add(bytes, std::memory_order_relaxed);
         ++heaps_kept_;
         user.leave();
         park(memory, parked_);
@@ -116,6 +116,7 @@ public:
             memory.slabs.forget_most();
             memory.drop_magazines();
         }
+        memory_.purge_if_mostly_free();
     }
 
     /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
@@ -130,6 +131,10 @@ public:
     /// Returns: how many there are.
     /// Thread safety: any thread, without the lock.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+    /// Returns: bytes of heaps that are parked with all their free memory.
+    /// Thread safety: the same.
+    std::size_t bytes_kept() const noexcept { return bytes_kept_.load(std::memory_order_relaxed); }
 
     /// Effects: calls `visit(thread_heap&)` for each.
     template <class Visit>
@@ -209,7 +214,7 @@ private:
     {
         if (!std::exchange(memory.is_kept_whole, false))
             return;
-        bytes_kept_ -= memory.bytes_kept;
+        bytes_kept_.fetch_sub(memory.bytes_kept, std::memory_order_relaxed);
         --heaps_kept_;
     }
 
@@ -317,9 +322,9 @@ private:
     thread_heap* first_ = nullptr;
     thread_heap* parked_ = nullptr;
     thread_heap* next_to_maintain_ = nullptr;
-    std::uint64_t maintained_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
-    std::size_t heaps_kept_ = 0;      ///< Heaps in the reserve.
-    std::size_t bytes_kept_ = 0;      ///< Bytes in the reserve.
+    std::uint64_t maintained_at_ = 0;        ///< By a call of the program, in milliseconds of the coarse clock.
+    std::size_t heaps_kept_ = 0;             ///< Heaps in the reserve.
+    std::atomic<std::size_t> bytes_kept_{0}; ///< Bytes in the reserve.
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np

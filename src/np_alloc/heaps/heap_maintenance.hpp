@@ -39,6 +39,9 @@ namespace memory_pool::np {
 class heap_maintenance : public all_heaps
 {
 public:
+    /// Returns: bytes of heaps that are parked with all their free memory.
+    std::size_t bytes_kept() const noexcept { return heaps().bytes_kept(); }
+
     /// Effects: does what is due in the heaps of other threads, some in turn, and purges free runs that are due: other
     ///   threads may not come to do it.
     void collect() noexcept
@@ -78,7 +81,7 @@ public:
         if (pages_.may_be_early_in_slabs(release_clock::now())) {
             misuse_list found;
             const heap::scoped_lock lock(cache.heap().slabs, found);
-            cache.heap().slabs.sweep_all();
+            cache.heap().slabs.sweep_all(true);
         }
         pages_.purge_fallen();
     }
@@ -104,7 +107,8 @@ public:
     callbacks<visit_function*>& reports() noexcept { return reports_; }
 
     /// Effects: asks each thread to empty its cache at its next call that the cache cannot serve.
-    void ask_for_drains() noexcept { drains_asked_.fetch_add(1, std::memory_order_relaxed); }
+    /// Returns: how many times they were asked by now.
+    std::uint32_t ask_for_drains() noexcept { return drains_asked_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
     /// Returns: how many times threads were asked to empty their caches.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
@@ -173,7 +177,7 @@ private:
     /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
     void answer_pressure() noexcept
     {
-        ask_for_drains();
+        (void)ask_for_drains();
         const std::size_t purged_before = pages_.purged();
         const std::size_t reserved = pages_.figures().reserved;
         trim_pools();
@@ -201,6 +205,24 @@ private:
             return;
         const base::lock_guard lock(mutex_, base::adopt_lock);
         heaps_.maintain_some(found);
+        sweep_a_shared_heap();
+    }
+
+    /// Does a step of a sweep of the first shared heap for which that is due.
+    void sweep_a_shared_heap() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const std::uint64_t now = release_clock::now();
+        if (now - shared_looked_at_ < tick_ms)
+            return;
+        shared_looked_at_ = now;
+        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
+        bool is_done = false;
+        for_each_shared_heap_and_internal([now, min_age_ms, &is_done](shared_heap& each) {
+            if (!is_done && now - each.swept_at() >= min_age_ms) {
+                (void)each.sweep_some(min_age_ms);
+                is_done = true;
+            }
+        });
     }
 
     bool collect_one_wholly() noexcept
@@ -240,6 +262,7 @@ private:
         return turn.is_on() && pages_.purge_old(1);
     }
 
+    std::uint64_t shared_looked_at_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::atomic<std::uint32_t> drains_asked_{0};
     std::atomic<bool> is_ending_{false}; ///< The background thread: it must not wait.
 };

@@ -233,7 +233,8 @@ public:
     {
         const std::uint64_t now = release_clock::now();
         if (next_to_sweep_ == no_slice) {
-            next_to_sweep_ = slabs_.first();
+            if (std::exchange(has_changed_, false) || has_young_)
+                next_to_sweep_ = slabs_.first();
             has_young_ = false;
         }
         int purged = 0;
@@ -248,7 +249,7 @@ public:
                 remove_slab(slab, true);
                 ++purged;
             } else {
-                purged += purge_free_pages_of(slab) != 0 ? 1 : 0;
+                purged += purge_free_pages_of(slab, false) != 0 ? 1 : 0;
             }
         }
         swept_at_.store(now, std::memory_order_relaxed);
@@ -258,12 +259,25 @@ public:
         return true;
     }
 
-    /// Effects: sweeps all of it, however young.
-    void sweep_all() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Effects: sweeps all of it, however young. `is_early`: before its time, so reuse is to be noted.
+    void sweep_all(bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
+        std::size_t bytes = 0;
+        for_each_slab([this, is_early, &bytes](slice_record& slab) {
+            assume_held();
+            if (slab.is_empty())
+                remove_slab(slab, true);
+            else
+                bytes += purge_free_pages_of(slab, is_early);
+        });
         next_to_sweep_ = no_slice;
-        while (!sweep_some(0)) {
-        }
+        has_young_ = has_changed_ = false;
+        const std::uint64_t now = release_clock::now();
+        swept_at_.store(now, std::memory_order_relaxed);
+        empty_.restart();
+        forget_most();
+        if (is_early && bytes != 0)
+            pages_.early_in_slabs().note(bytes, now);
     }
 
     /// Returns: when it was last swept as a whole.
@@ -363,6 +377,7 @@ protected:
     {
         const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
         slab.touched_at = release_clock::last();
+        has_changed_ = true;
         if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
             came_back(slab);
         return result;
@@ -379,9 +394,10 @@ private:
     {
         MEMORY_POOL_DELAY_POINT();
         slab.touched_at = release_clock::last();
-        if (MEMORY_POOL_UNLIKELY(slab.is_purged))
-            pages_.early_in_slabs().note_reuse(std::size_t{slab.free_count} * slab.block_bytes, slab.touched_at,
-                                               pages_.decay().decay_ms());
+        has_changed_ = true;
+        if (const std::size_t early = std::exchange(slab.early_pages, std::uint8_t{0});
+            MEMORY_POOL_UNLIKELY(early != 0))
+            pages_.early_in_slabs().note_reuse(early * os::page_size(), slab.touched_at, pages_.decay().decay_ms());
         if (slab.is_empty())
             empty_.leave(slab.size_class);
         const std::uint32_t taken = slab.take(blocks, count);
@@ -482,7 +498,7 @@ private:
             next_to_pay_ = record(next_to_pay_).previous_in_heap; // Of the first: the last, which is the oldest.
             slice_record& slab = record(next_to_pay_);
             if (slab.free_count >= slab.capacity / 2 && is_old(slab, now, min_age_to_pay_ms))
-                paid += purge_free_pages_of(slab);
+                paid += purge_free_pages_of(slab, true);
         }
         if (paid != 0)
             pages_.early_in_slabs().note(paid, now);
@@ -494,7 +510,7 @@ private:
     }
 
     /// Returns: how many bytes of pages it had that may have had memory.
-    std::size_t purge_free_pages_of(slice_record& slab) noexcept
+    std::size_t purge_free_pages_of(slice_record& slab, bool is_early) noexcept
     {
         if (is_checked || std::size_t{slab.free_count} * slab.block_bytes < os::page_size() ||
             std::exchange(slab.is_purged, true))
@@ -506,6 +522,8 @@ private:
             bytes += os::purge_memory(from, row) ? row : 0;
         };
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
+        if (is_early)
+            slab.early_pages = static_cast<std::uint8_t>(std::min<std::size_t>(bytes / os::page_size(), 255));
         return bytes;
     }
 
@@ -551,7 +569,8 @@ private:
     // Cursors: slabs before the first were swept in this sweep; the slab before the second is the next to pay.
     slice_index next_to_sweep_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     slice_index next_to_pay_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
-    bool has_young_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
+    bool has_young_ MEMORY_POOL_GUARDED_BY(mutex_) = false;   ///< What the last sweep has left.
+    bool has_changed_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< Since the last sweep began.
     std::atomic<std::uint64_t> swept_at_{0};
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};

@@ -63,11 +63,11 @@ public:
     static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap::of(tag)); }
 
     /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is
-    ///   reported.
-    static shared_heap* living(void* address) noexcept
+    ///   reported. `may_be_one`: whether a heap can lie there; other memory may be inaccessible.
+    static shared_heap* living(void* address, bool may_be_one) noexcept
     {
         auto* const its = static_cast<shared_heap*>(address);
-        if (MEMORY_POOL_LIKELY(its != nullptr && its->is_alive()))
+        if (MEMORY_POOL_LIKELY(may_be_one && its->is_alive()))
             return its;
         report_misuse(error_kind::foreign_pointer, address, 0, "np_heap",
                       "pass a heap from np_heap_create, and only before np_heap_destroy");
@@ -81,6 +81,7 @@ public:
     using heap::slab_bytes;
     using heap::slabs;
     using heap::slack_estimate;
+    using heap::swept_at;
     using heap::with_slab;
 
     // Small blocks.

@@ -48,9 +48,9 @@ public:
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        return take_large(bytes, alignment, [this](const run& its) {
+        return take_large(bytes, alignment, [this, alignment](const run& its) {
             mutex_.assume_held();
-            return huge_pages_.enter_large(its);
+            return huge_pages_.enter_large(its, alignment < os::page_size());
         });
     }
 
@@ -220,16 +220,20 @@ private:
         constexpr std::size_t max_tails_bytes = std::size_t{8} << 20;
         if (is_checked)
             return 0;
+        if (its.length > max_slices_with_tail) {
+            forget_tails(its.first, its.length);
+            return 0;
+        }
         const std::size_t tail_bytes = its.length * slice_bytes - bytes_in_large(bytes);
         const std::size_t clean_before =
-            its.is_zeroed ? tail_bytes : region_.record(its.first + its.length - 1).clean_pages * page_bytes;
+            its.is_zeroed ? tail_bytes : clean_pages_of(its.first + its.length - 1) * page_bytes;
         const std::size_t all_bytes = large_bytes_;
         const std::size_t all_tails = all_bytes - large_asked();
         const bool is_to_purge =
             tail_bytes >= clean_before + std::max(min_purged_bytes, its.length * slice_bytes / 4) &&
             os::page_size() == page_bytes && all_tails > std::max(max_tails_bytes, all_bytes / 8) &&
             !huge_pages_.parts().are_asked_for(its.first, its.length);
-        region_.record(its.first).clean_pages = 0; // If it is not the last one.
+        forget_tails(its.first, its.length);
         set_clean_pages(its.first, (is_to_purge ? tail_bytes : std::min(clean_before, tail_bytes)) / page_bytes);
         return is_to_purge ? tail_bytes : 0;
     }
@@ -238,7 +242,27 @@ private:
     void set_clean_pages(slice_index first, std::size_t pages) noexcept
     {
         const std::uint32_t length = region_.record(first).length;
-        region_.record(first + length - 1).clean_pages = static_cast<std::uint8_t>(pages);
+        slice_record& last = region_.record(first + length - 1);
+        last.clean_pages = static_cast<std::uint8_t>(pages);
+        last.clean_since = long_runs_.load(std::memory_order_relaxed);
+    }
+
+    std::size_t clean_pages_of(slice_index slice) const noexcept
+    {
+        const slice_record& its = region_.record(slice);
+        return its.clean_since == long_runs_.load(std::memory_order_relaxed) ? its.clean_pages : 0;
+    }
+
+    /// Forgets the clean pages of slices that a large block gets. For a long one, all are forgotten: to look at each of
+    /// its slices would take longer than to get it.
+    void forget_tails(slice_index first, std::uint32_t slices) noexcept
+    {
+        if (slices > max_slices_with_tail) {
+            long_runs_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        for (std::uint32_t i = 0; i != slices; ++i)
+            region_.record(first + i).clean_pages = 0;
     }
 
     bool resize_run(slice_index first, std::size_t bytes) noexcept
@@ -272,6 +296,7 @@ private:
                 runs_.shorten(first, slices, length, os::coarse_milliseconds());
                 return;
             }
+            forget_tails(first + length, slices - length);
             touch = huge_pages_.grow_large(first, length, extended);
             set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
@@ -421,6 +446,9 @@ private:
     static constexpr std::size_t most_mappings = 16'384;
 
     std::size_t mappings_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    /// Of a longer run, the tail is less than a quarter, and not worth a system call.
+    static constexpr std::uint32_t max_slices_with_tail = 4;
+    std::atomic<std::uint32_t> long_runs_{0};
     std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< When the blocks in use were made.
     std::atomic<std::size_t> resized_{0}; ///< What resizing has changed of that, without the lock.
 };

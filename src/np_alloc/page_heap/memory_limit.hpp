@@ -39,6 +39,7 @@ public:
     void set(std::size_t hard_bytes, std::size_t soft_bytes) noexcept
     {
         hard_bytes_ = hard_bytes;
+        is_above_ = is_above_ && soft_bytes == soft_bytes_; // To be above a new one is to cross it.
         soft_bytes_ = soft_bytes;
     }
 

@@ -62,10 +62,16 @@ public:
         first_touch touch;
         const run taken = take(slices, 1, [this, size_class, will_be_filled, &touch](const run& its) {
             mutex_.assume_held();
-            checks().slab_taken(its.first, size_class, [this] {
-                mutex_.assume_held();
-                return take_for_library();
-            });
+            checks().slab_taken(
+                its.first, size_class,
+                [this] {
+                    mutex_.assume_held();
+                    return take_for_library();
+                },
+                [this](slice_index given) {
+                    mutex_.assume_held();
+                    give_of_library(given);
+                });
             touch = huge_pages_.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)

@@ -131,6 +131,16 @@ public:
             purge({now, max_runs_at_fall});
     }
 
+    /// Effects: the same for a thread that ends, if most is free: there may be no other call.
+    void purge_if_mostly_free() noexcept
+    {
+        const auto is_mostly_free = [](const auto& all) {
+            return all.dirty() > std::max(2 * all.in_use(), max_unhurried_dirty);
+        };
+        if (with_runs(is_mostly_free))
+            purge_fallen();
+    }
+
     /// Ages of free runs, and of pages in slabs.
     run_decay& decay() noexcept { return decay_; }
 
@@ -297,7 +307,8 @@ protected:
                 }
                 limit_.note_refused(more);
                 end_waiting();
-                if (runs_.dirty() + runs_.being_purged() == 0)
+                const std::size_t returnable = (runs_.dirty() + runs_.being_purged()) * slice_bytes;
+                if (returnable == 0 || !limit_.admits(reserved() - std::min(reserved(), returnable), more))
                     return;
             }
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
@@ -353,10 +364,10 @@ protected:
             const auto slices_to_leave = [this, slices, has_guard](slice_index first, std::uint32_t length) {
                 return has_guard ? checks_.slices_to_guard(first, length, slices) : 0;
             };
-            taken = runs_.take(slices, alignment, slices_to_leave);
+            taken = runs_.take(slices, alignment, slices_to_leave, now);
             if (taken.first == no_slice && !waiting_.is_empty()) {
                 end_waiting();
-                taken = runs_.take(slices, alignment, slices_to_leave);
+                taken = runs_.take(slices, alignment, slices_to_leave, now);
             }
             if (taken.first != no_slice)
                 taken = restored(taken, now);
@@ -394,6 +405,8 @@ protected:
                 shrink_region();
             note_peak();
             plan = decay_.after_return(runs_, now);
+            if (this_thread_locks > 1) // Others wait for a heap, or the list of all.
+                plan.max_runs = std::min(plan.max_runs, 1);
             is_discard_due = runs_.has_clean_since(decay_.discard_due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(plan.max_runs != 0))

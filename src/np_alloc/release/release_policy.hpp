@@ -55,6 +55,10 @@ inline constexpr std::size_t max_ignored_debt = slices_of(std::size_t{1} << 20);
 /// for each one.)
 inline constexpr std::size_t max_unhurried_dirty = slices_of(std::size_t{8} << 20);
 
+/// Dirty memory up to this size has a tick before it goes back. (Less: a program with one buffer of some MiB at a time
+/// loses it each time.)
+inline constexpr std::size_t max_dirty_for_a_tick = slices_of(std::size_t{56} << 20);
+
 /// Free runs that one call of a busy thread purges.
 inline constexpr int max_runs_a_call = 64;
 

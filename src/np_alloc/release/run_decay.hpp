@@ -73,9 +73,9 @@ public:
         const std::uint64_t due = due_since(now);
         if (MEMORY_POOL_LIKELY(runs.dirty() <= std::max(runs.in_use(), max_unhurried_dirty)) || !may_be_early(now))
             return {due, runs.has_dirty_since(due) ? 1 : 0};
-        if (runs.in_use() <= runs.dirty() / fallen_part)
+        if (runs.dirty() > max_dirty_for_a_tick && runs.in_use() <= runs.dirty() / fallen_part)
             return {now, max_runs_at_fall};
-        const std::uint64_t since = now - std::min(now, max_age_ms(runs.in_use(), runs.dirty()));
+        const std::uint64_t since = now - std::min(now, std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms));
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 

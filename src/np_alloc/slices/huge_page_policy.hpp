@@ -71,9 +71,10 @@ public:
         return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, parts_.first_slice_entered(taken));
     }
 
-    /// Effects: decides for a new large block.
+    /// Effects: decides for a new large block. `may_be_read`: not if the program may make a part of it inaccessible, as
+    ///   one that it has aligned to a page: then it is no probe.
     /// Returns: the first touch to time.
-    first_touch enter_large(const run& taken) noexcept
+    first_touch enter_large(const run& taken, bool may_be_read) noexcept
     {
         if (!is_enabled())
             return {};
@@ -87,7 +88,7 @@ public:
             return {};
         }
         const bool is_granted = its.take_grant();
-        if (!is_granted && its.take_probe(probes_[size] != no_slice))
+        if (!is_granted && may_be_read && its.take_probe(probes_[size] != no_slice))
             probes_[size] = taken.first;
         if (taken.length < slices_of_huge_page) {
             if (!is_granted)

@@ -103,13 +103,15 @@ public:
 
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0. If
     ///   that is 1, `slices_to_leave(slice_index first, std::uint32_t length)` returns how many slices of a free run
-    ///   stay free before them; at least `length` slices must follow those.
+    ///   stay free before them; at least `length` slices must follow those. `now`: since when
+    ///   slices are free that were never used, and are not needed.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
     /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a
     ///   system call now and then.
     template <class SlicesToLeave = at_the_begin>
-    run take(std::uint32_t length, std::uint32_t alignment = 1, SlicesToLeave&& slices_to_leave = {}) noexcept
+    run take(std::uint32_t length, std::uint32_t alignment = 1, SlicesToLeave&& slices_to_leave = {},
+             std::uint64_t now = 0) noexcept
     {
         const std::uint32_t spare = alignment - 1;
         const slice_index used_before = used_;
@@ -117,7 +119,7 @@ public:
             return {};
         run whole = take_free_of(length + spare, most_looks);
         if (whole.first == no_slice)
-            whole = take_untouched(length + spare);
+            whole = take_untouched(length + spare, now);
         if (whole.first == no_slice) // The region is used up: it is time to look at all of them.
             whole = take_free_of(length + spare, used());
         if (whole.first == no_slice)
@@ -378,7 +380,7 @@ private:
     }
 
     /// Makes a run of slices that were never used, and of the free one before them, if there is one.
-    run take_untouched(std::uint32_t length) noexcept
+    run take_untouched(std::uint32_t length, std::uint64_t now) noexcept
     {
         run whole{used_, 0, true};
         if (const slice_index last = last_free(); last != no_slice) {
@@ -391,6 +393,7 @@ private:
             return {};
         whole.length = length;
         mark(whole.first, length, slice_state::in_use);
+        record(whole.first).freed_at = now; // What is not needed of it is as old.
         return whole;
     }
 

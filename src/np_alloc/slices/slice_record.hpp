@@ -53,7 +53,9 @@ struct alignas(64) slice_record : run_links
     slice_index next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
     slice_index previous_in_heap;
 
-    std::uint64_t touched_at; ///< When a block was last taken or put, in milliseconds of the release clock.
+    std::uint32_t clean_since; ///< Of a slice with clean pages: how many long runs there were.
+    std::uint8_t early_pages;  ///< Pages that went back before their time, since a block was last taken; 255: or more.
+    std::uint64_t touched_at;  ///< When a block was last taken or put, in milliseconds of the release clock.
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
     std::size_t asked; ///< Of a large block: bytes requested.
@@ -76,6 +78,7 @@ struct alignas(64) slice_record : run_links
         free_count = capacity = slab_capacity(number);
         size_class = static_cast<std::uint8_t>(number);
         is_purged = false;
+        early_pages = 0;
         previous_slab = previous_in_heap = no_slice;
         lowest = 0;
         std::memset(free_blocks, 0xFF, capacity / base::bits_per_word * sizeof free_blocks[0]);

@@ -233,7 +233,7 @@ TEST_F(checked_guards_death, the_guard_at_the_end_of_a_slab_is_there_for_the_nex
     constexpr std::size_t bytes = 5000;
     constexpr std::size_t of_other_class = 6000;
     // Memory that goes back to the system has no guard: nothing is to go back now, or because most is free.
-    const test::option_for_now decay(np_option_decay_ms, 3'600'000);
+    const test::option_for_now decay(np_option_decay_ms, NP_DECAY_NEVER);
     void* const more_than_slabs = np_alloc(std::size_t{20} << 20);
     constexpr std::size_t slabs = 40;
     std::vector<void*> blocks(slabs * np::facts[np::sizes::of(bytes)].capacity);

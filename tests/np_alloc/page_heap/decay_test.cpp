@@ -79,8 +79,11 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
 {
     if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    std::vector<void*> in_use(8 * kibibyte); // So that the thread does not fall.
+    for (void*& block : in_use)
+        block = std::memset(np_alloc(kibibyte), 1, kibibyte);
     const std::size_t before = resident_bytes_in_use();
-    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is in use, so there is no eager purge.
+    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is in use, so nothing goes back early.
     const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
     std::vector<void*> blocks(64 * kibibyte);
     for (void*& block : blocks)
@@ -100,6 +103,7 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
         np_free(block);
     }
     np_free(much_in_use);
+    std::for_each(in_use.begin(), in_use.end(), np_free);
 }
 TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
 {

@@ -57,12 +57,13 @@ TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
     EXPECT_EQ(policy.after_return(counted_runs{few, 4 * few, 0}, years).max_runs, np::max_runs_a_call);
 }
 
-TEST_F(run_decay, is_none_when_nearly_all_is_free)
+TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
 {
-    EXPECT_GT(max_age(few / 4 + 1, 4 * few), 0U);
-    EXPECT_EQ(max_age(few / 4, 4 * few), 0U);
-    EXPECT_EQ(max_age(0, few + 1), 0U);
-    EXPECT_EQ(policy.after_return(counted_runs{0, few + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
+    constexpr std::size_t much = np::max_dirty_for_a_tick;
+    EXPECT_EQ(max_age(much / 16 + 1, much + 16), np::tick_ms);
+    EXPECT_EQ(max_age(much / 16, much + 16), 0U);
+    EXPECT_EQ(max_age(0, much), np::tick_ms);
+    EXPECT_EQ(policy.after_return(counted_runs{0, much + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
 }
 
 TEST_F(run_decay, is_not_shorter_for_a_little)
@@ -82,6 +83,7 @@ TEST_F(run_decay, purges_nothing_at_all_if_the_decay_is_never)
 TEST_F(run_decay, waits_for_the_decay_when_purged_memory_is_needed_again_soon)
 {
     const counted_runs runs{0, few + 1, 5000};
+    ASSERT_NE(policy.after_return(runs, 5020).max_runs, 0);
     policy.note_taken(0, 1000, 5000); // The most that are ever in use.
     policy.early().note(1, 5000);
     policy.note_taken(np::early_release::min_reused, 1000, 5010);
