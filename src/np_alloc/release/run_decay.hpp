@@ -75,7 +75,8 @@ public:
             return {due, runs.has_dirty_since(due) ? 1 : 0};
         if (runs.dirty() > max_dirty_for_a_tick && runs.in_use() <= runs.dirty() / fallen_part)
             return {now, max_runs_at_fall};
-        const std::uint64_t since = now - std::min(now, std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms));
+        const std::uint64_t max_ms = std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms);
+        const std::uint64_t since = std::max(due, now - std::min(now, max_ms));
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 

@@ -66,6 +66,12 @@ TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
     EXPECT_EQ(policy.after_return(counted_runs{0, much + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
 }
 
+TEST_F(run_decay, is_never_longer_than_it_was_set_to)
+{
+    policy.set_decay_ms(1);
+    EXPECT_EQ(max_age(few / 4, few + 1), 1U);
+}
+
 TEST_F(run_decay, is_not_shorter_for_a_little)
 {
     EXPECT_EQ(max_age(0, few), decay);

@@ -51,7 +51,7 @@ struct huge_page_policy : testing::Test
     np::run take(std::uint32_t length, np::first_touch* touch = nullptr)
     {
         const np::run taken = reserve(length);
-        const np::first_touch asked = policy.enter_large(taken);
+        const np::first_touch asked = policy.enter_large(taken, true);
         if (touch != nullptr)
             *touch = asked;
         return taken;
@@ -188,7 +188,7 @@ TEST_F(huge_page_policy, refuses_them_where_a_block_enters_that_may_not_have_the
     next = next + 3; // So that it does not begin a part.
     np::run dirty = reserve(2 * part);
     dirty.is_zeroed = false;
-    policy.enter_large(dirty);
+    policy.enter_large(dirty, true);
     EXPECT_TRUE(is_huge(dirty)) << "nothing is known yet";
 }
 
