@@ -13,8 +13,11 @@ foreach(library np_alloc np_malloc np_alloc_checked)
     set(limits "small_blocks 128" "late_limit 128" "most_data 256" "data 40" "data 64")
     if(NOT library STREQUAL "np_alloc_checked")
         list(APPEND limits
-            "last_addresses 2" "address_space 64" "address_space 1024" "address_space 8192"
+            "address_space 64" "address_space 1024" "address_space 8192"
             "locked_memory 64" "locked_memory 8192" "locked_later 8192" locked overcommit)
+    endif()
+    if(library STREQUAL "np_alloc") # With malloc, memory is asked for before the program can set a limit.
+        list(APPEND limits "last_addresses 2")
     endif()
     foreach(limit IN LISTS limits)
         separate_arguments(arguments UNIX_COMMAND "${limit}")

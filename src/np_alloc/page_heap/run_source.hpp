@@ -293,7 +293,7 @@ protected:
     }
 
     /// Effects: purges free runs until the hard limit admits `growth()` more bytes, then calls `take()`, which adds at
-    ///   most that many; both with the lock held. Nothing if the limit does not admit them at all. Counts refusals.
+    ///   most that many; both with the lock held. If it does not admit them at all, all are purged. Counts refusals.
     template <class Growth, class Take>
     void take_within_limit(Growth&& growth, Take&& take) noexcept
     {
@@ -307,8 +307,7 @@ protected:
                 }
                 limit_.note_refused(more);
                 end_waiting();
-                const std::size_t returnable = (runs_.dirty() + runs_.being_purged()) * slice_bytes;
-                if (returnable == 0 || !limit_.admits(reserved() - std::min(reserved(), returnable), more))
+                if (runs_.dirty() + runs_.being_purged() == 0)
                     return;
             }
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());

@@ -295,6 +295,8 @@ TEST_F(memory_limit, if_soft_is_crossed_when_it_is_set_lower)
     limit_bytes(0, 4 * np::slice_bytes - 1);
     EXPECT_TRUE(has_crossed());
     limit_slices(0, 2);
+    EXPECT_TRUE(has_crossed()) << "another one";
+    limit_slices(0, 2);
     EXPECT_FALSE(has_crossed());
 }
 
