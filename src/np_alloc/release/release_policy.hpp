@@ -102,18 +102,18 @@ constexpr std::uint64_t sweep_age_ms(std::uint64_t decay_ms) noexcept
 class release_clock
 {
 public:
-    static std::uint64_t last() noexcept { return last_.load(std::memory_order_relaxed); }
+    static std::uint64_t last() noexcept { return recent.load(std::memory_order_relaxed); }
 
     /// Returns: the time now.
     static std::uint64_t now() noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         if (now != last())
-            last_.store(now, std::memory_order_relaxed);
+            recent.store(now, std::memory_order_relaxed);
         return now;
     }
 
 private:
-    MEMORY_POOL_HIDDEN inline static std::atomic<std::uint64_t> last_{0};
+    MEMORY_POOL_HIDDEN inline static std::atomic<std::uint64_t> recent{0};
 };
 } // namespace memory_pool::np

@@ -117,8 +117,8 @@ public:
         const slice_index end = first + length;
         for (std::size_t part = part_of(first), next = part; discarded_ != 0 && part != end_of_parts(end);
              part = next) {
-            while (++next != end_of_parts(end) && use_of(next) == use_of(part)) {
-            }
+            while (next != end_of_parts(end) && use_of(next) == use_of(part))
+                ++next;
             if (is_inaccessible(part) && !commit(part, next, first, end))
                 return false;
         }
