@@ -135,7 +135,7 @@ public:
     void purge_if_mostly_free() noexcept
     {
         const auto is_mostly_free = [](const auto& all) {
-            return all.dirty() > std::max(2 * all.in_use(), max_unhurried_dirty);
+            return all.dirty() > std::max(all.in_use(), max_unhurried_dirty / 4);
         };
         if (with_runs(is_mostly_free))
             purge_fallen();
