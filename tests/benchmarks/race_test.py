@@ -444,7 +444,7 @@ class Figures(unittest.TestCase):
             self.assertTrue((BENCHMARKS / "np_alloc" / f"{line.split()[0]}.cpp").exists(), line)
 
     def test_each_workload_has_a_row(self):
-        programs = {path.stem for path in (BENCHMARKS / "np_alloc").glob("*.cpp")} - {"measure", "litter"}
+        programs = {path.stem for path in (BENCHMARKS / "np_alloc").glob("*.cpp")} - {"measure", "litter", "lock_times"}
         self.assertEqual({line.split()[0] for line in race_rows.ROWS.values()}, programs)
 
 
