@@ -32,9 +32,8 @@
 
 namespace memory_pool::np {
 namespace {
-/// Slow calls of a thread from one maintenance to the next, and from one look at the clock to the next.
+/// Slow calls of a thread from one maintenance to the next.
 constexpr std::uint8_t collecting_period = 64;
-constexpr std::uint8_t clock_period = 8;
 
 /// Effects: drains what has come for this thread, and sends what it keeps for others.
 void drain_and_send(heap& mine) noexcept
@@ -196,8 +195,7 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
         return out_of_memory();
     const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
     void* block = map();
-    if (block == nullptr) {
-        sweep(); // Even if it returns nothing, slabs are empty now, or addresses free.
+    if (block == nullptr && sweep()) { // Even if it returns nothing, slabs are empty now, or addresses free.
         thread_cache& cache = this_thread.cache;
         block = cache.has_heap() ? cache.get(size_class) : registry().fallback().allocate(size_class, bytes);
         if (block == nullptr)
@@ -378,16 +376,19 @@ bool run_maintenance() noexcept
     start_ticks_if_needed();
     bool is_changed = drain_if_asked();
     const std::uint8_t calls = ++this_thread.slow_calls;
-    if (calls % clock_period != 0 || !cache.has_heap())
+    if (calls % slow_calls_a_look != 0)
         return is_changed;
     const std::uint64_t now = release_clock::now();
-    is_changed = fall_if_nearly_empty(cache) || is_changed;
-    if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt) {
-        registry().tick(cache, now);
-        is_changed = true;
+    if (cache.has_heap()) {
+        is_changed = fall_if_nearly_empty(cache) || is_changed;
+        if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt) {
+            registry().tick(cache, now);
+            is_changed = true;
+        }
     }
     if (calls % collecting_period == 0) {
-        drain_and_send(cache.heap().slabs);
+        if (cache.has_heap())
+            drain_and_send(cache.heap().slabs);
         registry().collect();
         cache.ticks().forget(now, pages().decay().decay_ms());
     }

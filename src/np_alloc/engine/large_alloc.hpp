@@ -77,10 +77,9 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     const std::uint32_t refusals = pages().limit().refusals();
     large_allocation made = take_large_block(bytes, alignment, home);
     // Empty slabs may be in the way, or free blocks that are too small.
-    if (made.block == nullptr && (pages().limit().refusals() != refusals || bytes <= pages().figures().reserved)) {
-        sweep();
+    if (made.block == nullptr && (pages().limit().refusals() != refusals || bytes <= pages().figures().reserved) &&
+        sweep())
         made = take_large_block(bytes, alignment, home);
-    }
     if (made.block == nullptr)
         (void)out_of_memory();
     answer_if_crossed();

@@ -16,20 +16,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-void sweep() noexcept
+bool sweep() noexcept
 {
     if (this_thread_locks != 0)
-        return;
+        return false;
     this_thread.drains_done = registry().ask_for_drains(); // This thread is trimmed below.
     (void)trim();
+    return true;
 }
 
 MEMORY_POOL_NOINLINE bool make_room(std::uint32_t refusals) noexcept
 {
-    if (pages().limit().refusals() == refusals || this_thread_locks != 0)
-        return false;
-    sweep();
-    return true;
+    return pages().limit().refusals() != refusals && sweep();
 }
 
 MEMORY_POOL_NOINLINE void answer_crossing() noexcept
@@ -38,12 +36,12 @@ MEMORY_POOL_NOINLINE void answer_crossing() noexcept
         return;
     const errno_as_it_was kept;
     this_thread.answers_crossing = true;
-    sweep();
+    (void)sweep();
     const soft_limit_callback callback = pages().with_limit(
         [](const memory_limit& limit, std::size_t reserved) { return limit.callback_for(reserved); });
     if (callback.function != nullptr) {
         callback.function(callback.bytes, callback.argument);
-        sweep();
+        (void)sweep();
     }
     this_thread.answers_crossing = false;
 }

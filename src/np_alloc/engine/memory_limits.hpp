@@ -19,7 +19,8 @@
 
 namespace memory_pool::np {
 /// Effects: returns the free memory of all heaps to the system, and asks other threads to empty their caches.
-void sweep() noexcept;
+/// Returns: whether it did; not if this thread holds a lock.
+bool sweep() noexcept;
 
 /// Effects: if memory_limit::refusals() is no longer `refusals`, sweeps.
 /// Returns: whether it did.

@@ -70,6 +70,7 @@ public:
         parked_ = adopted->next_parked;
         adopted->is_parked = false;
         leave_reserve(*adopted);
+        forget_debt(*adopted);
         give_to(user, *adopted);
         return true;
     }
@@ -80,7 +81,7 @@ public:
     {
         thread_heap& memory = user.heap();
         const std::size_t bytes = memory.slabs.most_memory();
-        if (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept())
+        if (heaps_kept_ == max_heaps_kept || bytes > max_bytes_kept - bytes_kept())
             return false;
         memory.is_kept_whole = true;
         memory.bytes_kept = bytes;
@@ -113,6 +114,7 @@ public:
             const heap::scoped_lock lock(memory.slabs, found);
             (void)memory.slabs.drain();
             memory.slabs.give_back_empty_slabs();
+            memory.slabs.sweep_early();
             memory.slabs.forget_most();
             memory.drop_magazines();
         }
@@ -132,7 +134,7 @@ public:
     /// Thread safety: any thread, without the lock.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of heaps that are parked with all their free memory.
+    /// Returns: bytes of heaps that were parked with all their free memory, and not swept since.
     /// Thread safety: the same.
     std::size_t bytes_kept() const noexcept { return bytes_kept_.load(std::memory_order_relaxed); }
 
@@ -187,17 +189,18 @@ public:
         for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
         // Now all blocks are in transit, and when they have come in, the batches that have brought them.
         for (const bool is_last : {false, true})
-            for_each([is_last, &found](thread_heap& each) {
-                if (const try_lock_guard here(each, found); here.is_on())
-                    is_last ? here.sweep_all() : (void)here.drain();
+            for_each([is_last, &found, this](thread_heap& each) {
+                const try_lock_guard here(each, found);
+                if (here.is_on() && is_last) {
+                    here.sweep_all();
+                    forget_debt(each);
+                } else if (here.is_on()) {
+                    (void)here.drain();
+                }
             });
     }
 
 private:
-    // Limits of the reserve: parked heaps that keep all their free memory for new threads, and their bytes.
-    static constexpr std::size_t most_heaps_kept = 8;
-    static constexpr std::size_t most_bytes_kept = std::size_t{64} << 20;
-
     static void park(thread_heap& memory, thread_heap*& place) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
@@ -212,10 +215,12 @@ private:
 
     void leave_reserve(thread_heap& memory) noexcept
     {
-        if (!std::exchange(memory.is_kept_whole, false))
-            return;
-        bytes_kept_.fetch_sub(memory.bytes_kept, std::memory_order_relaxed);
-        --heaps_kept_;
+        heaps_kept_ -= std::exchange(memory.is_kept_whole, false) ? 1U : 0U;
+    }
+
+    void forget_debt(thread_heap& memory) noexcept
+    {
+        bytes_kept_.fetch_sub(std::exchange(memory.bytes_kept, 0U), std::memory_order_relaxed);
     }
 
     void give_to(thread_cache& user, thread_heap& memory) const noexcept
@@ -266,12 +271,6 @@ private:
                 where_.drop_magazines();
         }
 
-        bool has_young() const noexcept
-        {
-            where_.slabs.assume_held();
-            return where_.slabs.has_young();
-        }
-
     private:
         thread_heap& where_;
         const heap::scoped_lock lock_;
@@ -291,20 +290,23 @@ private:
             visited.is_emptied = true;
             visited.owner_locks_seen = visited.slabs.owner_locks(); // That was not its thread.
         }
+        const auto left = [&visited] {
+            const bool has_cached_blocks = visited.is_parked && !visited.is_emptied;
+            return visited.slabs.is_swept() && !has_cached_blocks ? progress::done : progress::later;
+        };
         const bool is_to_drain = is_left_alone && visited.slabs.has_incoming();
-        if (!is_to_drain && now - visited.slabs.swept_at() < min_age_ms)
-            return progress::later; // Its lock is not worth it.
+        const bool is_to_sweep = now - visited.slabs.swept_at() >= min_age_ms;
+        if (!is_to_drain && !is_to_sweep)
+            return left(); // Its lock is not worth it.
         const try_lock_guard here(visited, found);
         if (!here.is_on()) // If its content is unknown, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
         const bool has_come = is_to_drain && here.drain();
-        if (now - visited.slabs.swept_at() < min_age_ms)
-            return progress::drained;
-        if (!here.sweep_some(min_age_ms))
+        if (is_to_sweep && !here.sweep_some(min_age_ms))
             return progress::goes_on;
-        if (has_come)
-            return progress::drained;
-        return here.has_young() || (visited.is_parked && !visited.is_emptied) ? progress::later : progress::done;
+        if (visited.is_emptied && visited.slabs.is_swept())
+            forget_debt(visited);
+        return has_come ? progress::drained : left();
     }
 
     /// Effects: puts the cached blocks of a parked heap back into its slabs.
@@ -324,7 +326,7 @@ private:
     thread_heap* next_to_maintain_ = nullptr;
     std::uint64_t maintained_at_ = 0;        ///< By a call of the program, in milliseconds of the coarse clock.
     std::size_t heaps_kept_ = 0;             ///< Heaps in the reserve.
-    std::atomic<std::size_t> bytes_kept_{0}; ///< Bytes in the reserve.
+    std::atomic<std::size_t> bytes_kept_{0}; ///< See bytes_kept().
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np

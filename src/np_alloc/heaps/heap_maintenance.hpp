@@ -39,7 +39,7 @@ namespace memory_pool::np {
 class heap_maintenance : public all_heaps
 {
 public:
-    /// Returns: bytes of heaps that are parked with all their free memory.
+    /// As heap_list::bytes_kept.
     std::size_t bytes_kept() const noexcept { return heaps().bytes_kept(); }
 
     /// Effects: does what is due in the heaps of other threads, some in turn, and purges free runs that are due: other
@@ -54,12 +54,12 @@ public:
     void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
         const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
-        heap& its = cache.heap().slabs;
-        if (now - its.swept_at() >= min_age_ms) {
+        heap& mine = cache.heap().slabs;
+        if (now - mine.swept_at() >= min_age_ms) {
             misuse_list found; // First, so that it is reported last, without the lock.
-            const heap::scoped_lock lock(its, found);
-            (void)its.drain();
-            (void)its.sweep_some(min_age_ms);
+            const heap::scoped_lock lock(mine, found);
+            (void)mine.drain();
+            (void)mine.sweep_some(min_age_ms);
         }
         collect();
     }
@@ -78,10 +78,10 @@ public:
     void fall(thread_cache& cache) noexcept
     {
         drain_cache(cache);
-        if (pages_.may_be_early_in_slabs(release_clock::now())) {
+        {
             misuse_list found;
             const heap::scoped_lock lock(cache.heap().slabs, found);
-            cache.heap().slabs.sweep_all(true);
+            cache.heap().slabs.sweep_early();
         }
         pages_.purge_fallen();
     }
@@ -151,7 +151,6 @@ protected:
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept
     {
-        constexpr std::uint64_t least_pause = 10;
         bool is_done = true;
         for (std::size_t left = heaps().count(); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
@@ -160,7 +159,7 @@ protected:
         }
         is_done = is_done && pages_.figures().dirty == 0;
         const std::uint64_t decay_ms = pages_.decay().decay_ms();
-        return std::max(is_done ? decay_ms : decay_ms / 8, least_pause);
+        return std::max(is_done ? decay_ms : decay_ms / 8, min_pause_ms);
     }
 
     background_work background_;
@@ -170,8 +169,6 @@ protected:
     std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
 
 private:
-    /// The limit of the decay time under pressure.
-    static constexpr std::uint64_t pressed_decay_ms = 50;
     static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
 
     /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
@@ -208,7 +205,7 @@ private:
         sweep_a_shared_heap();
     }
 
-    /// Does a step of a sweep of the first shared heap for which that is due.
+    /// Does a step of a sweep of the shared heap that was not swept for the longest time.
     void sweep_a_shared_heap() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::now();
@@ -216,13 +213,13 @@ private:
             return;
         shared_looked_at_ = now;
         const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
-        bool is_done = false;
-        for_each_shared_heap_and_internal([now, min_age_ms, &is_done](shared_heap& each) {
-            if (!is_done && now - each.swept_at() >= min_age_ms) {
-                (void)each.sweep_some(min_age_ms);
-                is_done = true;
-            }
+        shared_heap* next = nullptr;
+        for_each_shared_heap_and_internal([&next](shared_heap& each) {
+            if (!each.is_swept() && (next == nullptr || each.swept_at() < next->swept_at()))
+                next = &each;
         });
+        if (next != nullptr && now - next->swept_at() >= min_age_ms)
+            (void)next->sweep_some(min_age_ms);
     }
 
     bool collect_one_wholly() noexcept

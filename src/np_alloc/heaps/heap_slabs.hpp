@@ -226,16 +226,16 @@ public:
     void forget_most() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
 
     /// Effects: gives empty slabs, and pages of others without outstanding blocks, back to the system, of slabs that
-    ///   nothing was taken from or put into for `min_age_ms`. Goes on where the last step ended. Pages are not counted,
-    ///   as they may have no memory already. (Where blocks are checked, free ones stay as they were left.)
+    ///   nothing was taken from or put into for `min_age_ms`; some of them, from where the last step ended. `is_early`:
+    ///   before the decay time, so that reuse is noted. Pages are not counted, as they may have no memory already.
+    ///   (Where blocks are checked, free ones stay as they were left.)
     /// Returns: whether this step was the last of a sweep.
-    bool sweep_some(std::uint64_t min_age_ms) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool sweep_some(std::uint64_t min_age_ms, bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::now();
-        if (next_to_sweep_ == no_slice) {
-            if (std::exchange(has_changed_, false) || has_young_)
-                next_to_sweep_ = slabs_.first();
-            has_young_ = false;
+        if (next_to_sweep_ == no_slice && !is_swept()) {
+            next_to_sweep_ = slabs_.first();
+            is_incomplete_ = false;
         }
         int purged = 0;
         for (int seen = 0; next_to_sweep_ != no_slice; ++seen) {
@@ -244,48 +244,45 @@ public:
             slice_record& slab = record(next_to_sweep_);
             next_to_sweep_ = slab.next_in_heap;
             if (!is_old(slab, now, min_age_ms)) {
-                has_young_ = has_young_ || slab.has_blocks();
+                is_incomplete_ = true;
             } else if (slab.is_empty()) {
                 remove_slab(slab, true);
                 ++purged;
             } else {
-                purged += purge_free_pages_of(slab, false) != 0 ? 1 : 0;
+                purged += purge_free_pages_of(slab, is_early) != 0 ? 1 : 0;
             }
         }
         swept_at_.store(now, std::memory_order_relaxed);
+        is_swept_.store(!is_incomplete_, std::memory_order_relaxed);
         empty_.restart();
-        if (!has_young_)
+        if (!is_incomplete_)
             forget_most();
         return true;
     }
 
-    /// Effects: sweeps all of it, however young. `is_early`: before its time, so reuse is to be noted.
+    /// Effects: sweeps all of it, however young.
     void sweep_all(bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        std::size_t bytes = 0;
-        for_each_slab([this, is_early, &bytes](slice_record& slab) {
-            assume_held();
-            if (slab.is_empty())
-                remove_slab(slab, true);
-            else
-                bytes += purge_free_pages_of(slab, is_early);
-        });
+        note_unswept();
         next_to_sweep_ = no_slice;
-        has_young_ = has_changed_ = false;
-        const std::uint64_t now = release_clock::now();
-        swept_at_.store(now, std::memory_order_relaxed);
-        empty_.restart();
-        forget_most();
-        if (is_early && bytes != 0)
-            pages_.early_in_slabs().note(bytes, now);
+        while (!sweep_some(0, is_early)) {
+        }
+    }
+
+    /// Effects: sweeps all of it early, as its thread may make no other call, unless early returns pause.
+    void sweep_early() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        if (pages_.may_be_early_in_slabs(release_clock::now()))
+            sweep_all(true);
     }
 
     /// Returns: when it was last swept as a whole.
     /// Thread safety: any thread.
     std::uint64_t swept_at() const noexcept { return swept_at_.load(std::memory_order_relaxed); }
 
-    /// Returns: whether the last sweep has left something that was too young.
-    bool has_young() const noexcept MEMORY_POOL_REQUIRES(mutex_) { return has_young_; }
+    /// Returns: whether nothing has changed since the last sweep began, and nothing was too young for it.
+    /// Thread safety: any thread.
+    bool is_swept() const noexcept { return is_swept_.load(std::memory_order_relaxed); }
 
     /// Effects: returns all slabs, also with outstanding blocks.
     void give_back_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -377,7 +374,7 @@ protected:
     {
         const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
         slab.touched_at = release_clock::last();
-        has_changed_ = true;
+        note_unswept();
         if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
             came_back(slab);
         return result;
@@ -394,7 +391,7 @@ private:
     {
         MEMORY_POOL_DELAY_POINT();
         slab.touched_at = release_clock::last();
-        has_changed_ = true;
+        note_unswept();
         if (const std::size_t early = std::exchange(slab.early_pages, std::uint8_t{0});
             MEMORY_POOL_UNLIKELY(early != 0))
             pages_.early_in_slabs().note_reuse(early * os::page_size(), slab.touched_at, pages_.decay().decay_ms());
@@ -500,8 +497,13 @@ private:
             if (slab.free_count >= slab.capacity / 2 && is_old(slab, now, min_age_to_pay_ms))
                 paid += purge_free_pages_of(slab, true);
         }
-        if (paid != 0)
-            pages_.early_in_slabs().note(paid, now);
+    }
+
+    /// Notes that blocks were taken or put.
+    void note_unswept() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        is_incomplete_ = true;
+        is_swept_.store(false, std::memory_order_relaxed);
     }
 
     static bool is_old(const slice_record& slab, std::uint64_t now, std::uint64_t min_age_ms) noexcept
@@ -522,8 +524,10 @@ private:
             bytes += os::purge_memory(from, row) ? row : 0;
         };
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
-        if (is_early)
+        if (is_early && bytes != 0) {
             slab.early_pages = static_cast<std::uint8_t>(std::min<std::size_t>(bytes / os::page_size(), 255));
+            pages_.early_in_slabs().note(bytes, release_clock::last());
+        }
         return bytes;
     }
 
@@ -569,8 +573,8 @@ private:
     // Cursors: slabs before the first were swept in this sweep; the slab before the second is the next to pay.
     slice_index next_to_sweep_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     slice_index next_to_pay_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
-    bool has_young_ MEMORY_POOL_GUARDED_BY(mutex_) = false;   ///< What the last sweep has left.
-    bool has_changed_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< Since the last sweep began.
+    bool is_incomplete_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< The sweep: for young slabs, or changes meanwhile.
+    std::atomic<bool> is_swept_{false};
     std::atomic<std::uint64_t> swept_at_{0};
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};

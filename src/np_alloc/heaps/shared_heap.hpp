@@ -76,6 +76,7 @@ public:
 
     using heap::counts;
     using heap::has_outstanding;
+    using heap::is_swept;
     using heap::outstanding;
     using heap::own_tag;
     using heap::slab_bytes;
@@ -206,7 +207,7 @@ public:
         if (!mutex_.try_lock())
             return false;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        return heap::sweep_some(min_age_ms) && !has_young();
+        return heap::sweep_some(min_age_ms) && is_swept();
     }
 
     /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory that goes back before its decay time, and the pause if it is soon needed again.
+/// Back-off of early purges when the program soon needs the purged memory again.
 ///
 ///     early:    10 MiB    10 MiB         pause, ten decay times          10 MiB
 ///     reused:                   5 MiB
@@ -15,26 +15,26 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Decides whether memory may go back early. Times are milliseconds of the coarse clock.
+/// Decides whether memory may be purged before its decay time. Times are milliseconds of the coarse clock.
 class early_release
 {
 public:
-    /// When that many bytes were needed again, and a quarter of what went back early, there is a pause.
+    /// Reuse that starts a pause: this many bytes, and a quarter of the early purges.
     static constexpr std::size_t min_reused = std::size_t{4} << 20;
     static constexpr std::size_t reused_part = 4;
-    /// How long it lasts, in decay times.
+    /// Length of a pause, in decay times.
     static constexpr std::uint64_t pause_decays = 10;
 
     bool may_be(std::uint64_t now) const noexcept { return now >= pauses_until_.load(std::memory_order_relaxed); }
 
-    /// Effects: notes that so much went back early.
+    /// Effects: counts an early purge.
     void note(std::size_t bytes, std::uint64_t now) noexcept
     {
         at_.store(now, std::memory_order_relaxed);
         bytes_.fetch_add(bytes, std::memory_order_relaxed);
     }
 
-    /// Effects: notes that so much that had gone back is needed again.
+    /// Effects: counts purged memory that is in use again.
     void note_reuse(std::size_t bytes, std::uint64_t now, std::uint64_t decay_ms) noexcept
     {
         const bool is_soon = now <= at_.load(std::memory_order_relaxed) + decay_ms;
@@ -59,9 +59,9 @@ private:
         reused_.store(0, std::memory_order_relaxed);
     }
 
-    std::atomic<std::uint64_t> at_{0}; ///< The last time.
+    std::atomic<std::uint64_t> at_{0}; ///< Of the last early purge.
     std::atomic<std::uint64_t> pauses_until_{0};
-    std::atomic<std::size_t> bytes_{0};  ///< Since the last restart.
-    std::atomic<std::size_t> reused_{0}; ///< Of those.
+    std::atomic<std::size_t> bytes_{0};  ///< Purged early since the last pause.
+    std::atomic<std::size_t> reused_{0}; ///< Of those bytes.
 };
 } // namespace memory_pool::np

@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When free memory goes back to the system. Everything that decides it is in this folder:
+/// The policy by which np_alloc returns free memory to the system, and its constants. Page heap and heaps carry it out.
 ///
-///     mechanism      trigger                 looks at             gives back             cost and bound
-///     run decay      a run is taken or       free runs, oldest    those older than       64 runs a call
-///                    returned, a tick        first                their greatest age
-///     growth pays    a slab is added in      some slabs of the    pages of sparse slabs, twice the slab's bytes;
-///                    memory without pages    same heap            untouched for 100 ms   16 slabs are looked at
-///     fall           blocks in use are       magazines, all       all that is free       once for each third that
-///                    below 1/16 of what      slabs, free runs                            is freed, down to 1/1024
-///                    a heap holds
-///     sweep          a tick; the thread      slabs of one heap    empty slabs and pages  32 slabs, about 1 ms a
-///                    ends; background;       from a cursor on     of others, untouched   step
-///                    pressure; trim                               for half a decay time
-///     tick           debt above 1 MiB        debt                 nothing: it runs       every 8 ms, at frees while
-///                                                                 decay and sweep        it is on
+///     mechanism     trigger                     examines                returns                    bound
+///     run decay     take or return of a run,    free runs by age        runs past their greatest   64 runs a call
+///                   tick                                                age; later, discards them
+///     growth pays   new slab in memory          sparse slabs of the     free pages of slabs        twice the new slab;
+///                   without pages               same heap, oldest first unused for 100 ms          16 slabs examined
+///     fall          a thread uses 1/16 of its   its magazines and       all free memory            once per third
+///                   slabs' peak                 slabs, free runs                                   freed, to 1/1024
+///     sweep         tick, thread exit,          slabs of one heap, by   empty slabs, and free      32 slabs a step,
+///                   background thread,          a cursor                pages of slabs unused      about 1 ms
+///                   pressure, limit, trim                               for half a decay time
+///     tick          more than 1 MiB of debt     debt                    runs decay and sweep       every 8 ms
 ///
-/// Runs that stay without memory for another decay time are discarded by the same calls, and by trim: they are
-/// inaccessible then, and count towards no limit (see huge_pages.hpp).
+/// Debt is memory that could be returned: dirty runs, free memory in a thread's sparse slabs, and reserve heaps of
+/// ended threads. A run that has been purged for another decay time is discarded: it becomes inaccessible and counts
+/// towards no limit (see huge_pages.hpp).
 ///
-/// Debt is free memory that the system could have: dirty runs, and the free part of a thread's sparse slabs. The first
-/// three give back early, before a decay time has passed. If the program soon needs a quarter of that again, they
-/// pause for ten decay times: to give memory back and get it again costs a system call and a fault for each page.
+/// The first three mechanisms return memory early, before its decay time. If the program soon needs a quarter of that
+/// memory again, they pause for ten decay times, as purging and faulting it in again costs more than it saves.
 ///
-///     run_decay.hpp         ages of free runs
-///     early_release.hpp     what goes back early, and the pause
-///     release_tick.hpp      ticks of a thread, and its fall
-///     pressure_policy.hpp   when the control group is short of memory; pressure_watch.hpp looks at it
+///     run_decay.hpp         age limits of free runs
+///     early_release.hpp     the pause
+///     release_tick.hpp      ticks and falls of a thread
+///     pressure_policy.hpp   when to respond to memory pressure; pressure_watch.hpp watches the control group
 ///
-/// Each constant was chosen by experiment: docs/experiments.md.
+/// docs/experiments.md has the rejected alternatives.
 #pragma once
 
 #include <memory_pool/os/clock.hpp>
@@ -42,69 +40,79 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Returns: that many bytes, in slices.
+/// Returns: the slices in `bytes`.
 constexpr std::size_t slices_of(std::size_t bytes) noexcept
 {
     return bytes / slice_bytes;
 }
 
-/// Debt up to this size is not worth a tick. (Smaller: a thread in a loop over a few hundred KiB ticks for ever.)
+/// Debt that starts no ticks, in slices. With less, a thread that loops over a few hundred KiB would tick for ever.
 inline constexpr std::size_t max_ignored_debt = slices_of(std::size_t{1} << 20);
 
-/// Dirty memory up to this size only decays, however little is in use. (Below: programs with a peak of a few MiB pay
-/// for each one.)
+/// Dirty memory that is never returned early, in slices. With less, a program pays for each peak of a few MiB.
 inline constexpr std::size_t max_unhurried_dirty = slices_of(std::size_t{8} << 20);
 
-/// Dirty memory up to this size has a tick before it goes back. (Less: a program with one buffer of some MiB at a time
-/// loses it each time.)
-inline constexpr std::size_t max_dirty_for_a_tick = slices_of(std::size_t{56} << 20);
+/// Dirty memory that stays for at least a tick, in slices. With less, a program with one buffer of some MiB at a time
+/// loses it each time; and np_trim after a burst of frees finds little.
+inline constexpr std::size_t max_dirty_for_a_tick = slices_of(std::size_t{128} << 20);
 
-/// Free runs that one call of a busy thread purges.
+/// Runs purged in one call.
 inline constexpr int max_runs_a_call = 64;
 
-/// Free runs that one call purges when nearly all memory is free: there may be no other call.
+/// Runs purged in one call when nearly all memory is free, as no other call may follow.
 inline constexpr int max_runs_at_fall = 4096;
 
-/// Free runs without memory are not discarded before that, however short the decay time is: a program without decay,
-/// or under pressure, may need them again at once, and would make two system calls more for each.
+/// Minimum age of a discarded run since its purge. With a short decay time, or under pressure, a program may need a run
+/// again at once, and a discard costs two more system calls.
 inline constexpr std::uint64_t min_age_to_discard_ms = 100;
 
-/// Time between two ticks of a thread: two of the coarse clock.
+/// Interval of a thread's ticks: two ticks of the coarse clock.
 inline constexpr std::uint64_t tick_ms = 8;
 
-/// A heap that uses less than one part in 16 of what it holds has fallen.
+/// A heap falls when it uses less than this fraction of its slabs.
 inline constexpr std::size_t fallen_part = 16;
 
-/// A heap that holds less than that does not fall.
+/// Smallest heap that can fall, in bytes of slabs.
 inline constexpr std::size_t min_held_to_fall = std::size_t{8} << 20;
 
-/// Growth pays with slabs that nothing came from or to for so long. (Without it, random churn takes 1.6 times the
-/// processor time.)
+/// Slow calls of a thread between two checks of the clock.
+inline constexpr std::uint8_t slow_calls_a_look = 8;
+
+/// The reserve: parked heaps that keep their free memory for new threads.
+inline constexpr std::size_t max_heaps_kept = 8;
+inline constexpr std::size_t max_bytes_kept = std::size_t{64} << 20;
+
+/// Maximum decay time under memory pressure.
+inline constexpr std::uint64_t pressed_decay_ms = 50;
+
+/// Minimum pause of the background thread.
+inline constexpr std::uint64_t min_pause_ms = 10;
+
+/// Growth pays only with slabs unused for this time. Without it, random churn takes 1.6 times the CPU time.
 inline constexpr std::uint64_t min_age_to_pay_ms = 100;
 
-/// Slabs of a heap with less free memory than that do not pay.
+/// Free memory in the slabs of a heap below which growth does not pay, in bytes.
 inline constexpr std::size_t min_free_to_pay = std::size_t{1} << 20;
 
-/// Slabs that growth looks at for each slab that is added.
+/// Slabs examined for each new slab.
 inline constexpr int max_slabs_seen_for_growth = 16;
 
-/// Slabs that a step of a sweep looks at, and those of which it gives pages back: a millisecond.
+/// Slabs examined and slabs purged in one step of a sweep.
 inline constexpr int max_slabs_seen_a_step = 1024;
 inline constexpr int max_slabs_purged_a_step = 32;
 
-/// Returns: how long a sweep leaves slabs alone that were used, with that decay time.
+/// Returns: how long a slab must have been unused to be swept.
 constexpr std::uint64_t sweep_age_ms(std::uint64_t decay_ms) noexcept
 {
     return decay_ms / 2 > tick_ms ? decay_ms / 2 : tick_ms;
 }
 
-/// The coarse clock, and its time a few slow calls ago, which costs one load.
+/// The coarse clock. last() is a few slow calls behind, and costs one load.
 class release_clock
 {
 public:
     static std::uint64_t last() noexcept { return recent.load(std::memory_order_relaxed); }
 
-    /// Returns: the time now.
     static std::uint64_t now() noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();

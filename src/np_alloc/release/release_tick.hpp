@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When a thread looks for memory to give back, even if its magazines serve every call.
+/// Ticks of a thread: when it looks for memory to return, even if its magazines serve every call.
 ///
 ///     debt:      ______/----------------------------------\______  dirty runs, sparse slabs
 ///     thread:      busy, busy, | few calls:  .   .    .   .    .   its calls
-///     on:            .....................................         frees take the slow path
+///     ticks on:      .....................................         frees take the slow path
 ///
-/// A free served by a magazine counts nothing, so the fast path must be disabled beforehand. While ticks are on, every
-/// free of the thread takes the slow path: see thread_cache.hpp. They go on when debt exceeds its previous peak, and
-/// off when it is gone. As they cost a busy thread time, they also go off while its slow calls come often: those tick,
-/// too. A burst of frees raises the debt, so they stay on behind it, when the thread may be idle.
+/// A free that a magazine serves runs no code of the policy. So while ticks are on, every free takes the slow path (see
+/// thread_cache.hpp). Ticks go on when debt exceeds its previous peak, and off when the debt is paid. As they slow a
+/// busy thread down, they also go off while its slow calls are frequent, since slow calls tick as well. A burst of
+/// frees raises the debt, so ticks stay on after it, when the thread may be idle.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -24,13 +24,13 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// Decides which frees of a thread look at the clock, and at what it has.
+/// Decides which frees of a thread check the clock and the debt.
 class release_tick
 {
 public:
     bool is_on() const noexcept { return left_ != 0; }
 
-    /// Returns: whether frees have to take the slow path, with that debt in slices.
+    /// Returns: whether ticks should go on, with `debt` in slices.
     bool is_needed(std::size_t debt) const noexcept { return debt > begins_above_; }
 
     void start(std::uint64_t now, std::size_t debt) noexcept
@@ -43,11 +43,11 @@ public:
     }
 
     /// Effects: counts a free.
-    /// Returns: whether it has to look at the clock.
+    /// Returns: whether this free checks the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: schedules the next free that looks at the clock; in a burst, only some do.
-    /// Returns: whether this look should also look for a fall: one in eight.
+    /// Effects: schedules the next check of the clock. In a burst, only some frees check it.
+    /// Returns: whether to check for a fall, too: once in eight checks.
     bool look(std::uint64_t now) noexcept
     {
         frees_ += interval_;
@@ -56,7 +56,7 @@ public:
         return ++looks_ % 8 == 0;
     }
 
-    /// Returns: whether it is time for a tick; if so, the next one is due a while later.
+    /// Returns: whether a tick is due; if so, schedules the next one.
     bool is_time(std::uint64_t now) noexcept
     {
         if (now - ticked_at_ < tick_ms)
@@ -65,8 +65,7 @@ public:
         return true;
     }
 
-    /// Returns: whether the thread has made no slow call for `milliseconds`, so that its magazines serve all it needs:
-    ///   once, until it has made another.
+    /// Returns: whether the thread has made no slow call for `milliseconds`; once in each such time.
     bool is_idle(std::uint64_t now, std::uint8_t slow_calls, std::uint64_t milliseconds) noexcept
     {
         if (slow_calls != std::exchange(last_slow_call_, slow_calls)) {
@@ -76,8 +75,7 @@ public:
         return now - idle_since_ >= milliseconds && !std::exchange(is_emptied_, true);
     }
 
-    /// Returns: whether a thread with that debt goes on to tick at its frees. `slow_calls`: how many it has made,
-    ///   modulo 256.
+    /// Returns: whether ticks stay on. `slow_calls`: count of the thread's slow calls, modulo 256.
     bool goes_on(std::uint64_t now, std::size_t debt, std::uint8_t slow_calls) noexcept
     {
         if (debt <= max_ignored_debt)
@@ -90,7 +88,7 @@ public:
         if (now - window_begin_ < window_ms)
             return true;
         const bool ticks_anyway = static_cast<std::uint8_t>(slow_calls - slow_calls_) >= min_slow_calls;
-        const bool is_busy = frees_ >= max_frees_of_few;
+        const bool is_busy = frees_ >= max_frees_of_idle;
         window_begin_ = now;
         slow_calls_ = slow_calls;
         frees_ = 0;
@@ -99,7 +97,7 @@ public:
         return ticks_anyway ? ++steady_windows_ < max_steady_windows : now - grew_at_ < max_busy_ms;
     }
 
-    /// Effects: ends that. It begins again when the debt clearly exceeds the peak seen so far.
+    /// Effects: ticks go off, until the debt clearly exceeds its peak.
     void stop(std::uint64_t now, std::size_t debt) noexcept
     {
         left_ = 0;
@@ -110,8 +108,8 @@ public:
         fallen_to_ = never;
     }
 
-    /// Effects: forgets the peak if ticks went off at least `milliseconds` ago, so that debt starts them again. Not
-    ///   sooner: debt fluctuates in a busy program, where they would be on most of the time.
+    /// Effects: forgets the peak of debt if ticks went off at least `milliseconds` ago. Not sooner: debt fluctuates in
+    ///   a busy program, and ticks would be on most of the time.
     void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         if (is_on() || now - stopped_at_ < milliseconds)
@@ -122,16 +120,16 @@ public:
 
     // The fall.
 
-    /// Returns: whether so few of the `held` bytes of slabs, or of those that were held before the last falls, are
-    ///   `outstanding` (in use or cached) that it pays to count the cached ones.
+    /// Returns: whether it pays to count cached blocks, to find out if the thread has fallen. `outstanding`: bytes in
+    ///   use or cached, of `held` bytes of slabs.
     bool may_have_fallen(std::size_t outstanding, std::size_t held) noexcept
     {
         max_held_ = std::max(max_held_, held);
         return max_held_ >= min_held_to_fall && outstanding <= max_held_ / 4;
     }
 
-    /// Returns: whether the thread, which uses `used` bytes of its slabs, may be about to free its last blocks. True
-    ///   again each time that a third of those is free, as there may be no call after the last one.
+    /// Returns: whether the thread, with `used` bytes in use, may be about to free its last blocks. True again each
+    ///   time it has freed a third of the rest, as no call may follow the last free.
     bool has_fallen(std::size_t used) noexcept
     {
         if (used > max_held_ / (fallen_part / 2))
@@ -144,18 +142,18 @@ public:
 
 private:
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-    /// Frees between two looks at the clock. Few: once idle, a thread may take a second to free that many blocks.
+    /// Maximum of frees between two checks of the clock. An idle thread may take a second to free this many blocks.
     static constexpr std::uint32_t max_interval = 8;
-    /// Its frees and slow calls are counted over this time.
+    /// Window over which frees and slow calls are counted.
     static constexpr std::uint64_t window_ms = 2 * tick_ms;
-    /// A thread with fewer frees in that time loses nothing by ticks.
-    static constexpr std::uint32_t max_frees_of_few = 2'000;
-    /// A thread with that many slow calls in that time needs no ticks at its frees.
+    /// Frees in a window up to which ticks cost a thread nothing that matters.
+    static constexpr std::uint32_t max_frees_of_idle = 2'000;
+    /// Slow calls in a window that make ticks at frees superfluous.
     static constexpr std::uint8_t min_slow_calls = 16;
-    /// Such a thread stops to tick at its frees after that many of these times without more debt. (By the clock alone,
-    /// a burst of frees would end with the processor given to another process.)
+    /// Windows without more debt after which ticks of a thread with frequent slow calls go off. A time limit would end
+    /// them in a burst of frees while the scheduler runs another process.
     static constexpr std::uint32_t max_steady_windows = 3;
-    /// A busy thread without them ticks at its frees for so long: what it has to give back is due then.
+    /// Maximum time of ticks in a busy thread without slow calls: by then, its debt was due.
     static constexpr std::uint64_t max_busy_ms = 3'000;
 
     std::uint32_t left_ = 0; ///< Frees until the next look.

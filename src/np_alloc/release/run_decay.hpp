@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How long free runs keep their memory.
+/// Age limits of free runs.
 ///
-///     greatest age   decay_ms  ------------\                as long as most memory is in use
-///                                           \               the square of in use / dirty
-///                    0                       \__________    when nearly all is free, and at a fall
+///     max age    decay_ms  ------------\                in use >= dirty
+///                                       \               decay_ms * (in use / dirty)^2
+///                0                       \__________    nearly all is free
 ///
-/// Thread safety: any thread, except `after_return` and `note_taken`: the owner of the runs holds a lock.
+/// Thread safety: any thread, except `after_return` and `note_taken`, which need the lock of the runs.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -23,18 +23,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Up to `max_runs` runs are purged, of those that have been free since `since`.
+/// Purge up to `max_runs` runs that have been free since `since`.
 struct purge_plan
 {
     std::uint64_t since = 0;
     int max_runs = 0;
 };
 
-/// Decides which free runs lose their memory, in milliseconds of the coarse clock.
+/// Decides which free runs to purge. Times are milliseconds of the coarse clock.
 class run_decay
 {
 public:
-    /// As a decay: free runs keep their memory for ever.
+    /// A decay time: free runs are never purged.
     static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
 
     /// Returns: the decay time, or its limit if that is lower.
@@ -49,24 +49,23 @@ public:
         max_ms_.store(max < never_ms ? max : a_century_ms, std::memory_order_relaxed);
     }
 
-    /// Effects: free runs keep their memory for that long from now on; 1,000 in the beginning. Ends a pause.
+    /// Effects: sets the decay time, which is 1,000 ms initially. Ends a pause.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
         decay_ms_.store(milliseconds < never_ms ? milliseconds : a_century_ms, std::memory_order_relaxed);
         early_.end_pause();
     }
 
-    /// Returns: what has been free since then is due.
+    /// Returns: the time before which a dirty run was freed if it is due.
     std::uint64_t due_since(std::uint64_t now) const noexcept { return now - std::min(now, decay_ms()); }
 
-    /// Returns: what has been without memory since then is to be discarded: for another decay time, unless that is very
-    ///   short.
+    /// Returns: the time before which a clean run was purged if its discard is due.
     std::uint64_t discard_due_since(std::uint64_t now) const noexcept
     {
         return std::min(due_since(now), now - std::min(now, min_age_to_discard_ms));
     }
 
-    /// Returns: what to purge after a run was returned.
+    /// Returns: the runs to purge after the return of a run.
     template <class Runs>
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
@@ -80,7 +79,7 @@ public:
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 
-    /// Effects: notes that slices were taken, of which `purged_bytes` had no memory, and `used` are or were in use.
+    /// Effects: counts purged memory that is taken again, unless the program is growing beyond its peak of slices.
     void note_taken(std::size_t purged_bytes, std::size_t used, std::uint64_t now) noexcept
     {
         if (purged_bytes != 0 && used <= max_used_)
@@ -88,15 +87,15 @@ public:
         max_used_ = std::max(max_used_, used);
     }
 
-    /// Runs that go back before their decay time.
+    /// Early purges of runs.
     early_release& early() noexcept { return early_; }
     bool may_be_early(std::uint64_t now) const noexcept { return decay_ms() < never_ms && early_.may_be(now); }
 
 private:
-    /// In place of `never_ms`: longer than the clock runs, and not so long that a multiple of it overflows.
+    /// Stands for `never_ms`: longer than any uptime, and small enough to multiply.
     static constexpr std::uint64_t a_century_ms = std::uint64_t{1} << 42;
 
-    /// Returns: how long runs keep their memory, with more dirty slices than in use.
+    /// Preconditions: more slices are dirty than in use.
     std::uint64_t max_age_ms(std::size_t in_use, std::size_t dirty) const noexcept
     {
         constexpr std::uint64_t one = 256;

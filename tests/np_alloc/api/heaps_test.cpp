@@ -250,6 +250,21 @@ TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
     EXPECT_EQ(np_verify(), 1);
 }
 
+TEST(np_heap_alloc, reports_a_destroyed_heap_whose_memory_is_inaccessible_by_now)
+{
+    constexpr std::size_t large = std::size_t{5} << 20;
+    const test::error_recorder recorder;
+    void* const before = np_alloc(large);
+    np_heap* const heap = np_heap_create();
+    void* const behind = np_alloc(large);
+    np_heap_destroy(heap);
+    np_free(before);
+    np_free(behind);
+    (void)np_trim(); // Discards all of it, if nothing else is in the slab of the heap.
+    EXPECT_EQ(np_heap_alloc(heap, 10), nullptr);
+    EXPECT_EQ(recorder.kinds(), std::vector<error_kind>{error_kind::foreign_pointer});
+}
+
 TEST_F(np_heaps, report_nullptr_where_a_heap_has_to_be)
 {
     const test::error_recorder recorder;

@@ -23,6 +23,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
@@ -283,6 +287,21 @@ TEST(np_memory, of_what_threads_had_cached_goes_back_to_the_system_when_they_hav
     });
     EXPECT_LE(resident_bytes_in_use(), before + threads * most_of_each);
 }
+
+#if defined(__linux__)
+TEST(np_memory, of_a_block_that_is_aligned_to_a_page_may_be_inaccessible_when_it_is_freed)
+{
+    if (test::blocks_are_checked())
+        GTEST_SKIP() << "where blocks are checked, free ones are filled";
+    constexpr std::size_t pages = 64 * kibibyte; // Of any system.
+    for (int i = 0; i != 10; ++i) {
+        auto* const block = static_cast<std::byte*>(np_aligned_alloc(pages, 8 * mebibyte));
+        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_NONE), 0);
+        np_free(block);
+        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_READ | PROT_WRITE), 0); // Others get it.
+    }
+}
+#endif
 
 TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
 {

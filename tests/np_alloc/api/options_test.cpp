@@ -151,6 +151,9 @@ TEST(options, of_the_program_are_reported_as_those_of_the_environment_are)
     const std::string longest = "NP_LEAKS=0" + std::string(1000, '0') + " NP_LEAKS_EXIT=7";
     const options_of after(std::vector<const char*>(), longest.c_str());
     EXPECT_EQ(after.options.get(np_option_leaks_exit), 7U) << "what follows is read";
+    EXPECT_EQ(options_of({}, ("NP_DECAY_MS=" + std::string(500, '0') + "7").c_str()).complaints,
+              "np_alloc: NP_DECAY_MS= of np_options is ignored: it must be a number from 0 to 4294967295, or one "
+              "followed by K, M or G, or never; it stays 1000\n");
 }
 
 TEST(options, may_never_have_memory_returned)

@@ -4,6 +4,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <support/option_for_now.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,24 @@ TEST(checked_memory, does_not_count_guards)
     EXPECT_LE(freed.bytes_committed, with_them.bytes_committed);
     (void)np_trim();
     EXPECT_EQ(now().bytes_dirty, 0U);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(checked_memory, is_refused_where_guards_of_free_runs_cannot_be_removed)
+{
+    std::vector<void*> large(60);
+    for (void*& each : large)
+        each = np_alloc(200'000);
+    std::for_each(large.begin(), large.end(), np_free); // Their runs keep guards.
+    std::vector<void*> small;
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::protect, 1);
+        for (std::size_t bytes = 16; bytes < 30'000; bytes *= 2)
+            for (int i = 0; i != 3; ++i)
+                small.push_back(np_alloc(bytes));
+    }
+    std::for_each(small.begin(), small.end(), np_free);
     EXPECT_EQ(np_verify(), 1);
 }
 } // namespace

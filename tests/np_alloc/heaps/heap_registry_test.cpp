@@ -5,9 +5,13 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/errors.hpp>
+
 #include <np_alloc/support/fork_mutex.hpp>
 
 #include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 
@@ -110,4 +114,18 @@ TEST(heap_registry, is_told_of_forks_before_static_objects_of_the_program_are_co
     EXPECT_FALSE(static_object::np_alloc_was_first);
 }
 #endif
+
+TEST(np_process, reports_each_block_freed_twice_in_a_row_also_when_magazines_are_to_be_emptied_between)
+{
+    const test::error_recorder recorder;
+    std::vector<void*> blocks(3000);
+    for (void*& block : blocks)
+        block = np_alloc(100);
+    for (void* const block : blocks) {
+        (void)np::registry().ask_for_drains();
+        np_free(block);
+        np_free(block);
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds(blocks.size(), memory_pool::error_kind::double_free));
+}
 } // namespace

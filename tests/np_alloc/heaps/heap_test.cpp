@@ -186,9 +186,9 @@ TEST_F(sparse_heap, is_swept_of_pages_that_were_not_used_for_a_while_once)
 {
     constexpr std::uint64_t an_hour = 3'600'000;
     EXPECT_EQ(purges_while([this] { EXPECT_TRUE(mine.sweep_some(an_hour)); }), 0U);
-    EXPECT_TRUE(mine.has_young());
+    EXPECT_FALSE(mine.is_swept());
     EXPECT_GT(purges_while([this] { mine.sweep_all(); }), 250U);
-    EXPECT_FALSE(mine.has_young());
+    EXPECT_TRUE(mine.is_swept());
     EXPECT_EQ(purges_while([this] { mine.sweep_all(); }), 0U);
 }
 
@@ -216,6 +216,30 @@ TEST_F(sparse_heap, does_not_pay_while_what_it_paid_is_needed_again)
     (void)take(mine, class_of_1k, 12'000);
     make_old();
     EXPECT_EQ(purges_while([this] { grow(10); }), 0U);
+}
+
+TEST_F(sparse_heap, returns_nothing_early_for_a_while_when_what_a_fall_returned_is_needed_again)
+{
+    mine.sweep_all(true);
+    EXPECT_TRUE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
+    (void)take(mine, class_of_1k, 12'000);
+    EXPECT_FALSE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
+}
+
+TEST_F(sparse_heap, takes_reuse_of_what_it_returned_in_time_for_no_reason_to_wait)
+{
+    mine.sweep_all();
+    (void)take(mine, class_of_1k, 12'000);
+    EXPECT_TRUE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
+}
+
+TEST_F(sparse_heap, is_swept_as_a_whole_also_when_another_sweep_has_begun)
+{
+    make_old();
+    EXPECT_FALSE(mine.sweep_some(np::min_age_to_pay_ms));
+    mine.sweep_all();
+    EXPECT_TRUE(mine.is_swept());
+    EXPECT_EQ(purges_while([this] { mine.sweep_all(); }), 0U);
 }
 
 TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)

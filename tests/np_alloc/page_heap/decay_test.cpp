@@ -125,6 +125,49 @@ TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
     });
 }
 
+TEST(np_decay, goes_back_from_a_thread_that_has_ended_while_another_goes_on)
+{
+    if (np_option_get(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const test::option_for_now decays(np_option_decay_ms, 100);
+    const std::size_t before = resident_bytes_in_use();
+    std::vector<void*> left; // So many that the thread does not fall.
+    test::in_a_thread([&left] {
+        std::vector<void*> blocks(48 * kibibyte);
+        for (void*& block : blocks)
+            block = std::memset(np_alloc(kibibyte), 1, kibibyte);
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            i % 8 != 0 ? np_free(blocks[i]) : left.push_back(blocks[i]);
+    });
+    np_free(np_alloc(std::size_t{5} << 20)); // A slow call, which sees the debt.
+    const std::size_t enough = before + (std::size_t{32} << 20);
+    EXPECT_LE(idle_until_resident_bytes(enough), enough);
+    std::for_each(left.begin(), left.end(), np_free);
+}
+
+TEST(np_decay, goes_back_from_a_heap_of_the_program_at_calls_for_other_memory)
+{
+    if (np_option_get(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const test::option_for_now decays(np_option_decay_ms, 100);
+    np_heap* const heap = np_heap_create();
+    const std::size_t before = resident_bytes_in_use();
+    std::vector<void*> blocks(32 * kibibyte);
+    for (void*& block : blocks)
+        block = std::memset(np_heap_alloc(heap, kibibyte), 1, kibibyte);
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        if (i % 64 != 0)
+            np_free(blocks[i]);
+    const std::size_t enough = before + (std::size_t{8} << 20);
+    for (int rounds = 0; rounds != 100 && test::resident_bytes() > enough; ++rounds) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (int calls = 0; calls != 64; ++calls)
+            np_free(np_alloc(40'000));
+    }
+    EXPECT_LE(test::resident_bytes(), enough);
+    np_heap_destroy(heap);
+}
+
 TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
 {
     if (np_option_get(np_option_poison) != 0)

@@ -81,6 +81,26 @@ TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 #endif
 }
 
+TEST_F(large_runs, have_no_memory_behind_what_was_asked_for_either_where_longer_blocks_were_meanwhile)
+{
+    if (np::is_checked || memory_pool::detail::os::page_size() != 4096)
+        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+    constexpr std::size_t short_bytes = 72 * 1024; // Of two slices.
+    all.decay().set_decay_ms(np::run_decay::never_ms);
+    const auto use = [this](std::size_t count, std::size_t bytes) {
+        std::vector<np::run> blocks(count);
+        for (np::run& each : blocks)
+            each = take_filled(bytes);
+        for (const np::run& each : blocks)
+            all.give_large(each.first);
+    };
+    use(600, short_bytes); // In memory that was never used: the ends of their runs are clean.
+    use(400, 3 * np::slice_bytes);
+    const test::system_calls calls;
+    use(600, short_bytes);
+    EXPECT_GT(calls.made(test::system_call::advise), 300U);
+}
+
 #if defined(__linux__)
 TEST_F(large_runs, are_taken_while_the_memory_of_another_moves)
 {

@@ -78,12 +78,23 @@ TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
 TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_that_is_needed_again)
 {
     all.decay().set_decay_ms(60000);
-    const auto use_and_free = [this] { all.give_large(all.take_large(100 * MiB, 1).first); };
+    const auto use_and_free = [this] { all.give_large(all.take_large(150 * MiB, 1).first); };
     use_and_free();
-    EXPECT_EQ(all.purged(), 100 * MiB);
+    EXPECT_EQ(all.purged(), 150 * MiB);
     use_and_free();
-    EXPECT_EQ(all.purged(), 100 * MiB);
-    EXPECT_EQ(dirty(), 100 * MiB / np::slice_bytes);
+    EXPECT_EQ(all.purged(), 150 * MiB);
+    EXPECT_EQ(dirty(), 150 * MiB / np::slice_bytes);
+}
+
+TEST_F(page_heap, discards_nothing_that_an_aligned_block_has_left_just_now)
+{
+    all.decay().set_decay_ms(np::run_decay::never_ms);
+    (void)all.take_large(MiB, 1);
+    const np::run block = all.take_large(MiB, 64 * MiB);
+    ASSERT_NE(block.first, np::no_slice);
+    EXPECT_NE(huge_pages(block.first - np::slices_of_huge_page), np::huge_page_use::discarded);
+    all.decay().set_decay_ms(60'000);
+    EXPECT_FALSE(all.purge_old(1));
 }
 
 TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
