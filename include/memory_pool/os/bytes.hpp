@@ -56,13 +56,14 @@ __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const s
 } // namespace platform
 
 /// Returns: whether all bytes have that value.
-/// Preconditions: there are 64 at least.
+/// Preconditions: there are 8 at least.
 inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(memory);
     const std::uint64_t expected = 0x0101'0101'0101'0101U * value;
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
+    constexpr std::size_t least_for_vectors = 64;
+    if (bytes >= least_for_vectors && MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
         return platform::are_all_by_vectors(first, bytes, expected);
 #endif
     return platform::are_all_by_comparing(first, bytes, expected);

@@ -7,6 +7,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/bytes.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -62,11 +63,27 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
     report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
+/// Effects: has a block that was purged end with a canary again.
+/// Returns: whether all of it was still zero.
+MEMORY_POOL_SLOW_PATH bool restore_purged(block_state& state, std::byte* block, std::size_t block_bytes) noexcept
+{
+    const bool is_intact = os::are_all(block, block_bytes, 0);
+    the_canary.write_last(block + block_bytes);
+    state.forget();
+    return is_intact;
+}
+
 /// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes, allocated_by function) noexcept
 {
+    const std::size_t purged_bytes = state.last_bytes();
+    const bool is_damaged = MEMORY_POOL_UNLIKELY(state.is_purged()) && !restore_purged(state, block, block_bytes);
     const std::optional<std::size_t> bytes_before = state.hand_out(bytes, function);
+    if (MEMORY_POOL_UNLIKELY(is_damaged)) {
+        hand_out_damaged(state, block, block_bytes, bytes, purged_bytes);
+        return;
+    }
     const filling how = filling_of_blocks();
     const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && how != filling::nothing;
     if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes, how))) {

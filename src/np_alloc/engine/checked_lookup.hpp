@@ -10,6 +10,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/bytes.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -23,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace memory_pool::np::checked {
@@ -164,10 +166,16 @@ inline bool is_in_use(const checked_block& where) noexcept
 
 // Canaries.
 
-/// Returns: whether the last word of the preceding block is intact. Before the first block, there is a guard page.
+/// Returns: whether the last word of the preceding block is intact, or purged with it. Before the first block, there is
+///   a guard page.
 MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
 {
-    return block == slab.begin || the_canary.is_last_intact(block);
+    if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
+        return true;
+    const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
+    const bool is_purged = previous.is_purged() && os::are_all(block - canary::last_bytes, canary::last_bytes, 0);
+    // It may have gone out again meanwhile: then its last word comes first.
+    return is_purged || the_canary.is_last_intact(block);
 }
 
 /// Returns: whether the damage before a block is an overflow of the previous block, and not an underflow: an overflow
@@ -184,7 +192,10 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
     const auto number = static_cast<std::size_t>(block - slab.begin) / slab.block_bytes;
     const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
     const bool is_overflow = is_overflow_of_previous(previous, bytes);
-    the_canary.write_last(block);
+    if (slab.blocks[number - 1].is_purged())
+        std::memset(block - canary::last_bytes, 0, canary::last_bytes);
+    else
+        the_canary.write_last(block);
     if (is_overflow)
         report_misuse(error_kind::buffer_overflow, previous, bytes.value_or(0));
     else

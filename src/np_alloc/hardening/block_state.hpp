@@ -6,6 +6,7 @@
 ///     state of a block:  |      requested size       |  allocation function  | 1 |     in use
 ///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
 ///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
+///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
 ///                        |             0             |           0           | 0 |     never allocated, or written to
 ///                                                                                      by the library
 ///
@@ -30,7 +31,7 @@ class block_state
 {
 public:
     /// More bytes than that it cannot remember.
-    static constexpr std::size_t most_bytes = (std::size_t{1} << 27) - 1;
+    static constexpr std::size_t most_bytes = (std::size_t{1} << 26) - 1;
 
     /// Effects: the block is about to be in use: begin_use() says when.
     /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
@@ -90,11 +91,21 @@ public:
     /// Returns: the function that allocated the block last.
     allocated_by function() const noexcept
     {
-        return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> 2U & 7U);
+        return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> state_bits & 7U);
     }
 
-    /// Effects: the content of the block, which is not in use, is unknown from now on.
-    void forget() noexcept { word_.store(0, std::memory_order_relaxed); }
+    /// Effects: the block, which is not in use, holds zeros from now on, also instead of its last word. To threads that
+    ///   find a zero there, it is_purged().
+    void purge() noexcept
+    {
+        word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+    }
+
+    bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }
+
+    /// Effects: the content of the block, which is not in use, is unknown from now on, but its last word is canary.
+    void forget() noexcept { word_.store(0, std::memory_order_release); }
 
     /// Returns: how many bytes were asked for; nothing if it is not in use.
     std::optional<std::size_t> bytes() const noexcept
@@ -113,15 +124,18 @@ private:
     static constexpr std::uint32_t in_use = 1;
     static constexpr std::uint32_t given_back = 2;
     static constexpr std::uint32_t being_changed = 3;
+    static constexpr std::uint32_t purged = 4;
+    static constexpr std::uint32_t all_states = 7;
+    static constexpr std::uint32_t state_bits = 3;
 
     static constexpr std::uint32_t in_use_with(std::size_t bytes, allocated_by function) noexcept
     {
-        return static_cast<std::uint32_t>(bytes) << 5U | std::uint32_t{static_cast<std::uint8_t>(function)} << 2U |
-               in_use;
+        return static_cast<std::uint32_t>(bytes) << 2U * state_bits |
+               std::uint32_t{static_cast<std::uint8_t>(function)} << state_bits | in_use;
     }
-    static constexpr bool is_in_use(std::uint32_t word) noexcept { return (word & 3U) == in_use; }
-    static constexpr bool is_given_back(std::uint32_t word) noexcept { return (word & 3U) == given_back; }
-    static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 5U; }
+    static constexpr bool is_in_use(std::uint32_t word) noexcept { return (word & all_states) == in_use; }
+    static constexpr bool is_given_back(std::uint32_t word) noexcept { return (word & all_states) == given_back; }
+    static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 2U * state_bits; }
 
     std::atomic<std::uint32_t> word_;
 };

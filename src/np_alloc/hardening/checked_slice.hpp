@@ -22,6 +22,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/bytes.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "../slices/region.hpp"
@@ -45,6 +46,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -228,6 +230,33 @@ public:
             return;
         slab.blocks[number].forget();
         the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes);
+    }
+
+    /// Effects: zeroes what blocks in that row of pages of a slab have outside of it: the row is about to be purged.
+    /// Returns: false, with no effect, if one of them was written to after it was freed, which is reported when it is
+    ///   handed out.
+    /// Preconditions: no block there is outstanding.
+    bool may_be_purged(slice_index first, std::byte* from, std::byte* end) noexcept
+    {
+        checked_slice& slab = region_.record(first);
+        if (slab.size_class == class_of_zero_size)
+            return false;
+        const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
+        const std::size_t carved = static_cast<std::size_t>(slab.carved_end - slab.begin) / slab.block_bytes;
+        const std::size_t behind =
+            std::min((static_cast<std::size_t>(end - slab.begin) - 1) / slab.block_bytes + 1, carved);
+        for (std::size_t number = begin; number < behind; ++number)
+            if (damage_of(first, number))
+                return false;
+        for (std::size_t number = begin; number < behind; ++number) {
+            slab.blocks[number].purge();
+            std::byte* const block = slab.begin + number * slab.block_bytes;
+            if (block < from)
+                std::memset(block, 0, static_cast<std::size_t>(from - block));
+            if (block + slab.block_bytes > end)
+                std::memset(end, 0, static_cast<std::size_t>(block + slab.block_bytes - end));
+        }
+        return true;
     }
 
     /// Effects: guards the last page before a run, if the slice there is free and its end is not guarded.
@@ -431,6 +460,8 @@ public:
             return the_canary.is_intact(block + *bytes, block + its.block_bytes)
                        ? std::nullopt
                        : std::optional(error_kind::buffer_overflow);
+        if (state.is_purged())
+            return os::are_all(block, its.block_bytes, 0) ? std::nullopt : std::optional(error_kind::write_after_free);
         const filling how = filling_of_blocks();
         const bool is_filled = state.is_given_back() && how != filling::nothing;
         const bool has_last_word = block < its.carved_end && its.size_class != class_of_zero_size;

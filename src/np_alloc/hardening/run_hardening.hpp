@@ -58,6 +58,7 @@ public:
     static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}
     static void library_writes_to(const void*) noexcept {}
+    static constexpr bool may_be_purged(slice_index, const std::byte*, const std::byte*) noexcept { return true; }
     static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
     static constexpr std::uint32_t guard_slices() noexcept { return 0; }
     static constexpr std::size_t guarded_slices() noexcept { return 0; }

@@ -39,6 +39,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex> // std::try_to_lock_t
 #include <optional>
 #include <utility>
@@ -228,7 +229,6 @@ public:
     /// Effects: gives empty slabs, and pages of others without outstanding blocks, back to the system, of slabs that
     ///   nothing was taken from or put into for `min_age_ms`; some of them, from where the last step ended. `is_early`:
     ///   before the decay time, so that reuse is noted. Pages are not counted, as they may have no memory already.
-    ///   (Where blocks are checked, free ones stay as they were left.)
     /// Returns: whether this step was the last of a sweep.
     bool sweep_some(std::uint64_t min_age_ms, bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -484,7 +484,7 @@ private:
     void pay_for(std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::last();
-        if (is_checked || slab_bytes() - outstanding_bytes() < min_free_to_pay || !pages_.may_be_early_in_slabs(now))
+        if (slab_bytes() - outstanding_bytes() < min_free_to_pay || !pages_.may_be_early_in_slabs(now))
             return;
         std::size_t paid = 0;
         for (int seen = 0; seen != max_slabs_seen_for_growth && paid < 2 * bytes; ++seen) {
@@ -514,16 +514,21 @@ private:
     /// Returns: how many bytes of pages it had that may have had memory.
     std::size_t purge_free_pages_of(slice_record& slab, bool is_early) noexcept
     {
-        if (is_checked || std::size_t{slab.free_count} * slab.block_bytes < os::page_size() ||
-            std::exchange(slab.is_purged, true))
+        if (std::size_t{slab.free_count} * slab.block_bytes < os::page_size() || std::exchange(slab.is_purged, true))
             return 0;
         pages_.lose_memory_of_slab(slab.slab);
         std::size_t bytes = 0;
-        const auto purge = [&bytes](std::byte* from, std::byte* end) {
+        const auto purge = [this, &slab, &bytes](std::byte* from, std::byte* end) {
             const auto row = static_cast<std::size_t>(end - from);
-            bytes += os::purge_memory(from, row) ? row : 0;
+            if (!pages_.checks().may_be_purged(slab.slab, from, end))
+                return;
+            if (os::purge_memory(from, row))
+                bytes += row;
+            else if (is_checked) // Memory that is locked stays.
+                std::memset(from, 0, row);
         };
-        slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
+        const std::size_t guard = pages_.checks().wants_guards() ? os::page_size() : 0;
+        slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes - guard, purge);
         if (is_early && bytes != 0) {
             slab.early_pages = static_cast<std::uint8_t>(std::min<std::size_t>(bytes / os::page_size(), 255));
             pages_.early_in_slabs().note(bytes, release_clock::last());

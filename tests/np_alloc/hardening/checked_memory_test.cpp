@@ -3,16 +3,25 @@
 // The checked build: what it says about its memory is what it has.
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/errors.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
 #include <support/option_for_now.hpp>
+#include <support/resident_memory.hpp>
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 namespace {
+using memory_pool::error_kind;
+
 np_statistics now()
 {
     np_statistics statistics;
@@ -59,5 +68,103 @@ TEST(checked_memory, is_refused_where_guards_of_free_runs_cannot_be_removed)
     }
     std::for_each(small.begin(), small.end(), np_free);
     EXPECT_EQ(np_verify(), 1);
+}
+
+// Pages in slabs that are given back: free blocks hold zeros from then on, and are verified all the same.
+
+struct purged_slabs : testing::Test
+{
+    static constexpr std::size_t block_bytes = 1000;
+
+    void SetUp() override
+    {
+        for (unsigned char*& each : blocks)
+            each = static_cast<unsigned char*>(std::memset(np_alloc(block_bytes), 1, block_bytes));
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            if (!is_kept(i))
+                np_free(blocks[i]);
+    }
+
+    void TearDown() override
+    {
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            if (is_kept(i))
+                np_free(blocks[i]);
+    }
+
+    static bool is_kept(std::size_t i) { return i % 16 == 0; }
+
+    /// Effects: takes all free blocks, and frees them again.
+    void use_all_again() const
+    {
+        std::vector<void*> again(blocks.size());
+        for (void*& each : again)
+            each = std::memset(np_alloc(block_bytes), 2, block_bytes);
+        std::for_each(again.begin(), again.end(), np_free);
+    }
+
+    const test::option_for_now nothing_waits{np_option_quarantine_bytes, 0};
+    const test::error_recorder recorder;
+    std::vector<unsigned char*> blocks{std::vector<unsigned char*>(8000)};
+};
+
+TEST_F(purged_slabs, are_consistent_and_used_again)
+{
+    const std::size_t before = test::resident_bytes();
+    (void)np_trim();
+    EXPECT_LT(test::resident_bytes(), before - blocks.size() * block_bytes / 2);
+    EXPECT_EQ(np_verify(), 1);
+    use_all_again();
+    EXPECT_EQ(np_verify(), 1);
+    EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
+}
+
+TEST_F(purged_slabs, have_no_overflow_or_underflow_in_blocks_that_are_beside)
+{
+    (void)np_trim();
+    for (std::size_t i = 0; i != blocks.size(); i += 16)
+        np_free(std::exchange(blocks[i], nullptr));
+    EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
+}
+
+TEST_F(purged_slabs, have_an_underflow_of_a_block_beside_that_is_reported_once)
+{
+    (void)np_trim();
+    blocks[16][-1] = 7;
+    np_free(std::exchange(blocks[16], nullptr));
+    use_all_again();
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));
+}
+
+TEST_F(purged_slabs, are_written_to_after_free_before_that_or_after_it)
+{
+    for (std::size_t i = 1; i < blocks.size(); i += 1600)
+        blocks[i][500] = 7;
+    (void)np_trim();
+    for (std::size_t i = 8; i < blocks.size(); i += 1600)
+        blocks[i][500] = 7;
+    EXPECT_EQ(np_verify(), 0);
+    use_all_again();
+    EXPECT_EQ(recorder.kinds(), test::kinds(10, error_kind::write_after_free));
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(purged_slabs, have_blocks_that_are_freed_twice)
+{
+    (void)np_trim();
+    np_free(blocks[1]);
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::double_free));
+}
+
+TEST_F(purged_slabs, hold_zeros_where_the_system_does_not_take_them)
+{
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::advise, 1);
+        (void)np_trim();
+    }
+    EXPECT_EQ(np_verify(), 1);
+    use_all_again();
+    EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
 }
 } // namespace

@@ -77,8 +77,6 @@ std::size_t idle_until_resident_bytes(std::size_t enough)
 
 TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
 {
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     std::vector<void*> in_use(8 * kibibyte); // So that the thread does not fall.
     for (void*& block : in_use)
         block = std::memset(np_alloc(kibibyte), 1, kibibyte);
@@ -107,8 +105,6 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
 }
 TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
 {
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now decays(np_option_decay_ms, 100);
     test::in_a_thread([] { // One that has had no other memory to return.
         const std::size_t before = resident_bytes_in_use();
@@ -127,8 +123,6 @@ TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
 
 TEST(np_decay, goes_back_from_a_thread_that_has_ended_while_another_goes_on)
 {
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now decays(np_option_decay_ms, 100);
     const std::size_t before = resident_bytes_in_use();
     std::vector<void*> left; // So many that the thread does not fall.
@@ -147,8 +141,6 @@ TEST(np_decay, goes_back_from_a_thread_that_has_ended_while_another_goes_on)
 
 TEST(np_decay, goes_back_from_a_heap_of_the_program_at_calls_for_other_memory)
 {
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now decays(np_option_decay_ms, 100);
     np_heap* const heap = np_heap_create();
     const std::size_t before = resident_bytes_in_use();
@@ -170,8 +162,6 @@ TEST(np_decay, goes_back_from_a_heap_of_the_program_at_calls_for_other_memory)
 
 TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
 {
-    if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
     test::in_a_thread([] { // A thread whose slabs have no other blocks.
         const std::size_t before = resident_bytes_in_use();
