@@ -40,9 +40,12 @@ struct page_heap_fixture : testing::Test
             each = all.take_large(mebibyte, 1);
         for (const memory_pool::np::run& each : blocks)
             all.give_large(each.first);
-        const memory_pool::np::run one_more = all.take_large(mebibyte, 1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-        all.give_large(one_more.first);
+        constexpr int steps = 4;
+        for (int step = 0; step != steps; ++step) {
+            const memory_pool::np::run one_more = all.take_large(mebibyte, 1);
+            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds / steps));
+            all.give_large(one_more.first);
+        }
     }
 
     /// Effects: frees a large block, and returns its memory to the system.

@@ -30,9 +30,6 @@ namespace memory_pool::np {
 class block_state
 {
 public:
-    /// More bytes than that it cannot remember.
-    static constexpr std::size_t most_bytes = (std::size_t{1} << 26) - 1;
-
     /// Effects: the block is about to be in use: begin_use() says when.
     /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
     /// Preconditions: it is not in use.

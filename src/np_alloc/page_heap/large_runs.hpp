@@ -50,7 +50,7 @@ public:
     {
         return take_large(bytes, alignment, [this, alignment](const run& its) {
             mutex_.assume_held();
-            return huge_pages_.enter_large(its, alignment < os::page_size());
+            return huge_pages_.enter_large(its, alignment == 1 || alignment < os::page_size());
         });
     }
 

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace memory_pool::np {
 /// Purge up to `max_runs` runs that have been free since `since`.
@@ -65,17 +66,21 @@ public:
         return std::min(due_since(now), now - std::min(now, min_age_to_discard_ms));
     }
 
-    /// Returns: the runs to purge after the return of a run.
+    /// Returns: the runs to purge after the return of a run. None early before the program has returned runs for a tick
+    ///   with so much free: a stall in a burst of frees is at most half of one.
     template <class Runs>
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
         const std::uint64_t due = due_since(now);
-        if (MEMORY_POOL_LIKELY(runs.dirty() <= std::max(runs.in_use(), max_unhurried_dirty)) || !may_be_early(now))
+        const std::uint64_t passed = now - std::exchange(returned_at_, now);
+        const bool is_much = MEMORY_POOL_UNLIKELY(runs.dirty() > std::max(runs.in_use(), max_unhurried_dirty));
+        much_free_ms_ = is_much ? much_free_ms_ + std::min(passed, tick_ms / 2) : 0;
+        if (MEMORY_POOL_LIKELY(!is_much) || !may_be_early(now))
             return {due, runs.has_dirty_since(due) ? 1 : 0};
         if (runs.dirty() > max_dirty_for_a_tick && runs.in_use() <= runs.dirty() / fallen_part)
             return {now, max_runs_at_fall};
         const std::uint64_t max_ms = std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms);
-        const std::uint64_t since = std::max(due, now - std::min(now, max_ms));
+        const std::uint64_t since = much_free_ms_ < tick_ms ? due : std::max(due, now - std::min(now, max_ms));
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 
@@ -107,5 +112,7 @@ private:
     std::atomic<std::uint64_t> max_ms_{a_century_ms};
     early_release early_;
     std::size_t max_used_ = 0; ///< Peak of slices.
+    std::uint64_t returned_at_ = 0;
+    std::uint64_t much_free_ms_ = 0; ///< Time of returns with more free than in use.
 };
 } // namespace memory_pool::np

@@ -31,11 +31,19 @@ struct run_decay : testing::Test
 {
     np::run_decay policy;
 
+    /// Returns: the plan of the last of some returns in the ticks until then.
+    np::purge_plan plan(const counted_runs& runs, std::uint64_t now)
+    {
+        for (const std::uint64_t ago : {np::tick_ms, np::tick_ms / 2})
+            (void)policy.after_return(runs, now - ago);
+        return policy.after_return(runs, now);
+    }
+
     /// Returns: how long one of `dirty` free slices keeps its memory while `in_use` are in use.
     std::uint64_t max_age(std::size_t in_use, std::size_t dirty)
     {
         std::uint64_t age = 0;
-        while (age <= 2 * decay && policy.after_return(counted_runs{in_use, dirty, years - age}, years).max_runs == 0)
+        while (age <= 2 * decay && plan(counted_runs{in_use, dirty, years - age}, years).max_runs == 0)
             ++age;
         return age;
     }
@@ -54,7 +62,7 @@ TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
     EXPECT_EQ(max_age(4 * few, 4 * few), decay);
     EXPECT_NEAR(static_cast<double>(max_age(2 * few, 4 * few)), decay / 4.0, decay / 100.0);
     EXPECT_NEAR(static_cast<double>(max_age(few, 4 * few)), decay / 16.0, decay / 100.0);
-    EXPECT_EQ(policy.after_return(counted_runs{few, 4 * few, 0}, years).max_runs, np::max_runs_a_call);
+    EXPECT_EQ(plan(counted_runs{few, 4 * few, 0}, years).max_runs, np::max_runs_a_call);
 }
 
 TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
@@ -64,6 +72,15 @@ TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
     EXPECT_EQ(max_age(much / 16, much + 16), 0U);
     EXPECT_EQ(max_age(0, much), np::tick_ms);
     EXPECT_EQ(policy.after_return(counted_runs{0, much + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
+}
+
+TEST_F(run_decay, is_not_shorter_in_a_burst_of_returns_in_which_the_program_has_no_processor_for_a_while)
+{
+    EXPECT_EQ(policy.after_return(counted_runs{few, few - 1, 5000}, 5000).max_runs, 0);
+    EXPECT_EQ(policy.after_return(counted_runs{few - 1, few + 1, 5000}, 5000).max_runs, 0);
+    EXPECT_EQ(policy.after_return(counted_runs{1, 2 * few, 5000}, 5500).max_runs, 0);
+    EXPECT_EQ(policy.after_return(counted_runs{0, 2 * few, 5000}, 5500).max_runs, 0);
+    EXPECT_NE(policy.after_return(counted_runs{0, 2 * few, 5000}, 5500 + np::tick_ms).max_runs, 0);
 }
 
 TEST_F(run_decay, is_never_longer_than_it_was_set_to)
@@ -89,11 +106,11 @@ TEST_F(run_decay, purges_nothing_at_all_if_the_decay_is_never)
 TEST_F(run_decay, waits_for_the_decay_when_purged_memory_is_needed_again_soon)
 {
     const counted_runs runs{0, few + 1, 5000};
-    ASSERT_NE(policy.after_return(runs, 5020).max_runs, 0);
+    ASSERT_NE(plan(runs, 5020).max_runs, 0);
     policy.note_taken(0, 1000, 5000); // The most that are ever in use.
     policy.early().note(1, 5000);
     policy.note_taken(np::early_release::min_reused, 1000, 5010);
-    EXPECT_EQ(policy.after_return(runs, 5020).max_runs, 0);
+    EXPECT_EQ(plan(runs, 5020).max_runs, 0);
     EXPECT_EQ(policy.after_return(runs, 5000 + decay).max_runs, 1) << "decay goes on";
 }
 
