@@ -7,7 +7,6 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
-#include <memory_pool/os/bytes.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -64,10 +63,10 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
 }
 
 /// Effects: has a block that was purged end with a canary again.
-/// Returns: whether all of it was still zero.
+/// Returns: whether it was still zero.
 MEMORY_POOL_SLOW_PATH bool restore_purged(block_state& state, std::byte* block, std::size_t block_bytes) noexcept
 {
-    const bool is_intact = os::are_all(block, block_bytes, 0);
+    const bool is_intact = is_purged_block(block, block_bytes, filling_of_blocks());
     the_canary.write_last(block + block_bytes);
     state.forget();
     return is_intact;

@@ -10,7 +10,6 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/bytes.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -22,9 +21,9 @@
 #include "block_lookup.hpp"
 #include "engine.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 
 namespace memory_pool::np::checked {
@@ -173,7 +172,8 @@ MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const 
     if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
         return true;
     const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
-    const bool is_purged = previous.is_purged() && os::are_all(block - canary::last_bytes, canary::last_bytes, 0);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const bool is_purged = previous.is_purged() && canary::is_last_clear(block);
     // It may have gone out again meanwhile: then its last word comes first.
     return is_purged || the_canary.is_last_intact(block);
 }
@@ -192,10 +192,7 @@ MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::b
     const auto number = static_cast<std::size_t>(block - slab.begin) / slab.block_bytes;
     const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
     const bool is_overflow = is_overflow_of_previous(previous, bytes);
-    if (slab.blocks[number - 1].is_purged())
-        std::memset(block - canary::last_bytes, 0, canary::last_bytes);
-    else
-        the_canary.write_last(block);
+    the_canary.mend_last(block, slab.blocks[number - 1].is_purged());
     if (is_overflow)
         report_misuse(error_kind::buffer_overflow, previous, bytes.value_or(0));
     else

@@ -36,7 +36,7 @@ public:
     std::optional<std::size_t> hand_out(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
     {
         const std::uint32_t before = word_.load(std::memory_order_relaxed);
-        word_.store(in_use_with(bytes, function) | being_changed, std::memory_order_relaxed);
+        word_.store(in_use_with(bytes, function) | being_changed, std::memory_order_release);
         return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 

@@ -22,7 +22,6 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
-#include <memory_pool/os/bytes.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "../slices/region.hpp"
@@ -228,8 +227,8 @@ public:
         const std::size_t number = block_at(facts[slab.size_class], offset);
         if (number == no_block_there) // A damaged batch may point to where no block begins.
             return;
+        the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes); // First, as it may be purged.
         slab.blocks[number].forget();
-        the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes);
     }
 
     /// Effects: zeroes what blocks in that row of pages of a slab have outside of it: the row is about to be purged.
@@ -239,6 +238,9 @@ public:
     bool may_be_purged(slice_index first, std::byte* from, std::byte* end) noexcept
     {
         checked_slice& slab = region_.record(first);
+#if defined(_WIN32)
+        return false; // Purged pages are inaccessible for a moment, in which a thread may look at the last word there.
+#endif
         if (slab.size_class == class_of_zero_size)
             return false;
         const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
@@ -253,8 +255,11 @@ public:
             std::byte* const block = slab.begin + number * slab.block_bytes;
             if (block < from)
                 std::memset(block, 0, static_cast<std::size_t>(from - block));
-            if (block + slab.block_bytes > end)
-                std::memset(end, 0, static_cast<std::size_t>(block + slab.block_bytes - end));
+            std::byte* const last = block + slab.block_bytes - canary::last_bytes;
+            if (last > end)
+                std::memset(end, 0, static_cast<std::size_t>(last - end));
+            if (last >= end)
+                canary::clear_last(block + slab.block_bytes);
         }
         return true;
     }
@@ -460,9 +465,10 @@ public:
             return the_canary.is_intact(block + *bytes, block + its.block_bytes)
                        ? std::nullopt
                        : std::optional(error_kind::buffer_overflow);
-        if (state.is_purged())
-            return os::are_all(block, its.block_bytes, 0) ? std::nullopt : std::optional(error_kind::write_after_free);
         const filling how = filling_of_blocks();
+        if (state.is_purged())
+            return is_purged_block(block, its.block_bytes, how) ? std::nullopt
+                                                                : std::optional(error_kind::write_after_free);
         const bool is_filled = state.is_given_back() && how != filling::nothing;
         const bool has_last_word = block < its.carved_end && its.size_class != class_of_zero_size;
         const bool is_intact = is_filled ? is_poisoned_block(block, its.block_bytes, how)

@@ -282,6 +282,7 @@ private:
     void unmake(Heap& ended) noexcept
     {
         ended.~Heap();
+        pages_.checks().library_writes_to(&ended);
         internal_.free(class_of<Heap>, &ended);
     }
 

@@ -511,21 +511,22 @@ private:
         return slab.touched_at + min_age_ms <= now || min_age_ms == 0;
     }
 
-    /// Returns: how many bytes of pages it had that may have had memory.
+    /// Returns: how many bytes of pages it had that may have had memory; not 0 if that took time.
     std::size_t purge_free_pages_of(slice_record& slab, bool is_early) noexcept
     {
         if (std::size_t{slab.free_count} * slab.block_bytes < os::page_size() || std::exchange(slab.is_purged, true))
             return 0;
         pages_.lose_memory_of_slab(slab.slab);
         std::size_t bytes = 0;
-        const auto purge = [this, &slab, &bytes](std::byte* from, std::byte* end) {
+        bool is_refused = false; // Memory that is locked stays.
+        const auto purge = [this, &slab, &bytes, &is_refused](std::byte* from, std::byte* end) {
             const auto row = static_cast<std::size_t>(end - from);
-            if (!pages_.checks().may_be_purged(slab.slab, from, end))
+            if (is_refused || !pages_.checks().may_be_purged(slab.slab, from, end))
                 return;
-            if (os::purge_memory(from, row))
-                bytes += row;
-            else if (is_checked) // Memory that is locked stays.
+            is_refused = !os::purge_memory(from, row);
+            if (is_checked && is_refused)
                 std::memset(from, 0, row);
+            bytes += is_refused ? 0 : row;
         };
         const std::size_t guard = pages_.checks().wants_guards() ? os::page_size() : 0;
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes - guard, purge);
@@ -533,7 +534,7 @@ private:
             slab.early_pages = static_cast<std::uint8_t>(std::min<std::size_t>(bytes / os::page_size(), 255));
             pages_.early_in_slabs().note(bytes, release_clock::last());
         }
-        return bytes;
+        return is_checked ? std::max<std::size_t>(bytes, 1) : bytes;
     }
 
     void list(const slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)

@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace memory_pool::np {
 /// Purge up to `max_runs` runs that have been free since `since`.
@@ -72,7 +71,8 @@ public:
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
         const std::uint64_t due = due_since(now);
-        const std::uint64_t passed = now - std::exchange(returned_at_, now);
+        const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may come in another order.
+        returned_at_ = std::max(returned_at_, now);
         const bool is_much = MEMORY_POOL_UNLIKELY(runs.dirty() > std::max(runs.in_use(), max_unhurried_dirty));
         much_free_ms_ = is_much ? much_free_ms_ + std::min(passed, tick_ms / 2) : 0;
         if (MEMORY_POOL_LIKELY(!is_much) || !may_be_early(now))

@@ -74,8 +74,36 @@ public:
         write_many(from - place_in_word(from), end - last_bytes, word);
     }
 
+    /// Returns: the last word of a block that ends at `end`.
+    static std::uint64_t* last_before(std::byte* end) noexcept { return reinterpret_cast<std::uint64_t*>(end) - 1; }
+    static const std::uint64_t* last_before(const std::byte* end) noexcept
+    {
+        return reinterpret_cast<const std::uint64_t*>(end) - 1;
+    }
+
     /// Effects: writes the last word of a block that ends at `end`.
-    void write_last(std::byte* end) const noexcept { store(end - last_bytes, word_.load(std::memory_order_relaxed)); }
+    void write_last(std::byte* end) const noexcept
+    {
+        __atomic_store_n(last_before(end), word_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
+    }
+
+    /// Effects: zeroes the last word of a block that is purged.
+    static void clear_last(std::byte* end) noexcept { __atomic_store_n(last_before(end), 0U, __ATOMIC_RELAXED); }
+
+    static bool is_last_clear(const std::byte* end) noexcept
+    {
+        return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == 0;
+    }
+
+    /// Effects: restores the last word of a damaged block, zero if that is purged, unless it has changed meanwhile.
+    void mend_last(std::byte* end, bool is_purged) const noexcept
+    {
+        std::uint64_t damaged = __atomic_load_n(last_before(end), __ATOMIC_RELAXED);
+        const std::uint64_t word = word_.load(std::memory_order_relaxed);
+        if (damaged != word)
+            (void)__atomic_compare_exchange_n(last_before(end), &damaged, is_purged ? 0U : word, false,
+                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
 
     /// Returns: a hash of `number`, keyed by the canary of this process.
     std::uint64_t mixed_with(std::uint64_t number) const noexcept
@@ -95,8 +123,7 @@ public:
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE bool is_last_intact(const std::byte* end) const noexcept
     {
-        const auto* const last = reinterpret_cast<const std::uint64_t*>(end) - 1;
-        return __atomic_load_n(last, __ATOMIC_RELAXED) == word_.load(std::memory_order_relaxed);
+        return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == word_.load(std::memory_order_relaxed);
     }
 
     /// Returns: whether they are as `write` left them.
@@ -317,5 +344,14 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
         difference |= loaded ^ expected;
     });
     return (difference[0] | difference[1]) == 0;
+}
+
+/// Returns: whether a block that was purged is zero still, and its last word that or canary: a thread may be about to
+///   hand it out.
+inline bool is_purged_block(const std::byte* block, std::size_t bytes, filling how) noexcept
+{
+    const std::byte* const end = block + bytes;
+    return (how == filling::nothing || os::are_all(block, bytes - canary::last_bytes, 0)) &&
+           (canary::is_last_clear(end) || the_canary.is_last_intact(end));
 }
 } // namespace memory_pool::np

@@ -5,6 +5,8 @@
 
 #include <memory_pool/base/errors.hpp>
 
+#include <np_alloc/support/options.hpp>
+
 #include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
 #include <support/option_for_now.hpp>
@@ -18,6 +20,8 @@
 #include <cstring>
 #include <utility>
 #include <vector>
+
+namespace np = memory_pool::np;
 
 namespace {
 using memory_pool::error_kind;
@@ -94,13 +98,19 @@ struct purged_slabs : testing::Test
 
     static bool is_kept(std::size_t i) { return i % 16 == 0; }
 
-    /// Effects: takes all free blocks, and frees them again.
+    /// Returns: all blocks that were free, and some more.
+    std::vector<void*> take_all() const
+    {
+        std::vector<void*> all(blocks.size());
+        for (void*& each : all)
+            each = std::memset(np_alloc(block_bytes), 2, block_bytes);
+        return all;
+    }
+
     void use_all_again() const
     {
-        std::vector<void*> again(blocks.size());
-        for (void*& each : again)
-            each = std::memset(np_alloc(block_bytes), 2, block_bytes);
-        std::for_each(again.begin(), again.end(), np_free);
+        const std::vector<void*> all = take_all();
+        std::for_each(all.begin(), all.end(), np_free);
     }
 
     const test::option_for_now nothing_waits{np_option_quarantine_bytes, 0};
@@ -147,6 +157,17 @@ TEST_F(purged_slabs, are_written_to_after_free_before_that_or_after_it)
     use_all_again();
     EXPECT_EQ(recorder.kinds(), test::kinds(10, error_kind::write_after_free));
     EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(purged_slabs, are_not_verified_where_free_blocks_are_not)
+{
+    (void)np::the_options.set(np_option_poison, 0);
+    (void)np_trim();
+    blocks[1][500] = 7;
+    const std::vector<void*> all = take_all();
+    (void)np::the_options.set(np_option_poison, 1);
+    std::for_each(all.begin(), all.end(), np_free);
+    EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
 }
 
 TEST_F(purged_slabs, have_blocks_that_are_freed_twice)

@@ -30,6 +30,8 @@ struct counted_runs
 struct run_decay : testing::Test
 {
     np::run_decay policy;
+    std::uint64_t time = years;
+    static constexpr std::uint64_t never = 2 * decay + 1;
 
     /// Returns: the plan of the last of some returns in the ticks until then.
     np::purge_plan plan(const counted_runs& runs, std::uint64_t now)
@@ -42,10 +44,10 @@ struct run_decay : testing::Test
     /// Returns: how long one of `dirty` free slices keeps its memory while `in_use` are in use.
     std::uint64_t max_age(std::size_t in_use, std::size_t dirty)
     {
-        std::uint64_t age = 0;
-        while (age <= 2 * decay && plan(counted_runs{in_use, dirty, years - age}, years).max_runs == 0)
-            ++age;
-        return age;
+        for (std::uint64_t age = 0; age <= 2 * decay; ++age, time += 2 * np::tick_ms)
+            if (plan(counted_runs{in_use, dirty, time - age}, time).max_runs != 0)
+                return age;
+        return never;
     }
 };
 
@@ -62,7 +64,7 @@ TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
     EXPECT_EQ(max_age(4 * few, 4 * few), decay);
     EXPECT_NEAR(static_cast<double>(max_age(2 * few, 4 * few)), decay / 4.0, decay / 100.0);
     EXPECT_NEAR(static_cast<double>(max_age(few, 4 * few)), decay / 16.0, decay / 100.0);
-    EXPECT_EQ(plan(counted_runs{few, 4 * few, 0}, years).max_runs, np::max_runs_a_call);
+    EXPECT_EQ(plan(counted_runs{few, 4 * few, 0}, time).max_runs, np::max_runs_a_call);
 }
 
 TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
