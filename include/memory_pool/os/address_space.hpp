@@ -412,6 +412,13 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
     return true;
 }
 
+/// Whether memory can be read while it is purged. On Windows, it is inaccessible for a moment.
+#if defined(_WIN32)
+inline constexpr bool is_readable_while_purged = false;
+#else
+inline constexpr bool is_readable_while_purged = true;
+#endif
+
 /// Effects: purges committed addresses: returns their memory to the OS. They stay usable, and read as zeros.
 /// Returns: whether it did; if not, nothing has changed.
 /// Complexity: a system call, linear in pages in the kernel.

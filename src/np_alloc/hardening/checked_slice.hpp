@@ -238,10 +238,8 @@ public:
     bool may_be_purged(slice_index first, std::byte* from, std::byte* end) noexcept
     {
         checked_slice& slab = region_.record(first);
-#if defined(_WIN32)
-        return false; // Purged pages are inaccessible for a moment, in which a thread may look at the last word there.
-#endif
-        if (slab.size_class == class_of_zero_size)
+        // Other threads look at the last word before their blocks at any time.
+        if (!os::is_readable_while_purged || slab.size_class == class_of_zero_size)
             return false;
         const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
         const std::size_t carved = static_cast<std::size_t>(slab.carved_end - slab.begin) / slab.block_bytes;
