@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace test {
@@ -31,8 +30,8 @@ struct page_heap_fixture : testing::Test
     }
 
     std::byte* memory(const memory_pool::np::run& of) { return all.region().address(of.first); }
-    /// Uses 64 MiB, and frees them, with a pause in between, in which the clock goes on.
-    void use_a_lot(int milliseconds)
+    /// Uses 64 MiB, frees them, and goes on with one block until memory is purged, or 200 ms have passed.
+    void use_a_lot()
     {
         constexpr std::size_t mebibyte = std::size_t{1} << 20;
         std::vector<memory_pool::np::run> blocks(64);
@@ -40,12 +39,10 @@ struct page_heap_fixture : testing::Test
             each = all.take_large(mebibyte, 1);
         for (const memory_pool::np::run& each : blocks)
             all.give_large(each.first);
-        constexpr int steps = 4;
-        for (int step = 0; step != steps; ++step) {
-            const memory_pool::np::run one_more = all.take_large(mebibyte, 1);
-            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds / steps));
-            all.give_large(one_more.first);
-        }
+        const std::size_t before = all.purged();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+        while (all.purged() == before && std::chrono::steady_clock::now() < end)
+            all.give_large(all.take_large(mebibyte, 1).first);
     }
 
     /// Effects: frees a large block, and returns its memory to the system.

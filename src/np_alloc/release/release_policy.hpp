@@ -56,6 +56,10 @@ inline constexpr std::size_t max_unhurried_dirty = slices_of(std::size_t{8} << 2
 /// loses it each time; and np_trim after a burst of frees finds little.
 inline constexpr std::size_t max_dirty_for_a_tick = slices_of(std::size_t{128} << 20);
 
+/// Time of returns, with more free than in use, before early ones. With less, a busy machine stretches a burst of
+/// frees to it, and np_trim finds little.
+inline constexpr std::uint64_t min_much_free_ms = 32;
+
 /// Runs purged in one call.
 inline constexpr int max_runs_a_call = 64;
 

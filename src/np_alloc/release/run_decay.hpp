@@ -65,8 +65,8 @@ public:
         return std::min(due_since(now), now - std::min(now, min_age_to_discard_ms));
     }
 
-    /// Returns: the runs to purge after the return of a run. None early before the program has returned runs for a tick
-    ///   with so much free: a stall in a burst of frees is at most half of one.
+    /// Returns: the runs to purge after the return of a run. None early before the program has returned runs for a
+    ///   while, without a break of a tick, with so much free.
     template <class Runs>
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
@@ -74,13 +74,13 @@ public:
         const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may come in another order.
         returned_at_ = std::max(returned_at_, now);
         const bool is_much = MEMORY_POOL_UNLIKELY(runs.dirty() > std::max(runs.in_use(), max_unhurried_dirty));
-        much_free_ms_ = is_much ? much_free_ms_ + std::min(passed, tick_ms / 2) : 0;
+        much_free_ms_ = is_much && passed <= tick_ms ? much_free_ms_ + passed : 0;
         if (MEMORY_POOL_LIKELY(!is_much) || !may_be_early(now))
             return {due, runs.has_dirty_since(due) ? 1 : 0};
         if (runs.dirty() > max_dirty_for_a_tick && runs.in_use() <= runs.dirty() / fallen_part)
             return {now, max_runs_at_fall};
         const std::uint64_t max_ms = std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms);
-        const std::uint64_t since = much_free_ms_ < tick_ms ? due : std::max(due, now - std::min(now, max_ms));
+        const std::uint64_t since = much_free_ms_ < min_much_free_ms ? due : std::max(due, now - std::min(now, max_ms));
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 

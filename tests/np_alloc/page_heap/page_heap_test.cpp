@@ -60,7 +60,7 @@ TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
     all.decay().set_decay_ms(60000); // so that nothing becomes due in this test
-    use_a_lot(20);
+    use_a_lot();
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
@@ -337,11 +337,11 @@ TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_wit
 TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
 {
     all.decay().set_decay_ms(60000);
-    use_a_lot(20);
-    use_a_lot(20);
+    use_a_lot();
+    use_a_lot();
     const std::size_t purged = all.purged();
     EXPECT_NE(purged, 0U);
-    use_a_lot(20);
+    use_a_lot();
     EXPECT_EQ(all.purged(), purged);
 }
 
@@ -408,13 +408,19 @@ TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been
 
 TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
 {
-    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    const auto go_on = [this] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+        while (std::chrono::steady_clock::now() < end)
+            all.give_large(all.take_large(MiB, 1).first);
+    };
     std::size_t given_back = 0;
     for (int round = 0; round != 8; ++round) {
+        const np::run hole = all.take_large(MiB, 1);
         const np::run small = all.take_large(MiB, 1);
         const np::run large = all.take_large(100 * MiB, 1);
+        all.give_large(hole.first);
         all.give_large(large.first);
-        pause();
+        go_on(); // In the hole.
         all.give_large(small.first);
         given_back += mebibytes() < 50 ? 1U : 0U;
     }

@@ -36,7 +36,7 @@ struct run_decay : testing::Test
     /// Returns: the plan of the last of some returns in the ticks until then.
     np::purge_plan plan(const counted_runs& runs, std::uint64_t now)
     {
-        for (const std::uint64_t ago : {np::tick_ms, np::tick_ms / 2})
+        for (std::uint64_t ago = np::min_much_free_ms + np::tick_ms / 2; ago != 0; ago -= np::tick_ms / 2)
             (void)policy.after_return(runs, now - ago);
         return policy.after_return(runs, now);
     }
@@ -44,7 +44,7 @@ struct run_decay : testing::Test
     /// Returns: how long one of `dirty` free slices keeps its memory while `in_use` are in use.
     std::uint64_t max_age(std::size_t in_use, std::size_t dirty)
     {
-        for (std::uint64_t age = 0; age <= 2 * decay; ++age, time += 2 * np::tick_ms)
+        for (std::uint64_t age = 0; age <= 2 * decay; ++age, time += 2 * np::min_much_free_ms)
             if (plan(counted_runs{in_use, dirty, time - age}, time).max_runs != 0)
                 return age;
         return never;
@@ -82,7 +82,7 @@ TEST_F(run_decay, is_not_shorter_in_a_burst_of_returns_in_which_the_program_has_
     EXPECT_EQ(policy.after_return(counted_runs{few - 1, few + 1, 5000}, 5000).max_runs, 0);
     EXPECT_EQ(policy.after_return(counted_runs{1, 2 * few, 5000}, 5500).max_runs, 0);
     EXPECT_EQ(policy.after_return(counted_runs{0, 2 * few, 5000}, 5500).max_runs, 0);
-    EXPECT_NE(policy.after_return(counted_runs{0, 2 * few, 5000}, 5500 + np::tick_ms).max_runs, 0);
+    EXPECT_NE(plan(counted_runs{0, 2 * few, 5000}, 5600).max_runs, 0);
 }
 
 TEST_F(run_decay, is_never_longer_than_it_was_set_to)
