@@ -62,8 +62,8 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
     const auto* const first = static_cast<const std::byte*>(memory);
     const std::uint64_t expected = 0x0101'0101'0101'0101U * value;
 #if defined(__x86_64__) && defined(__GNUC__)
-    constexpr std::size_t least_for_vectors = 64;
-    if (bytes >= least_for_vectors && MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
+    constexpr std::size_t min_bytes_for_vectors = 64;
+    if (bytes >= min_bytes_for_vectors && MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
         return platform::are_all_by_vectors(first, bytes, expected);
 #endif
     return platform::are_all_by_comparing(first, bytes, expected);

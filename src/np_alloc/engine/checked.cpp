@@ -62,27 +62,33 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
     report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
-/// Effects: has a block that was purged end with a canary again.
-/// Returns: whether it was still zero.
-MEMORY_POOL_SLOW_PATH bool restore_purged(block_state& state, std::byte* block, std::size_t block_bytes) noexcept
+/// As hand_out(), for a block that was purged.
+MEMORY_POOL_SLOW_PATH void hand_out_purged(block_state& state, std::byte* block, std::size_t block_bytes,
+                                           std::size_t bytes, allocated_by function) noexcept
 {
+    const std::size_t bytes_before = state.last_bytes();
     const bool is_intact = is_purged_block(block, block_bytes, filling_of_blocks());
-    the_canary.write_last(block + block_bytes);
-    state.forget();
-    return is_intact;
+    the_canary.write_last(block + block_bytes); // First: other threads accept zeros only while it is purged.
+    (void)state.hand_out(bytes, function);
+    if (!is_intact) {
+        hand_out_damaged(state, block, block_bytes, bytes, bytes_before);
+        return;
+    }
+    the_canary.write_to_new(block + bytes, block + block_bytes);
+    if (clears_new_blocks())
+        clear_new(block, bytes, false);
+    state.begin_use();
 }
 
 /// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes, allocated_by function) noexcept
 {
-    const std::size_t purged_bytes = state.last_bytes();
-    const bool is_damaged = MEMORY_POOL_UNLIKELY(state.is_purged()) && !restore_purged(state, block, block_bytes);
-    const std::optional<std::size_t> bytes_before = state.hand_out(bytes, function);
-    if (MEMORY_POOL_UNLIKELY(is_damaged)) {
-        hand_out_damaged(state, block, block_bytes, bytes, purged_bytes);
+    if (MEMORY_POOL_UNLIKELY(state.is_purged())) {
+        hand_out_purged(state, block, block_bytes, bytes, function);
         return;
     }
+    const std::optional<std::size_t> bytes_before = state.hand_out(bytes, function);
     const filling how = filling_of_blocks();
     const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && how != filling::nothing;
     if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes, how))) {

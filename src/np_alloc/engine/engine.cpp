@@ -32,9 +32,6 @@
 
 namespace memory_pool::np {
 namespace {
-/// Slow calls of a thread from one maintenance to the next.
-constexpr std::uint8_t collecting_period = 64;
-
 /// Effects: drains what has come for this thread, and sends what it keeps for others.
 void drain_and_send(heap& mine) noexcept
 {
@@ -386,7 +383,7 @@ bool run_maintenance() noexcept
             is_changed = true;
         }
     }
-    if (calls % collecting_period == 0) {
+    if (calls % slow_calls_a_collection == 0) {
         if (cache.has_heap())
             drain_and_send(cache.heap().slabs);
         registry().collect();

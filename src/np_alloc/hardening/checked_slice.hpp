@@ -248,16 +248,16 @@ public:
         for (std::size_t number = begin; number < behind; ++number)
             if (damage_of(first, number))
                 return false;
-        for (std::size_t number = begin; number < behind; ++number) {
+        for (std::size_t number = begin; number < behind; ++number)
             slab.blocks[number].purge();
-            std::byte* const block = slab.begin + number * slab.block_bytes;
-            if (block < from)
-                std::memset(block, 0, static_cast<std::size_t>(from - block));
-            std::byte* const last = block + slab.block_bytes - canary::last_bytes;
-            if (last > end)
-                std::memset(end, 0, static_cast<std::size_t>(last - end));
-            if (last >= end)
-                canary::clear_last(block + slab.block_bytes);
+        if (begin < behind) { // The first and the last one may extend beyond the row.
+            std::byte* const front = slab.begin + begin * slab.block_bytes;
+            std::memset(front, 0, static_cast<std::size_t>(from - front));
+            std::byte* const last_end = slab.begin + behind * slab.block_bytes;
+            if (last_end > end) {
+                std::memset(end, 0, static_cast<std::size_t>(last_end - end) - canary::last_bytes);
+                canary::clear_last(last_end);
+            }
         }
         return true;
     }

@@ -304,6 +304,7 @@ private:
         const bool has_come = is_to_drain && here.drain();
         if (is_to_sweep && !here.sweep_some(min_age_ms))
             return progress::goes_on;
+        // Remote frees now and then may keep it from being swept as a whole for ever.
         if (visited.is_emptied && (visited.slabs.is_swept() || now - visited.parked_at >= 4 * min_age_ms))
             forget_debt(visited);
         return has_come ? progress::drained : left();

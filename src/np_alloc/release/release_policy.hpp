@@ -52,12 +52,12 @@ inline constexpr std::size_t max_ignored_debt = slices_of(std::size_t{1} << 20);
 /// Dirty memory that is never returned early, in slices. With less, a program pays for each peak of a few MiB.
 inline constexpr std::size_t max_unhurried_dirty = slices_of(std::size_t{8} << 20);
 
-/// Dirty memory that stays for at least a tick, in slices. With less, a program with one buffer of some MiB at a time
-/// loses it each time; and np_trim after a burst of frees finds little.
-inline constexpr std::size_t max_dirty_for_a_tick = slices_of(std::size_t{128} << 20);
+/// Dirty memory that a burst of frees may leave, in slices. More is purged at once when nearly all is free. With less,
+/// a program with one buffer of some MiB at a time loses it each time, and np_trim after a burst finds little.
+inline constexpr std::size_t max_dirty_in_a_burst = slices_of(std::size_t{128} << 20);
 
-/// Time of returns, with more free than in use, before early ones. With less, a busy machine stretches a burst of
-/// frees to it, and np_trim finds little.
+/// Time for which a program returns runs, with more free than in use, before any is purged early. With less, a busy
+/// machine stretches a burst of frees to it.
 inline constexpr std::uint64_t min_much_free_ms = 32;
 
 /// Runs purged in one call.
@@ -79,8 +79,9 @@ inline constexpr std::size_t fallen_part = 16;
 /// Smallest heap that can fall, in bytes of slabs.
 inline constexpr std::size_t min_held_to_fall = std::size_t{8} << 20;
 
-/// Slow calls of a thread between two checks of the clock.
+/// Slow calls of a thread between two checks of the clock, and between two collections.
 inline constexpr std::uint8_t slow_calls_a_look = 8;
+inline constexpr std::uint8_t slow_calls_a_collection = 64;
 
 /// The reserve: parked heaps that keep their free memory for new threads.
 inline constexpr std::size_t max_heaps_kept = 8;

@@ -77,7 +77,7 @@ public:
         much_free_ms_ = is_much && passed <= tick_ms ? much_free_ms_ + passed : 0;
         if (MEMORY_POOL_LIKELY(!is_much) || !may_be_early(now))
             return {due, runs.has_dirty_since(due) ? 1 : 0};
-        if (runs.dirty() > max_dirty_for_a_tick && runs.in_use() <= runs.dirty() / fallen_part)
+        if (runs.dirty() > max_dirty_in_a_burst && runs.in_use() <= runs.dirty() / fallen_part)
             return {now, max_runs_at_fall};
         const std::uint64_t max_ms = std::max(max_age_ms(runs.in_use(), runs.dirty()), tick_ms);
         const std::uint64_t since = much_free_ms_ < min_much_free_ms ? due : std::max(due, now - std::min(now, max_ms));

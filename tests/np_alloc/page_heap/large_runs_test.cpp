@@ -154,7 +154,7 @@ TEST_F(large_runs, copies_a_large_block_of_several_mappings_as_it_might_move_in_
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(large_runs, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
+TEST_F(large_runs, moves_a_large_block_only_if_the_system_sees_one_mapping_where_two_were_used_with_different_advice)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "mappings are others";
@@ -168,9 +168,11 @@ TEST_F(large_runs, copies_a_large_block_where_two_were_used_that_the_system_was_
     ASSERT_EQ(block.first, first.first);
     ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "nothing tells them apart now";
     std::memset(memory(block), 0x5A, 5 * MiB);
+    // Linux mostly keeps two mappings with contents apart that no longer differ, but may have joined these.
+    const bool is_one = memory_pool::detail::os::are_one_mapping(memory(block), 5 * MiB);
     const test::system_calls calls;
     EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB, [] {}), 5 * MiB, 0x5A));
-    EXPECT_EQ(calls.made(test::system_call::move), 0U);
+    EXPECT_EQ(calls.made(test::system_call::move), is_one ? 1U : 0U);
 }
 
 TEST_F(large_runs, moves_what_was_moved_before)
