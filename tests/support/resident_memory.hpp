@@ -12,6 +12,7 @@
 
 #if defined(__linux__)
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #endif
 
@@ -47,6 +48,14 @@ inline process_bytes bytes_of_process()
 inline std::size_t resident_bytes()
 {
     return bytes_of_process().resident;
+}
+
+/// Returns: page faults of this process so far.
+inline std::size_t page_faults()
+{
+    rusage used{};
+    (void)getrusage(RUSAGE_SELF, &used);
+    return static_cast<std::size_t>(used.ru_minflt) + static_cast<std::size_t>(used.ru_majflt);
 }
 } // namespace test
 #else

@@ -102,7 +102,10 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
 {
     const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
     const std::size_t held = cache.heap().slabs.slab_bytes();
-    if (MEMORY_POOL_LIKELY(!cache.ticks().may_have_fallen(outstanding, held)))
+    if (MEMORY_POOL_UNLIKELY(cache.ticks().has_risen(outstanding)))
+        pages().early_in_slabs().note_reuse(outstanding, release_clock::last(), pages().decay().decay_ms());
+    if (MEMORY_POOL_LIKELY(!cache.ticks().may_have_fallen(outstanding, held)) ||
+        !pages().may_be_early_in_slabs(release_clock::last()))
         return false;
     const std::size_t cached = cache.held_bytes(); // Including those of other heaps.
     if (cached > outstanding || !cache.ticks().has_fallen(outstanding - cached))

@@ -15,6 +15,8 @@
 /// Thread safety: one per thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include "release_policy.hpp"
 
 #include <algorithm>
@@ -102,7 +104,7 @@ public:
     {
         left_ = 0;
         stopped_at_ = now;
-        max_debt_ = debt > max_ignored_debt ? std::max(max_debt_, debt) : 0;
+        max_debt_ = std::max(max_debt_, debt);
         begins_above_ = max_debt_ + max_debt_ / 8 + max_ignored_debt;
         max_held_ = 0;
         fallen_to_ = never;
@@ -137,6 +139,16 @@ public:
         if (used > std::min(max_held_ / fallen_part, fallen_to_ - fallen_to_ / 3) || fallen_to_ <= max_held_ / 1024)
             return false;
         fallen_to_ = used;
+        fallen_from_ = max_held_;
+        return true;
+    }
+
+    /// Returns: whether the thread has risen again since it has fallen; once for each fall.
+    bool has_risen(std::size_t outstanding) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(fallen_from_ == 0 || outstanding <= fallen_from_ / 4))
+            return false;
+        fallen_from_ = 0;
         return true;
     }
 
@@ -174,5 +186,6 @@ private:
     std::size_t begins_above_ = max_ignored_debt;
     std::size_t max_held_ = 0;      ///< Bytes of slabs, at their peak since ticks went off.
     std::size_t fallen_to_ = never; ///< Bytes in use at the last fall.
+    std::size_t fallen_from_ = 0;   ///< Peak bytes of slabs before the last fall.
 };
 } // namespace memory_pool::np

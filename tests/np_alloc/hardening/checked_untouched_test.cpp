@@ -12,28 +12,19 @@
 #include <cstddef>
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
-#include <sys/resource.h>
-
 namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t slice_bytes = std::size_t{64} << 10;
 
-std::size_t page_faults()
-{
-    rusage used{};
-    (void)getrusage(RUSAGE_SELF, &used);
-    return static_cast<std::size_t>(used.ru_minflt) + static_cast<std::size_t>(used.ru_majflt);
-}
-
 TEST(checked_untouched_runs, take_no_fault_for_each_slice_of_a_block)
 {
     constexpr std::size_t bytes = 2 * gibibyte;
-    const std::size_t before = page_faults();
+    const std::size_t before = test::page_faults();
     void* const block = np_alloc(bytes);
     ASSERT_NE(block, nullptr);
     np_free(block);
     (void)np_trim();
-    EXPECT_LT(page_faults() - before, bytes / slice_bytes / 16);
+    EXPECT_LT(test::page_faults() - before, bytes / slice_bytes / 16);
     EXPECT_EQ(np_verify(), 1);
 }
 
@@ -43,7 +34,7 @@ TEST(checked_untouched_runs, take_no_fault_for_each_slice_between_aligned_blocks
     // times as long as those behind them.
     constexpr std::array<std::size_t, 4> alignments{gibibyte / 32, gibibyte / 4, 2 * gibibyte, 16 * gibibyte};
     std::array<void*, alignments.size()> blocks{};
-    const std::size_t before = page_faults();
+    const std::size_t before = test::page_faults();
     for (std::size_t i = 0; i != blocks.size(); ++i) {
         blocks[i] = np_aligned_alloc(alignments[i], std::size_t{4} << 20);
         ASSERT_NE(blocks[i], nullptr);
@@ -54,7 +45,7 @@ TEST(checked_untouched_runs, take_no_fault_for_each_slice_between_aligned_blocks
     EXPECT_EQ(np_verify(), 1);
     const std::size_t slices_of_blocks = blocks.size() * ((std::size_t{4} << 20) / slice_bytes + 1);
     const std::size_t pages_of_blocks = blocks.size() * ((std::size_t{4} << 20) / 4096);
-    EXPECT_LT(page_faults() - before, pages_of_blocks + 4 * slices_of_blocks + 2'000);
+    EXPECT_LT(test::page_faults() - before, pages_of_blocks + 4 * slices_of_blocks + 2'000);
 }
 } // namespace
 #endif

@@ -177,6 +177,27 @@ TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
         EXPECT_LE(test::resident_bytes(), before + most / 4) << "of " << most << " bytes";
     });
 }
+
+TEST(np_decay, takes_memory_but_once_from_a_thread_that_frees_all_and_needs_as_much_again_each_time)
+{
+    const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
+    test::in_a_thread([] {
+        std::mt19937 random(1);
+        std::vector<void*> blocks(10'000);
+        const auto fill_and_empty = [&](int rounds) {
+            const std::size_t before = test::page_faults();
+            for (int round = 0; round != rounds; ++round) {
+                for (void*& block : blocks)
+                    *static_cast<char*>(block = np_alloc(100 + random() % 8001)) = 1;
+                std::for_each(blocks.begin(), blocks.end(), np_free);
+            }
+            return test::page_faults() - before;
+        };
+        const std::size_t of_a_round = fill_and_empty(1);
+        (void)fill_and_empty(2);
+        EXPECT_LE(fill_and_empty(20), 2 * of_a_round);
+    });
+}
 #endif
 
 TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_meanwhile)

@@ -135,6 +135,15 @@ TEST(release_tick, begins_again_if_debt_is_more_or_after_a_while)
     EXPECT_TRUE(ticks.is_needed(much));
 }
 
+TEST(release_tick, does_not_begin_again_at_once_if_a_thread_uses_its_free_memory_and_frees_it_again)
+{
+    np::release_tick ticks;
+    ticks.start(100, much);
+    ticks.stop(200, 0);
+    EXPECT_FALSE(ticks.is_needed(much));
+    EXPECT_TRUE(ticks.is_needed(2 * much));
+}
+
 TEST(release_tick, looks_for_a_fall_in_one_of_eight_looks)
 {
     np::release_tick ticks;
@@ -157,17 +166,31 @@ TEST(release_tick, counts_cached_blocks_if_little_of_much_is_outstanding)
 TEST(release_tick, sees_a_fall_when_nearly_all_is_free_and_each_time_a_third_of_the_rest_is)
 {
     constexpr std::size_t held = std::size_t{64} << 20;
+    constexpr std::size_t little = held / np::fallen_part;
     np::release_tick ticks;
     (void)ticks.may_have_fallen(held, held);
-    EXPECT_FALSE(ticks.has_fallen(held / 16 + 1));
-    EXPECT_TRUE(ticks.has_fallen(held / 16));
-    (void)ticks.may_have_fallen(held / 16, held / 16); // It has given the rest back.
-    EXPECT_FALSE(ticks.has_fallen(held / 24 + 2));
-    EXPECT_TRUE(ticks.has_fallen(held / 24));
+    EXPECT_FALSE(ticks.has_fallen(little + 1));
+    EXPECT_TRUE(ticks.has_fallen(little));
+    (void)ticks.may_have_fallen(little, little); // It has given the rest back.
+    EXPECT_FALSE(ticks.has_fallen(little - little / 3 + 1));
+    EXPECT_TRUE(ticks.has_fallen(little - little / 3));
     EXPECT_TRUE(ticks.has_fallen(0));
     EXPECT_FALSE(ticks.has_fallen(0)) << "nothing is left to be freed";
     EXPECT_FALSE(ticks.has_fallen(held));
     EXPECT_TRUE(ticks.has_fallen(0)) << "it has risen before";
+}
+
+TEST(release_tick, sees_once_that_a_thread_has_risen_to_a_quarter_again_after_a_fall)
+{
+    constexpr std::size_t held = std::size_t{64} << 20;
+    np::release_tick ticks;
+    (void)ticks.may_have_fallen(held, held);
+    EXPECT_FALSE(ticks.has_risen(held)) << "it has not fallen yet";
+    ASSERT_TRUE(ticks.has_fallen(held / np::fallen_part));
+    ticks.stop(100, 0);
+    EXPECT_FALSE(ticks.has_risen(held / 4));
+    EXPECT_TRUE(ticks.has_risen(held / 4 + 1));
+    EXPECT_FALSE(ticks.has_risen(held));
 }
 
 TEST(release_tick, forgets_what_was_held_when_it_ends)

@@ -70,8 +70,8 @@ TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
 TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
 {
     constexpr std::size_t much = np::max_dirty_in_a_burst;
-    EXPECT_EQ(max_age(much / 16 + 2, much + 16), np::tick_ms);
-    EXPECT_EQ(max_age(much / 16, much + 16), 0U);
+    EXPECT_EQ(max_age(much / np::fallen_part + 2, much + np::fallen_part), np::tick_ms);
+    EXPECT_EQ(max_age(much / np::fallen_part, much + np::fallen_part), 0U);
     EXPECT_EQ(max_age(0, much), np::tick_ms);
     EXPECT_EQ(policy.after_return(counted_runs{0, much + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
 }
