@@ -21,7 +21,6 @@
 #include "block_lookup.hpp"
 #include "engine.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -165,40 +164,6 @@ inline bool is_in_use(const checked_block& where) noexcept
 
 // Canaries.
 
-/// Returns: whether the last word of the preceding block is intact, or purged with it. Before the first block, there is
-///   a guard page.
-MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
-{
-    if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
-        return true;
-    const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const bool is_purged = previous.is_purged() && canary::is_last_clear(block);
-    // It may have gone out again meanwhile: then its last word comes first.
-    return is_purged || the_canary.is_last_intact(block);
-}
-
-/// Returns: whether the damage before a block is an overflow of the previous block, and not an underflow: an overflow
-///   begins where the requested `bytes` of the previous block end.
-inline bool is_overflow_of_previous(const std::byte* previous, std::optional<std::size_t> bytes) noexcept
-{
-    return bytes && !the_canary.is_at(previous + *bytes);
-}
-
-/// Effects: reports a write just before a block of a slab, and restores the canary, so it is reported once.
-MEMORY_POOL_SLOW_PATH inline void report_front(const checked_slice& slab, std::byte* block) noexcept
-{
-    std::byte* const previous = block - slab.block_bytes;
-    const auto number = static_cast<std::size_t>(block - slab.begin) / slab.block_bytes;
-    const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
-    const bool is_overflow = is_overflow_of_previous(previous, bytes);
-    the_canary.mend_last(block, slab.blocks[number - 1].is_purged());
-    if (is_overflow)
-        report_misuse(error_kind::buffer_overflow, previous, bytes.value_or(0));
-    else
-        report_misuse(error_kind::buffer_underflow, block, slab.blocks[number].last_bytes());
-}
-
 /// Effects: reports a write just before a block of any kind. Before the first page of a large one is a guard.
 inline void look_at_front(const checked_block& where) noexcept
 {
@@ -211,7 +176,8 @@ inline void look_at_front(const checked_block& where) noexcept
     }
     const checked_slice& slab = slab_of(facts[where.tag & class_bits], pages().region().record_of(where.begin));
     if (MEMORY_POOL_UNLIKELY(!is_front_intact(slab, where.begin)))
-        report_front(slab, where.begin);
+        if (const auto found = pages().checks().mend_front(where.begin))
+            report_misuse(found->kind, found->address, found->block_size);
 }
 
 inline void write_canary(const checked_block& where, std::size_t bytes) noexcept

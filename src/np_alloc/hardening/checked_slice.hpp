@@ -21,6 +21,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -28,6 +29,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_record.hpp"
+#include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/inconsistency.hpp"
@@ -104,6 +106,19 @@ private:
     std::size_t guards_ = 0;
     bool are_removed_ = true;
 };
+
+/// Returns: whether the last word of the preceding block is intact, or purged with it. Before the first block, there is
+///   a guard page.
+MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
+        return true;
+    const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const bool is_purged = previous.is_purged() && canary::is_last_clear(block);
+    // It may have gone out again meanwhile: then its last word comes first.
+    return is_purged || the_canary.is_last_intact(block);
+}
 
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
 template <class Region>
@@ -223,12 +238,44 @@ public:
     void library_writes_to(const void* block) noexcept
     {
         checked_slice& slab = region_.record(region_.record_of(block).slab);
-        const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
-        const std::size_t number = block_at(facts[slab.size_class], offset);
+        const std::size_t number = number_in(slab, block);
         if (number == no_block_there) // A damaged batch may point to where no block begins.
             return;
         the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes); // First, as it may be purged.
         slab.blocks[number].forget();
+    }
+
+    /// Returns: whether a block of a slab begins there that is in use.
+    bool is_in_use(const void* block) const noexcept
+    {
+        const slice_index slice = region_.slice_of(block);
+        if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
+            return false;
+        const checked_slice& slab = region_.record(region_.record(slice).slab);
+        const std::size_t number = number_in(slab, block);
+        return number != no_block_there && slab.blocks[number].is_in_use();
+    }
+
+    /// Returns: what was written just before `block`, if that is a block of a slab. Restores the last word before it, so
+    ///   that it is reported once.
+    std::optional<base::misuse_log::finding> mend_front(const void* block) noexcept
+    {
+        const slice_index slice = region_.slice_of(block);
+        if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
+            return std::nullopt;
+        const checked_slice& slab = region_.record(region_.record(slice).slab);
+        const std::size_t number = number_in(slab, block);
+        std::byte* const front = slab.begin + number * slab.block_bytes;
+        if (number == no_block_there || np::is_front_intact(slab, front))
+            return std::nullopt;
+        std::byte* const previous = front - slab.block_bytes;
+        const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
+        // An overflow begins where the requested bytes of the previous block end.
+        const bool is_overflow = bytes && !the_canary.is_at(previous + *bytes);
+        the_canary.mend_last(front, slab.blocks[number - 1].is_purged());
+        if (is_overflow)
+            return base::misuse_log::finding{error_kind::buffer_overflow, previous, *bytes};
+        return base::misuse_log::finding{error_kind::buffer_underflow, front, slab.blocks[number].last_bytes()};
     }
 
     /// Effects: zeroes what blocks in that row of pages of a slab have outside of it: the row is about to be purged.
@@ -539,6 +586,12 @@ public:
     }
 
 private:
+    static std::size_t number_in(const checked_slice& slab, const void* block) noexcept
+    {
+        return block_at(facts[slab.size_class],
+                        static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+    }
+
     /// In the checked build, no others are of that class.
     static constexpr std::size_t class_of_zero_size = sizes::of(0);
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/misuse_log.hpp>
 
 #include "../slices/region.hpp"
 #include "../slices/size_classes.hpp"
@@ -58,6 +59,8 @@ public:
     static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}
     static void library_writes_to(const void*) noexcept {}
+    static constexpr bool is_in_use(const void*) noexcept { return false; }
+    static constexpr std::optional<base::misuse_log::finding> mend_front(const void*) noexcept { return std::nullopt; }
     static constexpr bool may_be_purged(slice_index, const std::byte*, const std::byte*) noexcept { return true; }
     static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
     static constexpr std::uint32_t guard_slices() noexcept { return 0; }

@@ -183,11 +183,15 @@ public:
     /// Effects: reports what is wrong with a block of that class, now, or when the holder of the lock releases it.
     MEMORY_POOL_SLOW_PATH void report(error_kind kind, std::size_t size_class, const void* block) noexcept
     {
-        const std::size_t block_bytes = size_class < class_count ? facts[size_class].block_bytes : 0;
+        report_sized(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0);
+    }
+
+    MEMORY_POOL_SLOW_PATH void report_sized(error_kind kind, const void* block, std::size_t bytes) noexcept
+    {
         if (found_ != nullptr)
-            found_->add(kind, block, block_bytes);
+            found_->add(kind, block, bytes);
         else
-            report_misuse(kind, block, block_bytes);
+            report_misuse(kind, block, bytes);
     }
 
     // All of it.

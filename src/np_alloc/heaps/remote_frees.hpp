@@ -6,7 +6,7 @@
 ///     outbox:   [ batch for another heap ] x 64                         freed here, not sent yet
 ///     inbox:    batch -> batch -> batch                                 freed elsewhere, sent by one operation each
 ///
-///     batch:    | next batch | how many | block | block | ...           the addresses of blocks
+///     batch:    | next batch | how many | block | block | ...           addresses, encoded
 ///
 /// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the owner does not read the blocks
 /// in transit, which are in the cache of another processor; 62 of them cost one compare-and-exchange, and the reader
@@ -18,6 +18,10 @@
 /// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
 /// blocks could wait for an idle owner with many times their memory.
 ///
+/// A batch lies among the blocks of the program. Its addresses are encoded with a secret, so a program that writes to it
+/// frees no block that is in use, unless it has read the secret from another batch. The checked build also compares the
+/// state of each block, and the canary before each batch.
+///
 /// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
 ///   rest the holder of the heap lock, or the only user of the heap.
 #pragma once
@@ -28,6 +32,7 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/address_code.hpp"
 #include "../support/fork_mutex.hpp"
 #include "heap_slabs.hpp"
 
@@ -106,7 +111,7 @@ public:
                 to.send_one(*blocks);
                 continue;
             }
-            place.batch->blocks()[place.count++] = *blocks;
+            place.batch->blocks()[place.count++] = the_address_code.apply(*blocks);
             place.bytes += block_bytes;
             if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
                 send(place);
@@ -141,8 +146,9 @@ public:
             return false;
         for (free_batch* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
-            free_batch* const next = each->next;
-            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each))) {
+            free_batch* const next = each->next();
+            report_damage_before(*each);
+            if (MEMORY_POOL_UNLIKELY(!may_be_block_or_none(next) || !drain_blocks(*each, each->count))) {
                 pages_.checks().library_writes_to(each);
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
@@ -168,7 +174,7 @@ public:
         for (const outgoing& place : outbox_->places_)
             if (place.owner != nullptr && !visit_batch(*place.batch, place.count, visit))
                 return false;
-        for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
+        for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next())
             if (!visit_batch(*each, each->count, visit))
                 return false;
         return true;
@@ -196,9 +202,18 @@ private:
     /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
     struct free_batch
     {
-        free_batch* next = nullptr;
+        free_batch* coded_next = nullptr;
         std::uint64_t count = 0;
 
+        // nullptr is not encoded: it would tell the key.
+        free_batch* next() const noexcept
+        {
+            return coded_next != nullptr ? the_address_code.apply(coded_next) : nullptr;
+        }
+        void set_next(free_batch* next) noexcept
+        {
+            coded_next = next != nullptr ? the_address_code.apply(next) : nullptr;
+        }
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
@@ -215,7 +230,7 @@ private:
             return open(place, to);
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
-            if (!send_from(place, place.batch->blocks()[i]))
+            if (!send_from(place, the_address_code.apply(place.batch->blocks()[i])))
                 break; // The others are unknown.
         start(place, to, *place.batch);
         return true;
@@ -274,27 +289,25 @@ private:
 
     void send(free_batch& sent) noexcept
     {
-        sent.next = inbox_.load(std::memory_order_relaxed);
-        do
+        free_batch* next = inbox_.load(std::memory_order_relaxed);
+        do {
+            sent.set_next(next);
             MEMORY_POOL_DELAY_POINT();
-        while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed));
+        } while (!inbox_.compare_exchange_weak(next, &sent, std::memory_order_release, std::memory_order_relaxed));
     }
 
     // A program that writes to a block after its release may have written to a batch.
 
-    /// Returns: whether a batch has no more blocks than there is room for, and another, if any, comes after it where
-    ///   one can be.
-    bool has_bounds(const free_batch& each) const noexcept
+    /// Drains the `count` blocks of a batch.
+    /// Returns: whether it has room for so many, and all are where blocks can be; it ends at the first of the others.
+    bool drain_blocks(const free_batch& read, std::uint64_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return each.count <= batch_capacity && (each.next == nullptr || may_be_block(each.next));
-    }
-
-    /// Drains the blocks of a batch.
-    /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
-    bool drain_blocks(const free_batch& read) noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        void* const* each = read.blocks();
-        for (void* const* const end = each + read.count; each != end;) {
+        if (MEMORY_POOL_UNLIKELY(count > batch_capacity || (count != 0 && (tag_of(&read) & class_bits) != batch_class)))
+            return false;
+        std::array<void*, batch_capacity> blocks; // The batch may be no batch, but a block that is not as long.
+        void* const* const end = std::transform(read.blocks(), read.blocks() + count, blocks.data(),
+                                                [](void* block) { return the_address_code.apply(block); });
+        for (void* const* each = blocks.data(); each != end;) {
             if (MEMORY_POOL_UNLIKELY(!may_be_block(*each)))
                 return false;
             each += drain_of_one_slab(each, static_cast<std::size_t>(end - each)).seen;
@@ -302,7 +315,23 @@ private:
         return true;
     }
 
-    bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
+    /// Whether an address is that of a block in transit, as far as that can be seen.
+    bool may_be_block(const void* address) const noexcept
+    {
+        return region().is_committed(region().steps_to(address)) && !pages_.checks().is_in_use(address);
+    }
+
+    bool may_be_block_or_none(const void* address) const noexcept
+    {
+        return address == nullptr || may_be_block(address);
+    }
+
+    /// Reports a write just before a batch.
+    void report_damage_before(const free_batch& batch) noexcept
+    {
+        if (const auto found = pages_.checks().mend_front(&batch))
+            report_sized(found->kind, found->address, found->block_size);
+    }
 
     /// Drains blocks of a batch up to the first of another slab.
     MEMORY_POOL_ALWAYS_INLINE slice_record::returned drain_of_one_slab(void* const* blocks, std::size_t count) noexcept
@@ -343,7 +372,7 @@ private:
         if (!visit(static_cast<const void*>(&each)))
             return false;
         for (std::uint64_t i = 0; i != std::min(count, batch_capacity); ++i)
-            if (!visit(static_cast<const void*>(each.blocks()[i])))
+            if (!visit(static_cast<const void*>(the_address_code.apply(each.blocks()[i]))))
                 return false;
         return true;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/heaps/remote_frees.hpp>
+#include <np_alloc/heaps/heap_registry.hpp>
+#include <np_alloc/support/address_code.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/np_heaps.hpp>
@@ -188,62 +190,91 @@ TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_
     EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
 }
 
+/// A batch as it lies in memory, with its first address.
+struct batch
+{
+    void* next;
+    std::uint64_t count;
+    void* first;
+};
+
+/// Returns: the batch that `of` sends next.
+batch& batch_in(test::heap& of)
+{
+    batch* found = nullptr;
+    (void)of.for_each_in_transit([&found](const void* first) {
+        found = static_cast<batch*>(const_cast<void*>(first));
+        return false;
+    });
+    return *found;
+}
+
+void* encoded(void* address)
+{
+    return np::the_address_code.apply(address);
+}
+
 TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
 {
-    struct batch
-    {
-        void* next;
-        std::uint64_t count;
-        void* first;
-    };
+    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
     int local = 0;
     const batch sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
-    std::vector<batch> written(4, sound);
-    written[0].next = &local;
+    std::vector<batch> written(5, sound);
+    written[0].next = encoded(&local);
     written[1].count = 1000;
-    written[2].first = &local;
+    written[2].first = encoded(&local);
     written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
+    written[4].first = take(mine, 5, 1)[0]; // as by who knows where it is, but not the key
     for (const batch& each : written) {
         test::error_recorder recorder;
         void* const brought = take(mine, 5, 1)[0];
         put(other, brought);
         const std::size_t away_before = outstanding(mine);
-        batch* sent = nullptr;
-        (void)other.for_each_in_transit([&sent](const void* first) {
-            sent = static_cast<batch*>(const_cast<void*>(first));
-            return false;
-        });
+        batch& sent = batch_in(other);
         other.send_all();
-        *sent = each;
-        sent->first = each.first != nullptr ? each.first : brought;
+        sent = each;
+        sent.first = each.first != nullptr ? each.first : encoded(brought);
         (void)mine.drain();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
-        EXPECT_EQ(recorder.reports()[0].address, sent);
+        EXPECT_EQ(recorder.reports()[0].address, &sent);
         EXPECT_EQ(in_transit(mine), 0U);
         EXPECT_EQ(outstanding(mine), away_before);
     }
 }
 
+TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_batch_and_written_to)
+{
+    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
+    constexpr std::size_t smallest = 0;
+    const std::vector<void*> blocks = take(mine, smallest, 8);
+    for (void* each : blocks)
+        std::memset(each, 0x41, np::sizes::size(smallest));
+    mine.send_one(blocks[0]);
+    static_cast<batch*>(blocks[0])->count = 3;
+    test::error_recorder recorder;
+    (void)mine.drain();
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
+    for (std::size_t i = 1; i != blocks.size(); ++i)
+        EXPECT_EQ(*static_cast<unsigned char*>(blocks[i]), 0x41);
+}
+
 TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
 {
+    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
     const std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     int local = 0;
     void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before
     for (void* written : {static_cast<void*>(&local), mine_again}) {
         test::error_recorder recorder;
         put(other, take(mine, 5, 1)[0]);
-        const void* batch = nullptr;
-        (void)other.for_each_in_transit([&batch](const void* first) {
-            batch = first;
-            return false;
-        });
-        std::memcpy(static_cast<std::byte*>(const_cast<void*>(batch)) + 16, &written, sizeof written);
+        batch& open = batch_in(other);
+        open.first = encoded(written);
         for (const std::unique_ptr<test::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
         const bool is_block = written == mine_again;
         ASSERT_EQ(recorder.kinds(),
                   test::kinds{is_block ? mp::error_kind::double_free : mp::error_kind::write_after_free});
-        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : batch);
+        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : &open);
         EXPECT_EQ(local, 0);
         other.send_all();
     }
