@@ -210,14 +210,20 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
     const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
     thread_cache& cache = this_thread.cache;
     quarantine& queue = cache.heap().checks.quarantined;
-    queue.push(size_class, block, is_own);
-    while (queue.bytes() > most_bytes || queue.is_full()) {
-        const quarantine::entry oldest = queue.pop();
+    const auto free_now = [&cache](const quarantine::entry& oldest) {
         if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
             plain_paths::free(oldest.block);
         else if (MEMORY_POOL_UNLIKELY(!cache.push_slowly(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
+    };
+    if (quarantine::has_ring(size_class) && most_bytes != 0) {
+        if (const quarantine::entry oldest = queue.replace(size_class, block, is_own); oldest.block != nullptr)
+            free_now(oldest);
+        return;
     }
+    queue.push(size_class, block, is_own);
+    while (queue.bytes() > most_bytes || queue.is_full())
+        free_now(queue.pop());
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that were freed, and wait until they may go out again: a queue of what one thread has freed.
+/// The quarantine of a thread: blocks that it has freed, and that may not go out again yet.
 ///
-///     freed ->  | youngest | ... | oldest |  -> magazine
-///               <---- at most that many bytes --->
+///     up to 4 KiB:    freed ->  | youngest | ... | oldest |  -> magazine        one queue, limited in bytes
+///     larger:         freed ->  | 16 blocks of that class |  -> magazine        a ring for each class
 ///
 /// So an old pointer does no harm for a while, and what is written through it is found when the block goes out again.
+/// With one queue for all, a few large blocks would leave no room for others.
 ///
 /// Thread safety: figures any thread; the rest none.
 #pragma once
@@ -21,13 +22,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// A queue of free blocks. Zeroed, it is empty.
+/// Free blocks of a thread. Zeroed, it is empty.
 class quarantine
 {
 public:
     static constexpr std::size_t most_blocks = 1024;
+    /// Larger blocks have rings.
+    static constexpr std::size_t largest_in_queue = 4096;
+    static constexpr std::size_t blocks_in_ring = 16;
 
-    bool is_empty() const noexcept { return count_ == 0; }
+    static constexpr bool has_ring(std::size_t size_class) noexcept { return size_class >= first_with_ring; }
+
+    bool is_empty() const noexcept { return count_ == 0 && in_rings_ == 0; }
     bool is_full() const noexcept { return count_ == most_blocks; }
     std::size_t bytes() const noexcept { return bytes_; }
 
@@ -49,7 +55,20 @@ public:
         bool is_own;
     };
 
-    /// Preconditions: it is not empty.
+    /// Effects: puts a block into the ring of its class.
+    /// Returns: the oldest block there, in place of which it comes; `block` is nullptr if there is still room.
+    /// Preconditions: has_ring(size_class).
+    entry replace(std::size_t size_class, void* block, bool is_own) noexcept
+    {
+        const std::size_t ring = size_class - first_with_ring;
+        std::uintptr_t& place = rings_[ring][next_[ring]++ % blocks_in_ring];
+        const entry oldest = entry_of(place, size_class);
+        place = reinterpret_cast<std::uintptr_t>(block) | (is_own ? 0U : 1U);
+        in_rings_ += oldest.block == nullptr ? 1 : 0;
+        return oldest;
+    }
+
+    /// Preconditions: the queue is not empty.
     entry pop() noexcept
     {
         const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
@@ -63,10 +82,17 @@ public:
     template <class Put>
     void pop_all(Put&& put) noexcept
     {
-        while (!is_empty()) {
+        while (count_ != 0) {
             const entry oldest = pop();
             put(oldest.size_class, oldest.block);
         }
+        if (in_rings_ == 0)
+            return;
+        for (std::size_t ring = 0; ring != rings; ++ring)
+            for (std::size_t i = 0; i != blocks_in_ring; ++i)
+                if (const entry oldest = replace(first_with_ring + ring, nullptr, true); oldest.block != nullptr)
+                    put(oldest.size_class, oldest.block);
+        in_rings_ = 0;
     }
 
     /// Effects: calls `visit(size_class, block)` for each, until that returns false.
@@ -79,6 +105,10 @@ public:
             if (!visit(class_at(place), blocks_[place]))
                 return false;
         }
+        for (std::size_t ring = 0; in_rings_ != 0 && ring != rings; ++ring)
+            for (const std::uintptr_t place : rings_[ring])
+                if (place != 0 && !visit(first_with_ring + ring, entry_of(place, 0).block))
+                    return false;
         return true;
     }
 
@@ -89,6 +119,7 @@ public:
     void for_each_from_outside(Visit&& visit) const
     {
         for_each_place_from_outside([&](std::size_t place) { visit(read_from_outside(blocks_[place])); });
+        for_each_in_rings_from_outside([&](const entry& each) { visit(each.block); });
     }
 
     /// Effects: calls `visit(std::size_t size_class)` for each block: a snapshot, which may be stale.
@@ -100,6 +131,7 @@ public:
             const std::size_t size_class = read_from_outside(classes_[place]) % of_another;
             visit(size_class < class_count ? size_class : 0); // Entries that were never written are arbitrary.
         });
+        for_each_in_rings_from_outside([&](const entry& each) { visit(each.size_class); });
     }
 
 private:
@@ -120,6 +152,25 @@ private:
             visit((first + i) % most_blocks);
     }
 
+    template <class Visit>
+    void for_each_in_rings_from_outside(Visit&& visit) const
+    {
+        for (std::size_t ring = 0; ring != rings; ++ring)
+            for (const std::uintptr_t& place : rings_[ring])
+                if (const entry each = entry_of(read_from_outside(place), first_with_ring + ring);
+                    each.block != nullptr)
+                    visit(each);
+    }
+
+    /// Returns: what stands in a ring: an address, plus 1 for a block of another heap.
+    static entry entry_of(std::uintptr_t place, std::size_t size_class) noexcept
+    {
+        return {reinterpret_cast<void*>(place & ~std::uintptr_t{1}), size_class, (place & 1U) == 0};
+    }
+
+    static constexpr std::size_t first_with_ring = sizes::of(largest_in_queue) + 1;
+    static constexpr std::size_t rings = class_count - first_with_ring;
+
     /// Stands in the class of a block of another heap.
     static constexpr std::size_t of_another = 128;
     static_assert(class_count <= of_another);
@@ -131,6 +182,9 @@ private:
     std::size_t bytes_ = 0;
     std::array<std::uint8_t, most_blocks> classes_;
     std::array<void*, most_blocks> blocks_;
+    std::size_t in_rings_ = 0; ///< Blocks.
+    std::array<std::uint8_t, rings> next_{};
+    std::array<std::array<std::uintptr_t, blocks_in_ring>, rings> rings_{};
 };
 
 /// Where nothing waits.

@@ -156,7 +156,9 @@ TEST(committed_bytes, are_the_sum_of_their_terms_when_many_threads_are_idle_or_h
             expect_sum();
             for (std::size_t thread = 0; thread != thread_count; ++thread)
                 threads[thread].does([&] { tapes[thread]->free_some_of(*tapes[(thread + 1) % thread_count]); });
-            EXPECT_NE(now().bytes_in_transit, 0U);
+            if (!test::blocks_are_checked()) { // Then, these few are in quarantine.
+                EXPECT_NE(now().bytes_in_transit, 0U);
+            }
             expect_sum();
         }
         expect_sum();
