@@ -71,7 +71,7 @@ typedef enum np_option
      *  are in use, a text says that leaks are not tracked. */
     np_option_leaks = 6,
     /** NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
-     *  from np_alloc_at is in use, or leaks are not tracked; that is listed, too. 0: it keeps its own; 0. */
+     *  from np_alloc_at is in use; that is listed, too. 0, or if leaks are not tracked: it keeps its own; 0. */
     np_option_leaks_exit = 7,
 
     /** NP_SAMPLE_BYTES: about one block for that many bytes is a sample, up to 32 KiB, which lies alone between
@@ -123,8 +123,8 @@ typedef enum np_option
 
     /* Only in the checked build: from 64 on. */
 
-    /** NP_QUARANTINE_BYTES: how many bytes of freed blocks a thread keeps in quarantine, but no more than 1,024
-     *  blocks; 64K. */
+    /** NP_QUARANTINE_BYTES: how many bytes of freed blocks up to 4 KiB a thread keeps in quarantine, but no more than
+     *  1,024 blocks; 64K. Of larger ones, up to 32 KiB, it keeps 16 of each size class. 0: none. */
     np_option_quarantine_bytes = 64,
     /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
     np_option_random_order = 65,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A random number that is unpredictable from outside of the process, for code that must not allocate.
+/// Random numbers that are unpredictable from outside of the process, for code that must not allocate.
 ///
 /// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has enough
 /// entropy: the address of a variable, the time, and a counter.)
@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__linux__)
@@ -31,33 +32,48 @@ extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+/// Numbers drawn at once, at most: Linux gives so many without interruption.
+inline constexpr std::size_t max_drawn = 32;
+
+/// Effects: draws `count` fresh numbers. errno is preserved.
+/// Preconditions: they are at most max_drawn.
+/// Complexity: a system call.
+inline void draw_random_numbers(std::uint64_t* numbers, std::size_t count) noexcept
+{
+#if defined(__linux__)
+    // Not by the C library's function, which is a cancellation point.
+    constexpr unsigned do_not_wait = 1;
+    const int error_before = errno;
+    const long received = ::syscall(SYS_getrandom, numbers, count * sizeof *numbers, do_not_wait);
+    errno = error_before;
+    if (received == static_cast<long>(count * sizeof *numbers))
+        return;
+#elif MEMORY_POOL_OS_HAS_ARC4RANDOM
+    ::arc4random_buf(numbers, count * sizeof *numbers);
+#endif
+#if !MEMORY_POOL_OS_HAS_ARC4RANDOM
+    static std::atomic<std::uint64_t> calls{0};
+    for (std::uint64_t* const end = numbers + count; numbers != end; ++numbers) {
+#if defined(_WIN32)
+        unsigned high = 0;
+        unsigned low = 0;
+        if (::rand_s(&high) == 0 && ::rand_s(&low) == 0) {
+            *numbers = std::uint64_t{high} << 32U | low;
+            continue;
+        }
+#endif
+        *numbers = reinterpret_cast<std::uintptr_t>(&numbers) ^ coarse_milliseconds() << 32U;
+        *numbers = (*numbers + calls.fetch_add(1, std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
+    }
+#endif
+}
+
 /// Returns: a fresh number. errno is preserved.
 /// Complexity: a system call.
 inline std::uint64_t random_number() noexcept
 {
     std::uint64_t number = 0;
-#if defined(__linux__)
-    // Not by the C library's function, which is a cancellation point.
-    constexpr unsigned do_not_wait = 1;
-    const int error_before = errno;
-    const long received = ::syscall(SYS_getrandom, &number, sizeof number, do_not_wait);
-    errno = error_before;
-    if (received == static_cast<long>(sizeof number))
-        return number;
-#elif defined(_WIN32)
-    unsigned high = 0;
-    unsigned low = 0;
-    if (::rand_s(&high) == 0 && ::rand_s(&low) == 0)
-        return std::uint64_t{high} << 32U | low;
-#elif MEMORY_POOL_OS_HAS_ARC4RANDOM
-    ::arc4random_buf(&number, sizeof number);
-#endif
-#if MEMORY_POOL_OS_HAS_ARC4RANDOM
+    draw_random_numbers(&number, 1);
     return number;
-#else
-    static std::atomic<std::uint64_t> calls{0};
-    number = reinterpret_cast<std::uintptr_t>(&number) ^ coarse_milliseconds() << 32U;
-    return (number + calls.fetch_add(1, std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
-#endif
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -7,45 +7,60 @@
 /// Thread safety: that of each; the numbers none.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/random.hpp>
 
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "quarantine.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace memory_pool::np {
-/// Pseudo-random numbers, unpredictable without the seed.
+/// Random numbers, drawn from the system in batches.
 class random_numbers
 {
 public:
-    explicit random_numbers(std::uint64_t seed) noexcept : state_(seed) {}
-
     /// Returns: the next one, below `limit`.
-    /// Preconditions: `limit` is not 0, and below 2^32.
+    /// Preconditions: `limit` is not 0, and below 2^16.
     std::size_t below(std::size_t limit) noexcept
     {
-        state_ = state_ * 0x5851'F42D'4C95'7F2DU + 0x1405'7B7E'F767'814FU;
-        return static_cast<std::size_t>((state_ >> 32U) * limit >> 32U);
+        if (MEMORY_POOL_UNLIKELY(left_ == 0)) {
+            os::draw_random_numbers(words_.data(), words_.size());
+            left_ = words_.size() * numbers_in_word;
+        }
+        --left_;
+        const std::size_t number = words_[left_ / numbers_in_word] >> left_ % numbers_in_word * 16 & 0xFFFFU;
+        return number * limit >> 16U;
     }
 
+    /// Effects: discards those drawn so far. In the child of a fork, its parent has the same.
+    void discard() noexcept { left_ = 0; }
+
 private:
-    std::uint64_t state_;
+    static constexpr std::size_t numbers_in_word = 4;
+
+    std::array<std::uint64_t, os::max_drawn> words_;
+    std::size_t left_ = 0;
 };
 
 /// What a heap of a thread has besides, where blocks are checked.
 struct heap_hardening
 {
     quarantine quarantined;
-    random_numbers random{os::random_number()};
+    random_numbers random;
+
+    void discard_random_numbers() noexcept { random.discard(); }
 };
 
 struct no_heap_hardening
 {
     no_quarantine quarantined;
+
+    static void discard_random_numbers() noexcept {}
 };
 
 using hardening_of_heap = std::conditional_t<is_checked, heap_hardening, no_heap_hardening>;

@@ -121,10 +121,12 @@ public:
         memory_.purge_if_mostly_free();
     }
 
-    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
+    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr, and random numbers
+    ///   drawn before the fork.
     void forget_threads_but(const thread_heap* mine) noexcept
     {
         for_each([mine](thread_heap& each) {
+            each.checks.discard_random_numbers();
             if (&each != mine)
                 each.used_by = nullptr;
         });

@@ -3,6 +3,7 @@
 // The checked build: when, and in which order, blocks go out again.
 #include <memory_pool/np_alloc.h>
 
+#include <support/child.hpp>
 #include <support/option_for_now.hpp>
 #include <support/threads.hpp>
 
@@ -21,10 +22,10 @@ constexpr std::size_t bytes = 100;
 constexpr std::size_t block_bytes = 112;
 
 /// Returns: how many blocks of that size are freed until the first of them goes out again.
-std::size_t blocks_that_wait()
+std::size_t blocks_that_wait(std::size_t of_bytes = bytes)
 {
     std::set<void*> freed;
-    for (void* block = np_alloc(bytes); freed.insert(block).second; block = np_alloc(bytes))
+    for (void* block = np_alloc(of_bytes); freed.insert(block).second; block = np_alloc(of_bytes))
         np_free(block);
     return freed.size();
 }
@@ -36,6 +37,32 @@ TEST(checked_order, lets_blocks_wait_until_others_are_freed)
         const test::option_for_now chosen(np_option_quarantine_bytes, waiting * block_bytes);
         (void)np_trim();
         EXPECT_GE(blocks_that_wait(), waiting) << waiting;
+    }
+}
+
+TEST(checked_order, lets_blocks_above_four_kibibytes_wait_until_sixteen_others_of_their_class_are_freed)
+{
+    const test::option_for_now in_order(np_option_random_order, 0);
+    for (const std::size_t large : {4'200U, 9'000U, 20'000U, 32'700U}) {
+        (void)np_trim();
+        EXPECT_GE(blocks_that_wait(large), 16U) << large;
+    }
+    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    (void)np_trim();
+    EXPECT_LT(blocks_that_wait(20'000), 16U);
+}
+
+TEST(checked_order, lets_a_small_block_wait_however_many_large_ones_are_freed)
+{
+    const test::option_for_now in_order(np_option_random_order, 0);
+    void* const small = np_alloc(bytes);
+    np_free(small);
+    for (int i = 0; i != 100; ++i)
+        np_free(np_alloc(20'000));
+    for (int i = 0; i != 100; ++i) {
+        void* const other = np_alloc(bytes);
+        EXPECT_NE(other, small);
+        np_free(other);
     }
 }
 
@@ -77,12 +104,14 @@ TEST(checked_order, has_blocks_that_wait_among_the_cached_ones)
     constexpr std::size_t is_cached = 2;
     constexpr std::size_t is_in_use = 3;
     const test::option_for_now some_wait(np_option_quarantine_bytes, 64 * block_bytes);
-    void* const block = np_alloc(bytes);
-    const std::array<int, 4> before = blocks_by_state();
-    np_free(block);
-    const std::array<int, 4> after = blocks_by_state();
-    EXPECT_EQ(after[is_in_use], before[is_in_use] - 1);
-    EXPECT_EQ(after[is_cached], before[is_cached] + 1);
+    for (const std::size_t each : {bytes, std::size_t{20'000}}) {
+        void* const block = np_alloc(each);
+        const std::array<int, 4> before = blocks_by_state();
+        np_free(block);
+        const std::array<int, 4> after = blocks_by_state();
+        EXPECT_EQ(after[is_in_use], before[is_in_use] - 1) << each;
+        EXPECT_EQ(after[is_cached], before[is_cached] + 1) << each;
+    }
 }
 
 TEST(checked_order, is_unpredictable)
@@ -106,10 +135,41 @@ TEST(checked_order, is_unpredictable)
     });
 }
 
+#if TESTS_MAY_FORK
+TEST(checked_order, is_another_one_in_the_child_of_a_fork)
+{
+    const test::option_for_now at_random(np_option_random_order, 1);
+    std::array<void*, 50> of_parent{};
+    std::array<void*, 50> of_child{};
+    const auto allocate = [](std::array<void*, 50>& blocks) {
+        std::generate(blocks.begin(), blocks.end(), [] { return np_alloc(bytes); });
+    };
+    allocate(of_parent);
+    std::for_each(of_parent.begin(), of_parent.end(), np_free);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    const pid_t child = fork();
+    allocate(child == 0 ? of_child : of_parent);
+    if (child == 0)
+        _exit(write(ends[1], of_child.data(), sizeof of_child) == sizeof of_child ? 0 : 1);
+    ASSERT_EQ(read(ends[0], of_child.data(), sizeof of_child), ssize_t{sizeof of_child});
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    int equal = 0;
+    for (std::size_t i = 0; i != of_parent.size(); ++i)
+        equal += of_parent[i] == of_child[i] ? 1 : 0;
+    EXPECT_LT(equal, 25);
+    std::for_each(of_parent.begin(), of_parent.end(), np_free);
+    std::for_each(ends.begin(), ends.end(), close);
+}
+#endif
+
 TEST(checked_order, leaves_nothing_in_quarantine_when_memory_is_trimmed)
 {
     std::vector<void*> blocks(3000);
-    std::generate(blocks.begin(), blocks.end(), [] { return np_alloc(bytes); });
+    std::size_t count = 0;
+    std::generate(blocks.begin(), blocks.end(), [&] { return np_alloc(++count % 100 != 0 ? bytes : 20'000); });
     test::in_a_thread([&] { std::for_each(blocks.begin(), blocks.end(), np_free); });
     (void)np_trim();
     np_statistics statistics;
