@@ -199,9 +199,9 @@ private:
             purged_.fetch_add(to_purge, std::memory_order_relaxed);
         const auto found = checks().large_made(taken.first, taken.length, bytes, alignment);
         if (!found.is_usable) {
-            (void)give(taken.first, true, [this, &taken]() -> given_slices {
+            (void)give(taken.first, true, [this, &taken] {
                 mutex_.assume_held();
-                return {end_large(taken.first)};
+                return end_large(taken.first);
             });
             return {};
         }
@@ -343,14 +343,13 @@ private:
         const std::optional<guarded_block> freed = description_of(first);
         is_dirty = checks().large_ends(first, is_dirty, freed.has_value());
         MEMORY_POOL_DELAY_POINT();
-        const auto unmark = [&]() -> given_slices {
+        const auto unmark = [&]() -> std::uint32_t {
             mutex_.assume_held();
             if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
-                return {};
+                return 0;
             const std::uint32_t length = end_large(first);
             revoke(first, freed, is_dirty);
-            // Pages of sparse blocks, in other places each time, would add up.
-            return {length, huge_pages_.are_sparse(length) && decay_.decay_ms() < run_decay::never_ms};
+            return length;
         };
         return give(first, is_dirty, unmark, is_checked);
     }

@@ -318,12 +318,12 @@ private:
 
     void return_slab(slice_index first, bool is_dirty, std::uint32_t slices) noexcept
     {
-        (void)give(first, is_dirty, [this, first, slices]() -> given_slices {
+        (void)give(first, is_dirty, [this, first, slices] {
             checks().slab_given(first, [this](slice_index given) {
                 mutex_.assume_held();
                 give_of_library(given);
             });
-            return {slices};
+            return slices;
         });
     }
 

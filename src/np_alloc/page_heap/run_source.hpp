@@ -383,15 +383,8 @@ protected:
         return taken;
     }
 
-    /// Slices that are given back.
-    struct given_slices
-    {
-        std::uint32_t count = 0;
-        bool is_sparse = false; ///< Few of their pages have memory: it goes back at once.
-    };
-
-    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns given_slices: none if they have
-    /// no owner already. `waits`: they go to quarantine.
+    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if
+    /// they have no owner already. `waits`: they go to quarantine.
     /// Returns: whether they had one.
     template <class Unmark>
     bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
@@ -401,11 +394,11 @@ protected:
         bool is_discard_due = false;
         {
             const base::lock_guard lock(mutex_);
-            const given_slices given = unmark();
-            if (given.count == 0)
+            const std::uint32_t slices = unmark();
+            if (slices == 0)
                 return false;
-            if (!waits || !waiting_.push({first, given.count, is_dirty, now}))
-                runs_.put(first, given.count, is_dirty, given.is_sparse ? 0 : now);
+            if (!waits || !waiting_.push({first, slices, is_dirty, now}))
+                runs_.put(first, slices, is_dirty, now);
             end_waiting(most_waiting_slices());
             if (!is_dirty && region_.grows())
                 shrink_region();

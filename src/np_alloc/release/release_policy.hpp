@@ -15,9 +15,6 @@
 ///                   pressure, limit, trim                               for half a decay time
 ///     tick          more than 1 MiB of debt     debt                    runs decay and sweep       every 8 ms
 ///
-/// A large block of 2 MiB or more whose size is known as sparse counts as old when it is freed: its few pages, in other
-/// places each time, would add up.
-///
 /// Debt is memory that could be returned: dirty runs, free memory in a thread's sparse slabs, and reserve heaps of
 /// ended threads. A run that has been purged for another decay time is discarded: it becomes inaccessible and counts
 /// towards no limit (see huge_pages.hpp).

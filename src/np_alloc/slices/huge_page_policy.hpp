@@ -133,12 +133,6 @@ public:
         return what_to_measure(grown.is_zeroed, are_wanted, first_whole_part(old_end, end));
     }
 
-    /// Returns: whether large blocks of that length, of 2 MiB or more, are sparse as far as is known.
-    bool are_sparse(std::uint32_t length) const noexcept
-    {
-        return length >= slices_of_huge_page && histories_[size_of(length)].is_sparse();
-    }
-
     /// Effects: records the density of a large block that is freed or resized, if it is a probe.
     void leave_large(slice_index first, std::uint32_t length) noexcept
     {

@@ -66,26 +66,6 @@ TEST_F(large_runs, have_no_memory_of_longer_blocks_before_behind_what_was_asked_
     EXPECT_EQ(calls.made(test::system_call::advise), 0U) << "it is known that there is none";
 }
 
-TEST_F(large_runs, return_their_memory_at_once_if_blocks_of_their_size_are_sparse)
-{
-    if (np::is_checked)
-        GTEST_SKIP() << "freed blocks are in quarantine";
-    const auto use_sparsely = [this] {
-        const np::run sparse = all.take_large(16 * MiB, 1);
-        *memory(sparse) = std::byte{1};
-        all.give_large(sparse.first);
-        return dirty();
-    };
-    EXPECT_EQ(use_sparsely(), 0U);
-    EXPECT_EQ(use_sparsely(), 0U);
-    const np::run dense = take_filled(4 * MiB);
-    all.give_large(dense.first);
-    EXPECT_GE(dirty(), dense.length) << "blocks of another size";
-    (void)all.trim();
-    all.decay().set_decay_ms(np::run_decay::never_ms);
-    EXPECT_NE(use_sparsely(), 0U);
-}
-
 TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 {
     const np::run old = all.take_large(2 * MiB, 1);

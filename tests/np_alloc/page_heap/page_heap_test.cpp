@@ -78,7 +78,7 @@ TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
 TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_that_is_needed_again)
 {
     all.decay().set_decay_ms(60000);
-    const auto use_and_free = [this] { all.give_large(take_filled(150 * MiB).first); };
+    const auto use_and_free = [this] { all.give_large(all.take_large(150 * MiB, 1).first); };
     use_and_free();
     EXPECT_EQ(all.purged(), 150 * MiB);
     use_and_free();
@@ -162,7 +162,7 @@ TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_t
 {
     const np::run a = all.take_large(MiB, 1);
     (void)all.take_large(MiB, 1);
-    const np::run b = take_filled(2 * MiB);
+    const np::run b = all.take_large(2 * MiB, 1);
     (void)all.take_large(MiB, 1);
     all.give_large(a.first);
     all.give_large(b.first);
@@ -418,7 +418,6 @@ TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
         const np::run hole = all.take_large(MiB, 1);
         const np::run small = all.take_large(MiB, 1);
         const np::run large = all.take_large(100 * MiB, 1);
-        std::memset(all.region().address(large.first), 1, 100 * MiB);
         all.give_large(hole.first);
         all.give_large(large.first);
         go_on(); // In the hole.
