@@ -216,6 +216,8 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
         else if (MEMORY_POOL_UNLIKELY(!cache.push_slowly(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     };
+    if (MEMORY_POOL_UNLIKELY(most_bytes == 0 && queue.bytes_in_rings() != 0)) // It was not 0 before.
+        queue.pop_all([](std::size_t, void* oldest) { plain_paths::free(oldest); });
     if (quarantine::has_ring(size_class) && most_bytes != 0) {
         if (const quarantine::entry oldest = queue.replace(size_class, block, is_own); oldest.block != nullptr)
             free_now(oldest);

@@ -92,6 +92,8 @@ void start_ticks_if_needed() noexcept
 {
     thread_cache& cache = this_thread.cache;
     const std::size_t debt = debt_of(cache);
+    if (MEMORY_POOL_UNLIKELY(debt > max_ignored_debt))
+        cache.ticks().forget(release_clock::last(), pages().decay().decay_ms());
     if (!is_checked && MEMORY_POOL_UNLIKELY(cache.ticks().is_needed(debt)) && cache.has_heap())
         cache.start_ticks(release_clock::now(), debt);
 }
@@ -390,7 +392,6 @@ bool run_maintenance() noexcept
         if (cache.has_heap())
             drain_and_send(cache.heap().slabs);
         registry().collect();
-        cache.ticks().forget(now, pages().decay().decay_ms());
     }
     return is_changed;
 }

@@ -265,8 +265,10 @@ public:
             return std::nullopt;
         const checked_slice& slab = region_.record(region_.record(slice).slab);
         const std::size_t number = number_in(slab, block);
+        if (number == no_block_there)
+            return std::nullopt;
         std::byte* const front = slab.begin + number * slab.block_bytes;
-        if (number == no_block_there || np::is_front_intact(slab, front))
+        if (np::is_front_intact(slab, front))
             return std::nullopt;
         std::byte* const previous = front - slab.block_bytes;
         const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();

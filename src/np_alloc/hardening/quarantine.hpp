@@ -33,9 +33,11 @@ public:
 
     static constexpr bool has_ring(std::size_t size_class) noexcept { return size_class >= first_with_ring; }
 
-    bool is_empty() const noexcept { return count_ == 0 && in_rings_ == 0; }
+    bool is_empty() const noexcept { return count_ == 0 && bytes_in_rings_ == 0; }
     bool is_full() const noexcept { return count_ == most_blocks; }
+    /// Returns: bytes in the queue.
     std::size_t bytes() const noexcept { return bytes_; }
+    std::size_t bytes_in_rings() const noexcept { return bytes_in_rings_; }
 
     /// Effects: appends a block, of the heap that this is the queue of, or of another.
     /// Preconditions: it is not full.
@@ -64,7 +66,7 @@ public:
         std::uintptr_t& place = rings_[ring][next_[ring]++ % blocks_in_ring];
         const entry oldest = entry_of(place, size_class);
         place = reinterpret_cast<std::uintptr_t>(block) | (is_own ? 0U : 1U);
-        in_rings_ += oldest.block == nullptr ? 1 : 0;
+        bytes_in_rings_ += oldest.block == nullptr ? facts[size_class].block_bytes : 0;
         return oldest;
     }
 
@@ -86,13 +88,13 @@ public:
             const entry oldest = pop();
             put(oldest.size_class, oldest.block);
         }
-        if (in_rings_ == 0)
+        if (bytes_in_rings_ == 0)
             return;
         for (std::size_t ring = 0; ring != rings; ++ring)
             for (std::size_t i = 0; i != blocks_in_ring; ++i)
                 if (const entry oldest = replace(first_with_ring + ring, nullptr, true); oldest.block != nullptr)
                     put(oldest.size_class, oldest.block);
-        in_rings_ = 0;
+        bytes_in_rings_ = 0;
     }
 
     /// Effects: calls `visit(size_class, block)` for each, until that returns false.
@@ -105,7 +107,7 @@ public:
             if (!visit(class_at(place), blocks_[place]))
                 return false;
         }
-        for (std::size_t ring = 0; in_rings_ != 0 && ring != rings; ++ring)
+        for (std::size_t ring = 0; bytes_in_rings_ != 0 && ring != rings; ++ring)
             for (const std::uintptr_t place : rings_[ring])
                 if (place != 0 && !visit(first_with_ring + ring, entry_of(place, 0).block))
                     return false;
@@ -182,7 +184,7 @@ private:
     std::size_t bytes_ = 0;
     std::array<std::uint8_t, most_blocks> classes_;
     std::array<void*, most_blocks> blocks_;
-    std::size_t in_rings_ = 0; ///< Blocks.
+    std::size_t bytes_in_rings_ = 0;
     std::array<std::uint8_t, rings> next_{};
     std::array<std::array<std::uintptr_t, blocks_in_ring>, rings> rings_{};
 };
@@ -191,6 +193,7 @@ private:
 struct no_quarantine
 {
     static constexpr bool is_empty() noexcept { return true; }
+    static constexpr std::size_t bytes_in_rings() noexcept { return 0; }
     template <class Put>
     static constexpr void pop_all(Put&&) noexcept
     {

@@ -83,6 +83,7 @@ protected:
         pages_.decay().limit_decay_ms(run_decay::never_ms);
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.forget_threads_but(heap_of_this_thread());
+        heaps_.discard_random_numbers();
         os::reset_stdio_list_lock();
         if (nested_forks_ != 0) {
             --nested_forks_;

@@ -121,12 +121,16 @@ public:
         memory_.purge_if_mostly_free();
     }
 
-    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr, and random numbers
-    ///   drawn before the fork.
+    /// Effects: discards the random numbers of all heaps, in the child of a fork: its parent has the same.
+    void discard_random_numbers() noexcept
+    {
+        for_each([](thread_heap& each) { each.checks.discard_random_numbers(); });
+    }
+
+    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
     void forget_threads_but(const thread_heap* mine) noexcept
     {
         for_each([mine](thread_heap& each) {
-            each.checks.discard_random_numbers();
             if (&each != mine)
                 each.used_by = nullptr;
         });

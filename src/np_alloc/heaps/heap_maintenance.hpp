@@ -93,6 +93,7 @@ public:
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
         pages_.decay().set_decay_ms(milliseconds);
+        pages_.early_in_slabs().end_pause();
         wake_background();
     }
 

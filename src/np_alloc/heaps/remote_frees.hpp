@@ -18,9 +18,9 @@
 /// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
 /// blocks could wait for an idle owner with many times their memory.
 ///
-/// A batch lies among the blocks of the program. Its addresses are encoded with a secret, so a program that writes to it
-/// frees no block that is in use, unless it has read the secret from another batch. The checked build also compares the
-/// state of each block, and the canary before each batch.
+/// A batch lies among the blocks of the program. Its addresses and its count are encoded with secrets: what a program
+/// writes to it is reported, as good as always, unless it has read another batch. The checked build also compares the
+/// state of each block, so that none is freed that is in use, and the canary before each batch.
 ///
 /// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
 ///   rest the holder of the heap lock, or the only user of the heap.
@@ -111,7 +111,7 @@ public:
                 to.send_one(*blocks);
                 continue;
             }
-            place.batch->blocks()[place.count++] = the_address_code.apply(*blocks);
+            place.batch->blocks()[place.count++] = the_address_code.encode(*blocks);
             place.bytes += block_bytes;
             if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
                 send(place);
@@ -148,7 +148,7 @@ public:
             MEMORY_POOL_DELAY_POINT();
             free_batch* const next = each->next();
             report_damage_before(*each);
-            if (MEMORY_POOL_UNLIKELY(!may_be_block_or_none(next) || !drain_blocks(*each, each->count))) {
+            if (MEMORY_POOL_UNLIKELY(!may_be_block_or_none(next) || !drain_blocks(*each, each->count()))) {
                 pages_.checks().library_writes_to(each);
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
@@ -175,7 +175,7 @@ public:
             if (place.owner != nullptr && !visit_batch(*place.batch, place.count, visit))
                 return false;
         for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next())
-            if (!visit_batch(*each, each->count, visit))
+            if (!visit_batch(*each, each->count(), visit))
                 return false;
         return true;
     }
@@ -202,18 +202,19 @@ private:
     /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
     struct free_batch
     {
-        free_batch* coded_next = nullptr;
-        std::uint64_t count = 0;
+        void* coded_next = nullptr;
+        std::uint64_t coded_count = the_address_code.count(0);
 
         // nullptr is not encoded: it would tell the key.
         free_batch* next() const noexcept
         {
-            return coded_next != nullptr ? the_address_code.apply(coded_next) : nullptr;
+            return coded_next != nullptr ? static_cast<free_batch*>(the_address_code.decode(coded_next)) : nullptr;
         }
-        void set_next(free_batch* next) noexcept
+        void set_next(const free_batch* next) noexcept
         {
-            coded_next = next != nullptr ? the_address_code.apply(next) : nullptr;
+            coded_next = next != nullptr ? the_address_code.encode(next) : nullptr;
         }
+        std::uint64_t count() const noexcept { return the_address_code.count(coded_count); }
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
@@ -230,7 +231,7 @@ private:
             return open(place, to);
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
-            if (!send_from(place, the_address_code.apply(place.batch->blocks()[i])))
+            if (!send_from(place, the_address_code.decode(place.batch->blocks()[i])))
                 break; // The others are unknown.
         start(place, to, *place.batch);
         return true;
@@ -282,7 +283,7 @@ private:
     {
         if (place.owner == nullptr)
             return;
-        place.batch->count = place.count;
+        place.batch->coded_count = the_address_code.count(place.count);
         place.owner->send(*place.batch);
         place.owner = nullptr;
     }
@@ -306,7 +307,7 @@ private:
             return false;
         std::array<void*, batch_capacity> blocks; // The batch may be no batch, but a block that is not as long.
         void* const* const end = std::transform(read.blocks(), read.blocks() + count, blocks.data(),
-                                                [](void* block) { return the_address_code.apply(block); });
+                                                [](const void* block) { return the_address_code.decode(block); });
         for (void* const* each = blocks.data(); each != end;) {
             if (MEMORY_POOL_UNLIKELY(!may_be_block(*each)))
                 return false;
@@ -372,7 +373,7 @@ private:
         if (!visit(static_cast<const void*>(&each)))
             return false;
         for (std::uint64_t i = 0; i != std::min(count, batch_capacity); ++i)
-            if (!visit(static_cast<const void*>(the_address_code.apply(each.blocks()[i]))))
+            if (!visit(static_cast<const void*>(the_address_code.decode(each.blocks()[i]))))
                 return false;
         return true;
     }

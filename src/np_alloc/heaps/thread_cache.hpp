@@ -242,11 +242,11 @@ public:
         return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - heap().begin(size_class)) : 0;
     }
 
-    /// Returns: bytes of the cached blocks of all classes.
+    /// Returns: bytes of the cached blocks of all classes, and of those in rings of the quarantine.
     /// Preconditions: has_heap().
     std::size_t held_bytes() const noexcept
     {
-        std::size_t bytes = 0;
+        std::size_t bytes = heap().checks.quarantined.bytes_in_rings();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             bytes += held(size_class) * facts[size_class].block_bytes;
         return bytes;

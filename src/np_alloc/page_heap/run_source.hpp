@@ -350,7 +350,7 @@ protected:
     template <class Mark = no_marks>
     run take(std::uint32_t slices, std::uint32_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
     {
-        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t now = release_clock::now();
         run taken;
         bool is_due = false;
         const auto growth = [&]() -> std::size_t {
@@ -389,7 +389,7 @@ protected:
     template <class Unmark>
     bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
     {
-        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t now = release_clock::now();
         purge_plan plan;
         bool is_discard_due = false;
         {

@@ -25,7 +25,7 @@ using checked_batches = test::heap_fixture;
 struct batch
 {
     void* next;
-    std::uint64_t count;
+    std::uint64_t coded_count;
     void* first;
 };
 
@@ -58,7 +58,7 @@ TEST_F(checked_batches, frees_no_block_that_is_in_use)
     put(other, take(mine, 5, 1)[0]);
     const std::size_t away_before = outstanding(mine);
     batch& sent = batch_in(other);
-    sent.first = np::the_address_code.apply(in_use);
+    sent.first = np::the_address_code.encode(in_use);
     other.send_all();
     test::error_recorder recorder;
     (void)mine.drain();

@@ -194,7 +194,7 @@ TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_
 struct batch
 {
     void* next;
-    std::uint64_t count;
+    std::uint64_t coded_count;
     void* first;
 };
 
@@ -211,20 +211,22 @@ batch& batch_in(test::heap& of)
 
 void* encoded(void* address)
 {
-    return np::the_address_code.apply(address);
+    return np::the_address_code.encode(address);
 }
 
 TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
 {
     ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
     int local = 0;
-    const batch sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
-    std::vector<batch> written(5, sound);
+    const batch sound{nullptr, np::the_address_code.count(1),
+                      nullptr}; // with the block that it has brought, if nothing else is said
+    std::vector<batch> written(6, sound);
     written[0].next = encoded(&local);
-    written[1].count = 1000;
+    written[1].coded_count = np::the_address_code.count(1000);
     written[2].first = encoded(&local);
     written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
     written[4].first = take(mine, 5, 1)[0]; // as by who knows where it is, but not the key
+    written[5].coded_count = 0;             // as by who overflows with zeros
     for (const batch& each : written) {
         test::error_recorder recorder;
         void* const brought = take(mine, 5, 1)[0];
@@ -250,7 +252,7 @@ TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_
     for (void* each : blocks)
         std::memset(each, 0x41, np::sizes::size(smallest));
     mine.send_one(blocks[0]);
-    static_cast<batch*>(blocks[0])->count = 3;
+    static_cast<batch*>(blocks[0])->coded_count = np::the_address_code.count(3);
     test::error_recorder recorder;
     (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
