@@ -256,8 +256,8 @@ public:
         return number != no_block_there && slab.blocks[number].is_in_use();
     }
 
-    /// Returns: what was written just before `block`, if that is a block of a slab. Restores the last word before it, so
-    ///   that it is reported once.
+    /// Effects: restores the last word before a block of a slab, if it was written to, so that it is reported once.
+    /// Returns: what to report; nothing if the word is intact, or no such block begins there.
     std::optional<base::misuse_log::finding> mend_front(const void* block) noexcept
     {
         const slice_index slice = region_.slice_of(block);

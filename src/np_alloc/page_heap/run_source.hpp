@@ -399,7 +399,7 @@ protected:
                 return false;
             if (!waits || !waiting_.push({first, slices, is_dirty, now}))
                 runs_.put(first, slices, is_dirty, now);
-            end_waiting(most_waiting_slices());
+            end_waiting(limit_.is_hard() ? 0 : most_waiting_slices()); // Clean neighbours would count with them.
             if (!is_dirty && region_.grows())
                 shrink_region();
             note_peak();

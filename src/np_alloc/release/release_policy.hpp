@@ -20,8 +20,8 @@
 /// towards no limit (see huge_pages.hpp).
 ///
 /// The first three mechanisms return memory early, before its decay time. If the program soon needs a quarter of that
-/// memory again, they pause for ten decay times, as purging and faulting it in again costs more than it saves. So they do
-/// if a thread soon rises to a quarter of its peak again after a fall.
+/// memory again, or a thread soon rises to a quarter of its peak again after a fall, they pause for ten decay times, as
+/// purging and faulting it in again costs more than it saves.
 ///
 ///     run_decay.hpp         age limits of free runs
 ///     early_release.hpp     the pause

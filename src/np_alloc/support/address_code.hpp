@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A code for addresses and counts that lie in blocks, where a program may write to them by mistake: what it writes there
-/// is, as good as always, no address and no count.
+/// A code for addresses and counts that lie in blocks, where a program may write to them by mistake: what it writes is,
+/// nearly always, no address and no count.
 ///
 ///     address:   bytes in reverse order, xor key of addresses       so what is written over a part of one changes its
 ///     count:     xor key of counts                                  high bytes
