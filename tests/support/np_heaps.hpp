@@ -28,6 +28,25 @@ struct heap : private own_outbox, public memory_pool::np::heap
     explicit heap(memory_pool::np::page_heap& from) noexcept : memory_pool::np::heap(from, for_others) {}
 };
 
+/// The layout of a batch of remote frees, up to its first pointer.
+struct batch
+{
+    void* encoded_next;
+    std::uint64_t encoded_count;
+    void* encoded_first;
+};
+
+/// Returns: the next batch that a heap sends.
+inline batch& batch_in(heap& sender)
+{
+    batch* found = nullptr;
+    (void)sender.for_each_in_transit([&found](const void* first) {
+        found = static_cast<batch*>(const_cast<void*>(first));
+        return false;
+    });
+    return *found;
+}
+
 struct heap_fixture : testing::Test
 {
     memory_pool::np::page_heap page_heap;

@@ -32,7 +32,7 @@ extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Numbers drawn at once, at most: Linux gives so many without interruption.
+/// Maximum of numbers drawn by one call: 256 bytes, which getrandom delivers without interruption.
 inline constexpr std::size_t max_drawn = 32;
 
 /// Effects: draws `count` fresh numbers. errno is preserved.

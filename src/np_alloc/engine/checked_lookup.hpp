@@ -45,13 +45,6 @@ MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, checked
     return MEMORY_POOL_LIKELY(its.slices == 1) ? slice : pages().region().record(slice.slab);
 }
 
-/// Returns: the number of the block of a slab that begins there, or no_block_there.
-MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const class_facts& its,
-                                                const void* block) noexcept
-{
-    return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
-}
-
 inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) noexcept
 {
     const class_facts& its = facts[tag & class_bits];

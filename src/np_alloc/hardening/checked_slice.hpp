@@ -107,6 +107,13 @@ private:
     bool are_removed_ = true;
 };
 
+/// Returns: the number of the block of a slab that begins there, or no_block_there.
+MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const class_facts& its,
+                                                const void* block) noexcept
+{
+    return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+}
+
 /// Returns: whether the last word of the preceding block is intact, or purged with it. Before the first block, there is
 ///   a guard page.
 MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
@@ -237,47 +244,41 @@ public:
     /// Effects: lets the library write to a free block: expects no fill pattern there, and restores its last word.
     void library_writes_to(const void* block) noexcept
     {
-        checked_slice& slab = region_.record(region_.record_of(block).slab);
-        const std::size_t number = number_in(slab, block);
-        if (number == no_block_there) // A damaged batch may point to where no block begins.
+        const located_block found = locate(block);
+        if (found.slab == nullptr) // A damaged batch may point to where no block begins.
             return;
-        the_canary.write_last(slab.begin + (number + 1) * slab.block_bytes); // First, as it may be purged.
-        slab.blocks[number].forget();
+        const checked_slice& slab = *found.slab;
+        the_canary.write_last(slab.begin + (found.number + 1) * slab.block_bytes); // First, as it may be purged.
+        slab.blocks[found.number].forget();
     }
 
     /// Returns: whether a block of a slab begins there that is in use.
     bool is_in_use(const void* block) const noexcept
     {
-        const slice_index slice = region_.slice_of(block);
-        if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
-            return false;
-        const checked_slice& slab = region_.record(region_.record(slice).slab);
-        const std::size_t number = number_in(slab, block);
-        return number != no_block_there && slab.blocks[number].is_in_use();
+        const located_block found = locate(block);
+        return found.slab != nullptr && found.slab->blocks[found.number].is_in_use();
     }
 
     /// Effects: restores the last word before a block of a slab, if it was written to, so that it is reported once.
-    /// Returns: what to report; nothing if the word is intact, or no such block begins there.
+    /// Returns: the misuse to report; nothing if the word is intact, or no such block begins there.
     std::optional<base::misuse_log::finding> mend_front(const void* block) noexcept
     {
-        const slice_index slice = region_.slice_of(block);
-        if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
+        const located_block found = locate(block);
+        if (found.slab == nullptr)
             return std::nullopt;
-        const checked_slice& slab = region_.record(region_.record(slice).slab);
-        const std::size_t number = number_in(slab, block);
-        if (number == no_block_there)
-            return std::nullopt;
-        std::byte* const front = slab.begin + number * slab.block_bytes;
+        const checked_slice& slab = *found.slab;
+        std::byte* const front = slab.begin + found.number * slab.block_bytes;
         if (np::is_front_intact(slab, front))
             return std::nullopt;
         std::byte* const previous = front - slab.block_bytes;
-        const std::optional<std::size_t> bytes = slab.blocks[number - 1].bytes();
+        const block_state& state = slab.blocks[found.number - 1];
+        const std::optional<std::size_t> bytes = state.bytes();
         // An overflow begins where the requested bytes of the previous block end.
         const bool is_overflow = bytes && !the_canary.is_at(previous + *bytes);
-        the_canary.mend_last(front, slab.blocks[number - 1].is_purged());
+        the_canary.mend_last(front, state.is_purged());
         if (is_overflow)
             return base::misuse_log::finding{error_kind::buffer_overflow, previous, *bytes};
-        return base::misuse_log::finding{error_kind::buffer_underflow, front, slab.blocks[number].last_bytes()};
+        return base::misuse_log::finding{error_kind::buffer_underflow, front, slab.blocks[found.number].last_bytes()};
     }
 
     /// Effects: zeroes what blocks in that row of pages of a slab have outside of it: the row is about to be purged.
@@ -588,10 +589,21 @@ public:
     }
 
 private:
-    static std::size_t number_in(const checked_slice& slab, const void* block) noexcept
+    /// A block of a slab; `slab` is nullptr if none begins there.
+    struct located_block
     {
-        return block_at(facts[slab.size_class],
-                        static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+        checked_slice* slab;
+        std::size_t number;
+    };
+
+    located_block locate(const void* block) const noexcept
+    {
+        const slice_index slice = region_.slice_of(block);
+        if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
+            return {nullptr, 0};
+        checked_slice& slab = region_.record(region_.record(slice).slab);
+        const std::size_t number = number_in(slab, facts[slab.size_class], block);
+        return {number != no_block_there ? &slab : nullptr, number};
     }
 
     /// In the checked build, no others are of that class.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The quarantine of a thread: blocks that it has freed, and that may not go out again yet.
+/// The quarantine of a thread: freed blocks whose reuse is delayed.
 ///
 ///     up to 4 KiB:    freed ->  | youngest | ... | oldest |  -> magazine        one queue, limited in bytes
 ///     larger:         freed ->  | 16 blocks of that class |  -> magazine        a ring for each class
 ///
-/// So an old pointer does no harm for a while, and what is written through it is found when the block goes out again.
-/// With one queue for all, a few large blocks would leave no room for others.
+/// So writes through dangling pointers do no harm for a while, and are found when the block is allocated again. In a
+/// single queue, a few large blocks would displace all others.
 ///
 /// Thread safety: figures any thread; the rest none.
 #pragma once
@@ -26,7 +26,7 @@ namespace memory_pool::np {
 class quarantine
 {
 public:
-    static constexpr std::size_t most_blocks = 1024;
+    static constexpr std::size_t max_blocks = 1024;
     /// Larger blocks have rings.
     static constexpr std::size_t largest_in_queue = 4096;
     static constexpr std::size_t blocks_in_ring = 16;
@@ -34,7 +34,7 @@ public:
     static constexpr bool has_ring(std::size_t size_class) noexcept { return size_class >= first_with_ring; }
 
     bool is_empty() const noexcept { return count_ == 0 && bytes_in_rings_ == 0; }
-    bool is_full() const noexcept { return count_ == most_blocks; }
+    bool is_full() const noexcept { return count_ == max_blocks; }
     /// Returns: bytes in the queue.
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t bytes_in_rings() const noexcept { return bytes_in_rings_; }
@@ -43,13 +43,13 @@ public:
     /// Preconditions: it is not full.
     void push(std::size_t size_class, void* block, bool is_own) noexcept
     {
-        const std::size_t place = (first_ + count_++) % most_blocks;
+        const std::size_t place = (first_ + count_++) % max_blocks;
         blocks_[place] = block;
         classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
         bytes_ += facts[size_class].block_bytes;
     }
 
-    /// What has waited longest.
+    /// The oldest block of the queue or of a ring.
     struct entry
     {
         void* block;
@@ -74,7 +74,7 @@ public:
     entry pop() noexcept
     {
         const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
-        first_ = (first_ + 1) % most_blocks;
+        first_ = (first_ + 1) % max_blocks;
         --count_;
         bytes_ -= facts[oldest.size_class].block_bytes;
         return oldest;
@@ -103,7 +103,7 @@ public:
     bool for_each(Visit&& visit) const
     {
         for (std::size_t i = 0; i != count_; ++i) {
-            const std::size_t place = (first_ + i) % most_blocks;
+            const std::size_t place = (first_ + i) % max_blocks;
             if (!visit(class_at(place), blocks_[place]))
                 return false;
         }
@@ -114,8 +114,7 @@ public:
         return true;
     }
 
-    /// Effects: calls `visit(const void* block)` for each, as they were at some moment. Such an address is only to be
-    ///   compared.
+    /// Effects: calls `visit(const void* block)` for each, a snapshot. Only compare the addresses.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_from_outside(Visit&& visit) const
@@ -151,7 +150,7 @@ private:
         const std::size_t first = read_from_outside(first_);
         const std::size_t count = read_from_outside(count_);
         for (std::size_t i = 0; i != count; ++i)
-            visit((first + i) % most_blocks);
+            visit((first + i) % max_blocks);
     }
 
     template <class Visit>
@@ -182,8 +181,8 @@ private:
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     std::size_t bytes_ = 0;
-    std::array<std::uint8_t, most_blocks> classes_;
-    std::array<void*, most_blocks> blocks_;
+    std::array<std::uint8_t, max_blocks> classes_;
+    std::array<void*, max_blocks> blocks_;
     std::size_t bytes_in_rings_ = 0;
     std::array<std::uint8_t, rings> next_{};
     std::array<std::array<std::uintptr_t, blocks_in_ring>, rings> rings_{};

@@ -25,13 +25,13 @@
 #include "../slices/reservation_cost.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/address_code.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
 #include "../support/options.hpp"
+#include "../support/pointer_encoding.hpp"
 #include "heap_list.hpp"
 #include "shared_heap.hpp"
 #include "thread_heap.hpp"
@@ -63,7 +63,7 @@ public:
         if (is_started_.load(std::memory_order_relaxed))
             return true;
         the_options.read_once(os::trusted_environment());
-        the_address_code.draw();
+        the_pointer_encoding.draw();
         if constexpr (is_checked) {
             the_canary.draw();
             if ((the_options.get(np_option_zero) & NP_ZERO_FREE) != 0)

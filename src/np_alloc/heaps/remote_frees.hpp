@@ -18,9 +18,9 @@
 /// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
 /// blocks could wait for an idle owner with many times their memory.
 ///
-/// A batch lies among the blocks of the program. Its addresses and its count are encoded with secrets: what a program
-/// writes to it is reported, as good as always, unless it has read another batch. The checked build also compares the
-/// state of each block, so that none is freed that is in use, and the canary before each batch.
+/// A program can overflow into a batch, as batches are among its blocks. Pointers and the count are encoded, so an
+/// overwritten batch is reported instead of freeing blocks in use (see pointer_encoding.hpp). The checked build also
+/// validates the state of each block, and the canary before each batch.
 ///
 /// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
 ///   rest the holder of the heap lock, or the only user of the heap.
@@ -32,8 +32,8 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/address_code.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/pointer_encoding.hpp"
 #include "heap_slabs.hpp"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ public:
                 to.send_one(*blocks);
                 continue;
             }
-            place.batch->blocks()[place.count++] = the_address_code.encode(*blocks);
+            place.batch->blocks()[place.count++] = the_pointer_encoding.encode(*blocks);
             place.bytes += block_bytes;
             if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
                 send(place);
@@ -148,7 +148,8 @@ public:
             MEMORY_POOL_DELAY_POINT();
             free_batch* const next = each->next();
             report_damage_before(*each);
-            if (MEMORY_POOL_UNLIKELY(!may_be_block_or_none(next) || !drain_blocks(*each, each->count()))) {
+            const bool has_valid_next = next == nullptr || may_be_block(next);
+            if (MEMORY_POOL_UNLIKELY(!has_valid_next || !drain_blocks(*each, each->count()))) {
                 pages_.checks().library_writes_to(each);
                 report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
@@ -202,19 +203,14 @@ private:
     /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
     struct free_batch
     {
-        void* coded_next = nullptr;
-        std::uint64_t coded_count = the_address_code.count(0);
+        void* encoded_next = nullptr;
+        std::uint64_t encoded_count = the_pointer_encoding.convert_count(0);
 
-        // nullptr is not encoded: it would tell the key.
         free_batch* next() const noexcept
         {
-            return coded_next != nullptr ? static_cast<free_batch*>(the_address_code.decode(coded_next)) : nullptr;
+            return static_cast<free_batch*>(the_pointer_encoding.decode(encoded_next));
         }
-        void set_next(const free_batch* next) noexcept
-        {
-            coded_next = next != nullptr ? the_address_code.encode(next) : nullptr;
-        }
-        std::uint64_t count() const noexcept { return the_address_code.count(coded_count); }
+        std::uint64_t count() const noexcept { return the_pointer_encoding.convert_count(encoded_count); }
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
@@ -231,7 +227,7 @@ private:
             return open(place, to);
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
-            if (!send_from(place, the_address_code.decode(place.batch->blocks()[i])))
+            if (!send_from(place, the_pointer_encoding.decode(place.batch->blocks()[i])))
                 break; // The others are unknown.
         start(place, to, *place.batch);
         return true;
@@ -283,7 +279,7 @@ private:
     {
         if (place.owner == nullptr)
             return;
-        place.batch->coded_count = the_address_code.count(place.count);
+        place.batch->encoded_count = the_pointer_encoding.convert_count(place.count);
         place.owner->send(*place.batch);
         place.owner = nullptr;
     }
@@ -292,22 +288,22 @@ private:
     {
         free_batch* next = inbox_.load(std::memory_order_relaxed);
         do {
-            sent.set_next(next);
+            sent.encoded_next = the_pointer_encoding.encode(next);
             MEMORY_POOL_DELAY_POINT();
         } while (!inbox_.compare_exchange_weak(next, &sent, std::memory_order_release, std::memory_order_relaxed));
     }
 
     // A program that writes to a block after its release may have written to a batch.
 
-    /// Drains the `count` blocks of a batch.
-    /// Returns: whether it has room for so many, and all are where blocks can be; it ends at the first of the others.
+    /// Drains `count` blocks of a batch. Returns false if the batch is too small for them, or at the first pointer that
+    /// is to no block in transit.
     bool drain_blocks(const free_batch& read, std::uint64_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(count > batch_capacity || (count != 0 && (tag_of(&read) & class_bits) != batch_class)))
             return false;
-        std::array<void*, batch_capacity> blocks; // The batch may be no batch, but a block that is not as long.
+        std::array<void*, batch_capacity> blocks; // Not in place: an overwritten batch may be a shorter block.
         void* const* const end = std::transform(read.blocks(), read.blocks() + count, blocks.data(),
-                                                [](const void* block) { return the_address_code.decode(block); });
+                                                [](const void* block) { return the_pointer_encoding.decode(block); });
         for (void* const* each = blocks.data(); each != end;) {
             if (MEMORY_POOL_UNLIKELY(!may_be_block(*each)))
                 return false;
@@ -316,15 +312,10 @@ private:
         return true;
     }
 
-    /// Whether an address is that of a block in transit, as far as that can be seen.
+    /// Returns whether an address may be that of a block in transit.
     bool may_be_block(const void* address) const noexcept
     {
         return region().is_committed(region().steps_to(address)) && !pages_.checks().is_in_use(address);
-    }
-
-    bool may_be_block_or_none(const void* address) const noexcept
-    {
-        return address == nullptr || may_be_block(address);
     }
 
     /// Reports a write just before a batch.
@@ -373,7 +364,7 @@ private:
         if (!visit(static_cast<const void*>(&each)))
             return false;
         for (std::uint64_t i = 0; i != std::min(count, batch_capacity); ++i)
-            if (!visit(static_cast<const void*>(the_address_code.decode(each.blocks()[i]))))
+            if (!visit(static_cast<const void*>(the_pointer_encoding.decode(each.blocks()[i]))))
                 return false;
         return true;
     }

@@ -117,7 +117,7 @@ public:
         const class_facts& its = facts[size_class];
         const std::size_t place = before != 0 ? place_of(size_class) : free_place();
         const std::uint32_t most = place != no_place && before < most_in_place ? most_in_place : its.most_room;
-        // In powers of two, and one less at the end: what a thread gets while its magazine grows has room in it then.
+        // Powers of two, from 16 on: all blocks that a thread takes while a magazine grows then fit into it.
         const std::uint32_t twice = 2 * (before + before % 2);
         const std::uint32_t larger = std::min({std::max(twice, its.least_room), most, its.most_room});
         const std::size_t bytes = before != 0 ? std::size_t{larger - before} * its.block_bytes : 0;

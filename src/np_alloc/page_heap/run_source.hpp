@@ -399,7 +399,7 @@ protected:
                 return false;
             if (!waits || !waiting_.push({first, slices, is_dirty, now}))
                 runs_.put(first, slices, is_dirty, now);
-            end_waiting(limit_.is_hard() ? 0 : most_waiting_slices()); // Clean neighbours would count with them.
+            end_waiting(most_waiting_slices());
             if (!is_dirty && region_.grows())
                 shrink_region();
             note_peak();
@@ -449,11 +449,13 @@ private:
         return plan.max_runs;
     }
 
-    /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads.
-    static std::size_t most_waiting_slices() noexcept
+    /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads. None under a hard
+    ///   limit, as clean neighbours count as dirty when a run leaves it.
+    std::size_t most_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         constexpr std::size_t threads = 64;
-        return is_checked ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes : 0;
+        return is_checked && !limit_.is_hard() ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes
+                                               : 0;
     }
 
     /// Effects: frees the oldest runs in quarantine until at most `most` slices stay, without guards; or one run,

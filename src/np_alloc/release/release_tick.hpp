@@ -143,7 +143,7 @@ public:
         return true;
     }
 
-    /// Returns: whether the thread has risen again since it has fallen; once for each fall.
+    /// Returns: whether the thread uses a quarter of its peak again after a fall; once for each fall.
     bool has_risen(std::size_t outstanding) noexcept
     {
         if (MEMORY_POOL_LIKELY(fallen_from_ == 0 || outstanding <= fallen_from_ / 4))

@@ -3,7 +3,7 @@
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/diagnostics/cached_block_set.hpp>
 #include <np_alloc/engine/engine.hpp>
-#include <np_alloc/support/address_code.hpp>
+#include <np_alloc/support/pointer_encoding.hpp>
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
@@ -671,8 +671,8 @@ TEST_F(np_verify_finds, a_batch_that_was_written_to_after_its_block_was_freed)
         });
     }
     auto* const words = static_cast<std::size_t*>(const_cast<void*>(batch));
-    const std::uint64_t one_less = np::the_address_code.count(words[1]) - 1;
-    expect_inconsistency_with(words[1], static_cast<std::size_t>(np::the_address_code.count(one_less)),
+    const std::uint64_t one_less = np::the_pointer_encoding.convert_count(words[1]) - 1;
+    expect_inconsistency_with(words[1], static_cast<std::size_t>(np::the_pointer_encoding.convert_count(one_less)),
                               "blocks in transit do not match");
     expect_inconsistency_with(words[2], std::size_t{0xABCD'0000}, "a cached block is in no slab");
 }

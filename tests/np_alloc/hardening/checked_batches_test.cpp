@@ -3,7 +3,7 @@
 // The checked build: batches of remote frees that were written to.
 #include <np_alloc/heaps/heap_registry.hpp>
 #include <np_alloc/heaps/remote_frees.hpp>
-#include <np_alloc/support/address_code.hpp>
+#include <np_alloc/support/pointer_encoding.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/np_heaps.hpp>
@@ -20,25 +20,6 @@ namespace np = memory_pool::np;
 
 namespace {
 using checked_batches = test::heap_fixture;
-
-/// A batch as it lies in memory, with its first address.
-struct batch
-{
-    void* next;
-    std::uint64_t coded_count;
-    void* first;
-};
-
-/// Returns: the batch that `of` sends next.
-batch& batch_in(test::heap& of)
-{
-    batch* found = nullptr;
-    (void)of.for_each_in_transit([&found](const void* first) {
-        found = static_cast<batch*>(const_cast<void*>(first));
-        return false;
-    });
-    return *found;
-}
 
 /// Effects: has the program use a block.
 void use(np::page_heap& all, const void* block, std::size_t bytes)
@@ -57,8 +38,8 @@ TEST_F(checked_batches, frees_no_block_that_is_in_use)
     use(page_heap, in_use, 1);
     put(other, take(mine, 5, 1)[0]);
     const std::size_t away_before = outstanding(mine);
-    batch& sent = batch_in(other);
-    sent.first = np::the_address_code.encode(in_use);
+    test::batch& sent = test::batch_in(other);
+    sent.encoded_first = np::the_pointer_encoding.encode(in_use);
     other.send_all();
     test::error_recorder recorder;
     (void)mine.drain();
@@ -71,7 +52,7 @@ TEST_F(checked_batches, reports_an_overflow_into_a_batch)
 {
     const std::vector<void*> blocks = take(other, np::heap::batch_class, 1);
     put(other, take(mine, 5, 1)[0]);
-    batch& sent = batch_in(other);
+    test::batch& sent = test::batch_in(other);
     ASSERT_EQ(reinterpret_cast<std::byte*>(&sent), static_cast<std::byte*>(blocks[0]) + np::heap::batch_bytes);
     use(page_heap, blocks[0], 500);
     std::memset(static_cast<std::byte*>(blocks[0]) + 500, 0x41, 12);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/heaps/remote_frees.hpp>
 #include <np_alloc/heaps/heap_registry.hpp>
-#include <np_alloc/support/address_code.hpp>
+#include <np_alloc/support/pointer_encoding.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/np_heaps.hpp>
@@ -190,52 +190,33 @@ TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_
     EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
 }
 
-/// A batch as it lies in memory, with its first address.
-struct batch
-{
-    void* next;
-    std::uint64_t coded_count;
-    void* first;
-};
-
-/// Returns: the batch that `of` sends next.
-batch& batch_in(test::heap& of)
-{
-    batch* found = nullptr;
-    (void)of.for_each_in_transit([&found](const void* first) {
-        found = static_cast<batch*>(const_cast<void*>(first));
-        return false;
-    });
-    return *found;
-}
-
 void* encoded(void* address)
 {
-    return np::the_address_code.encode(address);
+    return np::the_pointer_encoding.encode(address);
 }
 
 TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
 {
     ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
     int local = 0;
-    const batch sound{nullptr, np::the_address_code.count(1),
-                      nullptr}; // with the block that it has brought, if nothing else is said
-    std::vector<batch> written(6, sound);
-    written[0].next = encoded(&local);
-    written[1].coded_count = np::the_address_code.count(1000);
-    written[2].first = encoded(&local);
-    written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
-    written[4].first = take(mine, 5, 1)[0]; // as by who knows where it is, but not the key
-    written[5].coded_count = 0;             // as by who overflows with zeros
-    for (const batch& each : written) {
+    const test::batch sound{nullptr, np::the_pointer_encoding.convert_count(1),
+                            nullptr}; // with the block that it has brought, if nothing else is said
+    std::vector<test::batch> written(6, sound);
+    written[0].encoded_next = encoded(&local);
+    written[1].encoded_count = np::the_pointer_encoding.convert_count(1000);
+    written[2].encoded_first = encoded(&local);
+    written[3].encoded_first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
+    written[4].encoded_first = take(mine, 5, 1)[0]; // as by who knows where it is, but not the key
+    written[5].encoded_count = 0;                   // as by who overflows with zeros
+    for (const test::batch& each : written) {
         test::error_recorder recorder;
         void* const brought = take(mine, 5, 1)[0];
         put(other, brought);
         const std::size_t away_before = outstanding(mine);
-        batch& sent = batch_in(other);
+        test::batch& sent = test::batch_in(other);
         other.send_all();
         sent = each;
-        sent.first = each.first != nullptr ? each.first : encoded(brought);
+        sent.encoded_first = each.encoded_first != nullptr ? each.encoded_first : encoded(brought);
         (void)mine.drain();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, &sent);
@@ -252,7 +233,7 @@ TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_
     for (void* each : blocks)
         std::memset(each, 0x41, np::sizes::size(smallest));
     mine.send_one(blocks[0]);
-    static_cast<batch*>(blocks[0])->coded_count = np::the_address_code.count(3);
+    static_cast<test::batch*>(blocks[0])->encoded_count = np::the_pointer_encoding.convert_count(3);
     test::error_recorder recorder;
     (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
@@ -269,8 +250,8 @@ TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed
     for (void* written : {static_cast<void*>(&local), mine_again}) {
         test::error_recorder recorder;
         put(other, take(mine, 5, 1)[0]);
-        batch& open = batch_in(other);
-        open.first = encoded(written);
+        test::batch& open = test::batch_in(other);
+        open.encoded_first = encoded(written);
         for (const std::unique_ptr<test::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
         const bool is_block = written == mine_again;
