@@ -92,11 +92,10 @@ public:
     }
 
     /// Effects: the block, which is not in use, holds zeros from now on, also instead of its last word. To threads that
-    ///   find a zero there, it is_purged().
+    ///   find a zero there, it is_purged(): canary::clear_last and system calls release this.
     void purge() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_release);
     }
 
     bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }

@@ -121,8 +121,7 @@ MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const 
     if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
         return true;
     const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const bool is_purged = previous.is_purged() && canary::is_last_clear(block);
+    const bool is_purged = canary::is_last_clear(block) && previous.is_purged();
     // It may have gone out again meanwhile: then its last word comes first.
     return is_purged || the_canary.is_last_intact(block);
 }

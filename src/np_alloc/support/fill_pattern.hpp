@@ -88,11 +88,11 @@ public:
     }
 
     /// Effects: zeroes the last word of a block that is purged.
-    static void clear_last(std::byte* end) noexcept { __atomic_store_n(last_before(end), 0U, __ATOMIC_RELAXED); }
+    static void clear_last(std::byte* end) noexcept { __atomic_store_n(last_before(end), 0U, __ATOMIC_RELEASE); }
 
     static bool is_last_clear(const std::byte* end) noexcept
     {
-        return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == 0;
+        return __atomic_load_n(last_before(end), __ATOMIC_ACQUIRE) == 0;
     }
 
     /// Effects: restores the last word of a damaged block, zero if that is purged, unless it has changed meanwhile.
