@@ -268,6 +268,10 @@ typedef struct np_statistics
     size_t pressure_trims;
     /** Of those purged: under pressure. */
     size_t bytes_purged_under_pressure;
+    /** Blocks that were samples so far: see np_option_sample_bytes. */
+    size_t samples;
+    /** Samples that were due, but not taken: beyond np_option_samples_per_second, or for lack of a slot or memory. */
+    size_t samples_skipped;
 } np_statistics;
 
 /** The state of memory pressure: see np_option_pressure. */

@@ -120,6 +120,9 @@ typedef enum np_option
      *  all heaps, as np_trim does, and asks other threads to empty their caches. If they still exceed it, it calls the
      *  function of np_set_soft_limit_callback. Once for each crossing. 0: no limit; 0. */
     np_option_soft_limit_bytes = 16,
+    /** NP_SAMPLES_PER_SECOND: the most samples of NP_SAMPLE_BYTES that are taken in a second, a tenth of them in a
+     *  tenth of it; 250. Those beyond are skipped: np_statistics::samples_skipped counts them. 0: no limit. */
+    np_option_samples_per_second = 17,
 
     /* Only in the checked build: from 64 on. */
 
@@ -128,9 +131,9 @@ typedef enum np_option
     np_option_quarantine_bytes = 64,
     /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
     np_option_random_order = 65,
-    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again: 0: no; 1: all bytes of
-     *  blocks up to 4 KiB, and of larger ones the start, the end, and 64 bytes of each KiB between; 2: all bytes of all
-     *  blocks; 1. Cannot be changed after the first block. */
+    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again: 0: no; 1: all bytes, but
+     *  of blocks above 4 KiB only the start, the end, and 64 bytes of each KiB between are verified; 2: all bytes; 1.
+     *  Memory that was never allocated is verified, too. Cannot be changed after the first block. */
     np_option_poison = 66,
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
      *  Cannot be changed after the first block. */

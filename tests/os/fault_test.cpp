@@ -24,6 +24,7 @@ namespace {
 struct watched_faults : testing::Test
 {
     static inline const void* told = nullptr;
+    static inline os::access told_how = os::access::unknown;
     static inline int handled = 0;
     static inline sigjmp_buf way_out;
     volatile unsigned char* page = static_cast<unsigned char*>(os::reserve_addresses(os::page_size()));
@@ -47,7 +48,11 @@ struct watched_faults : testing::Test
         (void)os::release_addresses(const_cast<unsigned char*>(page), os::page_size());
     }
 
-    static void watch(const void* address) { told = address; }
+    static void watch(const void* address, os::access how)
+    {
+        told = address;
+        told_how = how;
+    }
 
     void touch_page() const
     {
@@ -63,6 +68,18 @@ TEST_F(watched_faults, are_told_before_whoever_was_told_until_now)
     EXPECT_EQ(told, const_cast<unsigned char*>(page + 5));
     EXPECT_EQ(handled, 1);
 }
+
+#if defined(__linux__) && defined(__x86_64__)
+TEST_F(watched_faults, are_told_whether_it_was_a_read_or_a_write)
+{
+    EXPECT_TRUE(os::watch_faults(&watch));
+    touch_page();
+    EXPECT_EQ(told_how, os::access::write);
+    if (sigsetjmp(way_out, 1) == 0)
+        (void)page[5];
+    EXPECT_EQ(told_how, os::access::read);
+}
+#endif
 
 TEST_F(watched_faults, are_told_once_by_whoever_watches_twice)
 {

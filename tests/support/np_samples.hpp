@@ -43,12 +43,19 @@ struct held_blocks
     std::vector<void*> blocks;
 };
 
+/// While it lives, each block is a sample.
+struct all_are_samples
+{
+    option_for_now at_any_rate{np_option_samples_per_second, 0};
+    option_for_now every{np_option_sample_bytes, 1};
+};
+
 /// Returns: a block that is a sample and that `is_wanted(block)`.
 template <class IsWanted>
 unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
 {
-    const option_for_now every(np_option_sample_bytes, 1);
-    held_blocks others; // Cached blocks of threads come first.
+    const all_are_samples now;
+    held_blocks others;
     others.blocks.reserve(5000);
     while (others.blocks.size() != others.blocks.capacity()) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));

@@ -16,10 +16,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if MEMORY_POOL_GNU_BUILTINS && !defined(_WIN32)
 #define MEMORY_POOL_OS_HAS_CALL_STACKS 1 ///< Can the calls of a thread be told?
 #include <dlfcn.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #include <unwind.h>
 #if defined(__GLIBC__)
 #include <link.h>
@@ -150,6 +154,18 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
     return {found.dli_fname, reinterpret_cast<std::uintptr_t>(address) - begin, found.dli_sname};
 #else
     return {};
+#endif
+}
+
+/// Returns: the file of the library that has a code address; nullptr if the program itself has it, or unknown. (Linux.)
+inline const char* library_of([[maybe_unused]] const void* address) noexcept
+{
+#if MEMORY_POOL_OS_HAS_CALL_STACKS && defined(__linux__)
+    const char* const module = find_code(address).module;
+    const char* const program = find_code(reinterpret_cast<const void*>(::getauxval(AT_ENTRY))).module;
+    return module != nullptr && program != nullptr && std::strcmp(module, program) != 0 ? module : nullptr;
+#else
+    return nullptr;
 #endif
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -20,11 +20,22 @@
 
 #if !defined(_WIN32)
 #include <csignal>
+#if defined(__linux__)
+#include <ucontext.h>
+#endif
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+/// What an instruction did to an address.
+enum class access
+{
+    unknown,
+    read,
+    write,
+};
+
 /// Called with the faulting address. Must be async-signal-safe.
-using fault_watcher = void (*)(const void* address);
+using fault_watcher = void (*)(const void* address, access how);
 
 #if defined(_WIN32)
 inline bool watch_faults(fault_watcher) noexcept
@@ -129,12 +140,24 @@ inline bool has_stack_for_watchers() noexcept
            now.ss_size >= least_stack_for_watchers;
 }
 
+/// Returns: what the instruction did that a signal has interrupted. (Linux on x86: an error code.)
+inline access access_in([[maybe_unused]] const void* context) noexcept
+{
+#if defined(__linux__) && defined(REG_ERR)
+    constexpr unsigned long is_write = 2;
+    const auto code = static_cast<unsigned long>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR]);
+    return (code & is_write) != 0 ? access::write : access::read;
+#else
+    return access::unknown;
+#endif
+}
+
 inline void handle_fault(int number, siginfo_t* about, void* context)
 {
     const int error_before = errno;
     const fault_watcher watcher = watcher_of_faults.load(std::memory_order_acquire);
     if (watcher != nullptr && about->si_code > 0 && has_stack_for_watchers())
-        watcher(about->si_addr);
+        watcher(about->si_addr, access_in(context));
     errno = error_before;
     for (const fault_signal& each : fault_signals)
         if (each.is(number))

@@ -241,7 +241,7 @@ bool apply(np_option option, std::size_t value) noexcept
     case np_option_background_thread: return registry().work_in_background(value != 0);
     case np_option_pressure: return registry().watch_pressure(value != 0);
     case np_option_decay_ms: registry().set_decay_ms(value); return true;
-    case np_option_sample_bytes: registry().set_sample_bytes(value); return true;
+    case np_option_sample_bytes: set_sample_bytes(value); return true;
     case np_option_profile_bytes: set_profile_bytes(value); return true;
     case np_option_limit_bytes:
     case np_option_soft_limit_bytes:

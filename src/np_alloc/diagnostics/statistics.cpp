@@ -56,6 +56,8 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.pressure_signals = pressure.signals;
     statistics.pressure_trims = pressure.answers;
     statistics.bytes_purged_under_pressure = pressure.bytes_returned;
+    statistics.samples = np::registry().rate_of_samples().taken();
+    statistics.samples_skipped = np::registry().rate_of_samples().skipped();
     return statistics;
 }
 
@@ -68,7 +70,7 @@ struct named_figure
 };
 
 /// As text, those that begin with spaces are parts of the figure before.
-constexpr std::array<named_figure, 25> named_figures{{
+constexpr std::array<named_figure, 27> named_figures{{
     {"bytes_committed", "bytes committed, the sum of", &np_statistics::bytes_committed},
     {"bytes_in_use", "  in use", &np_statistics::bytes_in_use},
     {"bytes_cached", "  cached by threads", &np_statistics::bytes_cached},
@@ -95,6 +97,8 @@ constexpr std::array<named_figure, 25> named_figures{{
     {"pressure_signals", "  signals of the system", &np_statistics::pressure_signals},
     {"pressure_trims", "  trims for them", &np_statistics::pressure_trims},
     {"bytes_purged_under_pressure", "  bytes given back by these", &np_statistics::bytes_purged_under_pressure},
+    {"samples", "samples between guards", &np_statistics::samples},
+    {"samples_skipped", "  due, but skipped", &np_statistics::samples_skipped},
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 

@@ -8,6 +8,10 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/reports/call_lines.hpp>
 #include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/fault.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/thread_id.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include "../hardening/guarded_slots.hpp"
 #include "../support/misuse.hpp"
@@ -15,6 +19,7 @@
 #include "engine.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <optional>
 
 namespace memory_pool::np {
@@ -39,26 +44,62 @@ constexpr description describe(wrong_access kind) noexcept
     return {np_error_use_after_free, "use after free", "find the access through an old pointer"};
 }
 
-void print_report(const guarded_block& block, const void* address, const os::call_stack& accessed_by)
+const char* name_of(os::access how) noexcept
+{
+    switch (how) {
+    case os::access::read: return "a read";
+    case os::access::write: return "a write";
+    case os::access::unknown: break;
+    }
+    return "an access";
+}
+
+/// Returns: where an address is, as seen from a block.
+base::message place_of(const void* address, const guarded_block& block) noexcept
+{
+    const auto* const place = static_cast<const std::byte*>(address);
+    if (place < block.begin)
+        return base::message("%zu bytes before the block", static_cast<std::size_t>(block.begin - place));
+    if (place >= block.end())
+        return base::message("%zu bytes past the end of the block", static_cast<std::size_t>(place - block.end()));
+    return base::message("at byte %zu of the block", static_cast<std::size_t>(place - block.begin));
+}
+
+base::message name_of_this_thread() noexcept
+{
+    return base::message("thread %llu of process %ld", static_cast<unsigned long long>(os::thread_number()),
+                         os::process_number());
+}
+
+void print_calls(const char* title, const os::call_stack& calls) noexcept
 {
     const output to(nullptr, nullptr);
+    core::print_calls(
+        title, calls,
+        [&to](const base::message& line) {
+            to.print(line);
+            to.print("\n");
+        },
+        os::library_of(reinterpret_cast<const void*>(&report_wrong_access)));
+}
+
+void print_report(const guarded_block& block, const void* address, os::access how, const os::call_stack& accessed_by)
+{
     const description what = describe(guarded_slots::kind_of(block, address));
     const base::message text("memory_pool: %s: access to address %p, block %p, block size %zu bytes, pool 'np_alloc'\n"
-                             "  remedy: %s, in the calls below\n",
-                             what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy);
-    to.print(text);
-    const auto print_line = [&to](const base::message& line) {
-        to.print(line);
-        to.print("\n");
-    };
-    core::print_calls("accessed", accessed_by, print_line);
-    core::print_calls("allocated", block.allocated_by, print_line);
-    core::print_calls("freed", block.freed_by, print_line);
+                             "  remedy: %s, in the calls below\n"
+                             "  %s %s, by %s\n",
+                             what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy,
+                             name_of(how), place_of(address, block).c_str(), name_of_this_thread().c_str());
+    output(nullptr, nullptr).print(text);
+    print_calls("accessed", accessed_by);
+    print_calls("allocated", block.allocated_at);
+    print_calls("freed", block.freed_at);
     tell_of_access({what.kind, what.name, address, block.bytes, "np_alloc", text.c_str()});
 }
 } // namespace
 
-void report_wrong_access(const void* address)
+void report_wrong_access(const void* address, os::access how)
 {
     static std::atomic<const void*> last_reported{nullptr};
     const page_heap& memory = registry().pages();
@@ -71,6 +112,19 @@ void report_wrong_access(const void* address)
     if (block == nullptr || last_reported.exchange(address, std::memory_order_relaxed) == address)
         return;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);
-    print_report(*block, address, os::call_stack::of_interrupted());
+    print_report(*block, address, how, os::call_stack::of_interrupted());
+}
+
+void print_circumstances(const void* block) noexcept
+{
+    const os::uncancelled until_printed; // See print().
+    output(nullptr, nullptr).print(base::message("  %s\n", name_of_this_thread().c_str()));
+    print_calls("called", os::call_stack::of_this_thread());
+    const guarded_slots& places = registry().pages().slots();
+    const guarded_block* const sample = places.contain(block) ? places.nearest(block) : nullptr;
+    if (sample == nullptr)
+        return;
+    print_calls("allocated", sample->allocated_at);
+    print_calls("freed", sample->freed_at);
 }
 } // namespace memory_pool::np

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace memory_pool::np {
 inline bool is_misaligned(const void* block) noexcept
@@ -54,6 +55,14 @@ MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag
 inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
 {
     return tag == inside_large_block || (tag == large_block && pages().begin_of_large(slice_of(block)) != block);
+}
+
+/// Effects: reports writes around a sample.
+inline void look_around_sample(const void* block) noexcept
+{
+    if (const std::optional<error_kind> found =
+            pages().with_guarded(block, [block](guarded_slots& slots) { return slots.mend_canary(block); }))
+        report_misuse(*found, block, pages().direct_bytes(block));
 }
 
 /// Effects: reports what is wrong with an address outside of the region, where no block begins.

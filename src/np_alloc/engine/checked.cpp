@@ -59,7 +59,11 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
     if (clears_new_blocks())
         clear_new(block, bytes, false);
     state.begin_use();
-    report_misuse(error_kind::write_after_free, block, bytes_before);
+    const auto before = bytes_before == 0 ? pages().checks().mend_front(block) : std::nullopt;
+    if (before && before->kind == error_kind::buffer_overflow) // It came from there.
+        report_misuse(before->kind, before->address, before->block_size);
+    else
+        report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
 /// As hand_out(), for a block that was purged.
@@ -103,9 +107,10 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, st
 
 /// Effects: the same for a block outside of the region, with that alignment.
 /// Returns: it: a sample begins where it ends as near to its guard as can be.
-MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept
+MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std::size_t alignment,
+                                            allocated_by function) noexcept
 {
-    void* const fitted = pages().fit_guarded(block, bytes, alignment);
+    void* const fitted = pages().fit_guarded(block, bytes, alignment, function);
     write_canary(outside_block(fitted), pages().direct_bytes(fitted));
     return fitted;
 }
@@ -118,7 +123,7 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
     const page_heap::region_type& all = pages().region();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
-        return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
+        return block != nullptr ? hand_out_outside(block, bytes, alignment, function) : nullptr;
     const class_facts& its = facts[size_class];
     checked_slice& slab = slab_of(its, all.record_after(steps));
     hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes,
@@ -177,10 +182,31 @@ MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes
         report_misuse(error_kind::size_mismatch, block, bytes);
 }
 
+/// Returns: the function that allocated a block in use; nothing if it is not known.
+inline std::optional<allocated_by> function_of(const checked_block& where) noexcept
+{
+    if (!where.is_outside())
+        return where.state->function();
+    return pages().with_guarded(
+        where.begin, [&where](guarded_slots& slots) { return std::optional(slots.at(where.begin).function); });
+}
+
+/// Effects: changes that.
+void set_function(const checked_block& where, allocated_by function) noexcept
+{
+    if (!where.is_outside())
+        where.state->set_function(function);
+    else
+        (void)pages().with_guarded(where.begin, [&](guarded_slots& slots) {
+            slots.at(where.begin).function = function;
+            return true;
+        });
+}
+
 /// Effects: reports a mismatched deallocation of a block in use, unless it is to be ignored.
 MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
-    const allocated_by from = where.state->function();
+    const allocated_by from = *function_of(where);
     if (the_options.get(np_option_pairs) == 0 || (is_of_operators(from, given_to) && operators_are_replaced()))
         return;
     report_misuse(error_kind::mismatched_deallocation, where.begin, bytes, "np_alloc",
@@ -193,7 +219,7 @@ MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_
 /// Effects: the same, if the functions do not match.
 MEMORY_POOL_ALWAYS_INLINE void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(!are_pair(where.state->function(), given_to)))
+    if (const auto from = function_of(where); MEMORY_POOL_UNLIKELY(from && !are_pair(*from, given_to)))
         report_no_pair(where, bytes, given_to);
 }
 
@@ -261,11 +287,15 @@ bool take_back(const checked_block& where, std::size_t expected, freed_by functi
 
 /// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes.
 ///   Only of a sample it is known how many were asked for; one of 0 bytes has one.
-void look_at_outside(const checked_block& where, std::size_t expected) noexcept
+void look_at_outside(const checked_block& where, std::size_t expected, freed_by function) noexcept
 {
     const std::size_t bytes = pages().direct_bytes(where.begin);
-    look_at_canary(where, bytes);
-    if (pages().slots().contain(where.begin))
+    look_at_canaries(where, bytes);
+    if (!pages().slots().contain(where.begin))
+        return;
+    if (is_in_use(where))
+        look_at_pair(where, bytes, function);
+    if (is_in_use(where))
         look_at_size(where.begin, bytes, std::max<std::size_t>(expected, 1));
 }
 
@@ -278,7 +308,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_b
     if (!where)
         return;
     if (where->is_outside())
-        look_at_outside(*where, expected);
+        look_at_outside(*where, expected, function);
     else if (!take_back(*where, expected, function))
         return;
     free_at_once(block);
@@ -333,8 +363,8 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
         free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected, function);
         return;
     }
-    if (const filling how = filling_of_blocks(); how != filling::nothing)
-        poison_block(block, its.block_bytes, how);
+    if (filling_of_blocks() != filling::nothing)
+        poison_block(block, its.block_bytes);
     slab.blocks[number].end_use();
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
@@ -383,8 +413,8 @@ struct checked_blocks
         (void)hand_out(from.tag & class_bits, to, from.held, from.state->function());
         std::memcpy(to, from.begin, from.held);
         (void)from.state->take_back();
-        if (const filling how = filling_of_blocks(); how != filling::nothing)
-            poison_block(from.begin, from.block_bytes, how);
+        if (filling_of_blocks() != filling::nothing)
+            poison_block(from.begin, from.block_bytes);
         from.state->end_use();
     }
 
@@ -455,12 +485,13 @@ struct blocks_of_realloc : checked_blocks
     static std::optional<block> find(void* pointer) noexcept
     {
         const std::optional<block> found = checked_blocks::find(pointer);
-        if (!found || found->is_outside() || MEMORY_POOL_LIKELY(are_pair(found->state->function(), freed_by::realloc)))
+        const auto from = found ? function_of(*found) : std::nullopt;
+        if (!from || MEMORY_POOL_LIKELY(are_pair(*from, freed_by::realloc)))
             return found;
         report_no_pair(*found, found->held, freed_by::realloc);
         if (!is_in_use(*found)) // The error handler has freed it.
             return std::nullopt;
-        found->state->set_function(allocated_by::malloc);
+        set_function(*found, allocated_by::malloc);
         return found;
     }
 
@@ -504,8 +535,8 @@ void* checked_paths::allocate_aligned(std::size_t alignment, std::size_t bytes, 
 void checked_paths::note_function(void* block, allocated_by function) noexcept
 {
     const std::optional<checked::checked_block> found = checked::find_block(tag_of(block), block);
-    if (found && !found->is_outside() && found->state->is_in_use())
-        found->state->set_function(function);
+    if (found && is_in_use(*found))
+        checked::set_function(*found, function);
 }
 
 #if MEMORY_POOL_TAKES_PLACE_OF_MALLOC == 0

@@ -43,17 +43,6 @@ void drain_and_send(heap& mine) noexcept
     mine.send_all();
 }
 
-/// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
-void* take_sample_if_due(thread_cache& cache, std::size_t size_class) noexcept
-{
-    const std::size_t period = registry().sample_bytes();
-    const std::size_t bytes = facts[size_class].block_bytes;
-    if (MEMORY_POOL_LIKELY(period == 0) || cache.held(size_class) != 0 || !cache.heap().samples.is_due(bytes, period) ||
-        !registry().watch_accesses())
-        return nullptr;
-    return pages().take_guarded(bytes);
-}
-
 /// Effects: keeps a block of another heap in that of this thread.
 void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
 {
@@ -207,6 +196,7 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
 }
 
 void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
+void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept;
 
 /// Effects: allocates a block of that class, none of which is cached.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::size_t bytes) noexcept
@@ -218,11 +208,10 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
         if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
             return allocate_uncounted(lent, bytes);
         cache.heap().slabs.slack().note(size_class, facts[size_class].block_bytes - bytes);
-        block = take_sample_if_due(cache, size_class);
-        if (MEMORY_POOL_LIKELY(block == nullptr))
-            block = cache.get(size_class);
+        block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        return allocate_uncounted(size_class, bytes); // The adopted heap may have cached blocks.
+        // The first block may be a sample, and the adopted heap may have cached ones.
+        return cache.samples().are_near() ? allocate_counted(size_class, bytes) : allocate_uncounted(size_class, bytes);
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
@@ -257,7 +246,11 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
 {
     choose_path_of_allocations();
     const std::size_t mean = the_profile.mean_bytes();
-    void* block = MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)) ? allocate_sample(size_class, bytes, mean) : nullptr;
+    void* block = allocate_guarded_if_due(size_class);
+    if (MEMORY_POOL_UNLIKELY(block != nullptr))
+        sample_if_due(block, bytes, nullptr);
+    else if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
+        block = allocate_sample(size_class, bytes, mean);
     if (block == nullptr)
         block = allocate_uncounted(size_class, bytes);
     if (block != nullptr)
@@ -272,12 +265,17 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t b
 {
     thread_state& mine = this_thread;
     const std::size_t mean = the_profile.mean_bytes();
-    if (MEMORY_POOL_LIKELY(!mine.must_count() && !mine.cache.is_counting()))
+    const bool must_count = mine.must_count();
+    if (MEMORY_POOL_LIKELY(!must_count && !mine.cache.is_counting()))
         return allocate_without_cache(size_class, bytes);
     void* block = nullptr;
-    const bool may_pass = mine.no_allocation == nullptr && mine.sampler.may_pass(bytes, mean);
+    sample_points& samples = mine.cache.samples();
+    const std::size_t block_bytes = facts[size_class].block_bytes;
+    const bool may_pass = must_count && mine.no_allocation == nullptr && mine.sampler.may_pass(bytes, mean) &&
+                          samples.may_pass(block_bytes);
     if (mine.cache.is_counting() && may_pass && mine.cache.pop_slowly(size_class, block)) {
         mine.sampler.pass(bytes);
+        samples.pass(block_bytes);
         return block;
     }
     return allocate_counted(size_class, bytes);
@@ -303,6 +301,8 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     const errno_as_it_was kept;
     (void)the_profile.forget(block);
     if (tag != large_block) {
+        if constexpr (!is_checked)
+            look_around_sample(block);
         if (!pages().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
@@ -337,6 +337,13 @@ MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
     }
 }
 
+/// Effects: frees a block of this thread while allocations are counted, or there are samples.
+MEMORY_POOL_NOINLINE void free_own_counted(std::size_t size_class, void* block) noexcept
+{
+    if (MEMORY_POOL_UNLIKELY(!this_thread.cache.push_slowly(size_class, block)))
+        free_elsewhere(block);
+}
+
 /// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that
 /// calls no other and has nothing to save.
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
@@ -356,8 +363,10 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
             free_and_tick(tag, block);
             return;
         }
-        if (cache.owns(tag) && cache.push_slowly(size_class, block)) // Allocations are counted.
+        if (cache.owns(tag)) {
+            free_own_counted(size_class, block);
             return;
+        }
     }
     free_elsewhere(block);
 }
@@ -375,6 +384,7 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
 bool run_maintenance() noexcept
 {
     thread_cache& cache = this_thread.cache;
+    follow_sample_bytes();
     start_ticks_if_needed();
     bool is_changed = drain_if_asked();
     const std::uint8_t calls = ++this_thread.slow_calls;

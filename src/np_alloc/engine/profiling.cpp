@@ -10,10 +10,14 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/os/clock.hpp>
 
+#include "../hardening/sample_rate.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../profile/allocation_profile.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/misuse.hpp"
+#include "../support/options.hpp"
 #include "allocation_scopes.hpp"
 #include "engine.hpp"
 
@@ -37,6 +41,28 @@ void set_profile_bytes(std::size_t bytes) noexcept
 {
     the_profile.set_mean_bytes(bytes);
     choose_path_of_allocations();
+}
+
+void set_sample_bytes(std::size_t bytes) noexcept
+{
+    registry().set_sample_bytes(bytes);
+    follow_sample_bytes();
+}
+
+void* allocate_guarded_if_due(std::size_t size_class) noexcept
+{
+    const std::size_t bytes = facts[size_class].block_bytes;
+    if (MEMORY_POOL_LIKELY(!this_thread.cache.samples().is_due(bytes)) || this_thread.is_sampling)
+        return nullptr;
+    const errno_as_it_was kept;
+    const sampling_scope scope;
+    sample_rate& rate = registry().rate_of_samples();
+    if (!rate.admit(os::coarse_milliseconds(), the_options.get(np_option_samples_per_second)) ||
+        !registry().watch_accesses())
+        return nullptr;
+    void* const block = pages().take_guarded(bytes);
+    block != nullptr ? rate.note_taken() : rate.note_skipped();
+    return block;
 }
 
 MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, std::size_t mean,

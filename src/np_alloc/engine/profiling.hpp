@@ -39,6 +39,24 @@ void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shar
 /// Returns: a sample of a block of that class; nullptr if there is no memory for it.
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept;
 
+/// Effects: has one block for that many bytes be a sample between guards from now on; 0: none. Other threads follow at
+///   their next slow call.
+void set_sample_bytes(std::size_t bytes) noexcept;
+
+/// Effects: has this thread follow that.
+inline void follow_sample_bytes() noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    const std::size_t mean = registry().sample_bytes();
+    if (MEMORY_POOL_LIKELY(cache.samples().mean() == mean) || !cache.has_heap())
+        return;
+    cache.sample_every(mean);
+    choose_path_of_allocations();
+}
+
+/// Returns: a block of that class between guards, if one is due in this thread; nullptr if not, or if it is skipped.
+void* allocate_guarded_if_due(std::size_t size_class) noexcept;
+
 /// Returns: whether an allocation of that many bytes by this thread is a sample.
 MEMORY_POOL_ALWAYS_INLINE bool is_sample(std::size_t bytes, std::size_t mean) noexcept
 {
@@ -63,9 +81,10 @@ inline void count_allocation(const void* block, std::size_t bytes, shared_heap* 
     note_if_forbidden(bytes);
 }
 
-/// Returns: whether a small block is from the heap of samples, and must not get into a magazine.
+/// Returns: whether a small block is a sample, and must not get into a magazine.
 inline bool is_sample(const void* block) noexcept
 {
-    return (tag_of(block) & ~class_bits) == registry().profiled().own_tag();
+    const slice_tag tag = tag_of(block);
+    return !is_of_slab(tag) || (tag & ~class_bits) == registry().profiled().own_tag();
 }
 } // namespace memory_pool::np

@@ -98,6 +98,9 @@ public:
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
     }
 
+    /// Effects: the same for a block that was never allocated.
+    void start_as_zeros() noexcept { word_.store(purged, std::memory_order_relaxed); }
+
     bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }
 
     /// Effects: the content of the block, which is not in use, is unknown from now on, but its last word is canary.

@@ -187,18 +187,35 @@ public:
             states_.give(slab.blocks, slab.capacity, [&](void* chunk) { give_slice(region_.slice_of(chunk)); });
     }
 
+    /// Effects: fills the slab with zeros, unless it `is_zero`, so that writes to blocks that were never allocated are
+    ///   found when those are handed out.
     /// Returns: whether the slab is usable: false if there is no memory for what is kept about it, or the system has
     ///   not removed a guard in it.
-    bool slab_made(slice_index first, std::uint32_t slices) noexcept
+    bool slab_made(slice_index first, std::uint32_t slices, bool is_zero) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
         const checked_slice& slab = region_.record(first);
         if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
             return false;
+        const bool is_verified = slab.size_class != class_of_zero_size && filling_of_blocks() != filling::nothing;
+        if (is_verified && !is_zero)
+            std::memset(slab.begin, 0, std::size_t{slab.capacity} * slab.block_bytes);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
-            slab.blocks[number].forget();
+            is_verified ? slab.blocks[number].start_as_zeros() : slab.blocks[number].forget();
         set_guard(first, slices, last_page);
         return true;
+    }
+
+    /// Returns: the number of the block of a new slab at which the first `count` blocks begin: unpredictable, but not
+    ///   so far behind that many pages are touched.
+    std::uint32_t first_to_take(slice_index first, std::uint32_t count) const noexcept
+    {
+        constexpr std::uint32_t max_bytes_skipped = std::uint32_t{32} * 1024;
+        const checked_slice& slab = region_.record(first);
+        const std::uint32_t blocks = std::min<std::uint32_t>(slab.capacity, max_bytes_skipped / slab.block_bytes);
+        if (blocks <= count || slab.size_class == class_of_zero_size || the_options.get(np_option_random_order) == 0)
+            return 0;
+        return static_cast<std::uint32_t>(os::random_number() % (blocks - count + 1));
     }
 
     /// Effects: writes the last words of blocks that have just been carved, from `begin` on.

@@ -84,12 +84,12 @@ public:
 
     /// Effects: as guarded_slots::fit, of a block in a guarded slot; of others, nothing.
     /// Returns: the block.
-    void* fit(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    void* fit(void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
     {
         if (!slots_.contain(block) || !blocks_.has_room())
             return block;
         blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
-        std::byte* const fitted = slots_.fit(block, bytes, alignment);
+        std::byte* const fitted = slots_.fit(block, bytes, alignment, function);
         (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), bytes});
         return fitted;
     }
@@ -119,6 +119,7 @@ public:
     }
 
     const guarded_slots& slots() const noexcept { return slots_; }
+    guarded_slots& slots() noexcept { return slots_; }
 
     /// Returns: whether each block is found, and each guarded one has its slot.
     bool is_valid() const noexcept

@@ -7,15 +7,18 @@
 ///              <--- slot --->           free, was used            now and then
 ///
 /// All bytes but those of blocks in use are inaccessible, page by page. Most blocks end where their slot does, so that
-/// the first byte behind one is inaccessible; some begin where it begins. The slot of a block that was freed is used
-/// again after all others that are free. What is known of the block of a slot, or of the last that was there, stands
-/// elsewhere, with the calls that have allocated and freed it.
+/// the first byte behind one is inaccessible; some begin where it begins. The rest of a block's pages is canary. The
+/// slot of a block that was freed is used again after all others that are free. What is known of the block of a slot,
+/// or of the last that was there, stands elsewhere, with the calls that have allocated and freed it.
+///
+/// A single page keeps its memory while it is free, filled with zeros: a sample costs two system calls then.
 ///
 /// Thread safety: none, the page heap has a lock; except `contain`, and `nearest`, which is called when the program is
 ///   about to end, and reads what others may be changing.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
@@ -23,13 +26,17 @@
 #include <memory_pool/os/random.hpp>
 
 #include "../slices/size_classes.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/fill_pattern.hpp"
 #include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
+#include "pairs.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace memory_pool::np {
@@ -38,13 +45,16 @@ struct guarded_block
 {
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
-    std::size_t page_bytes = 0; ///< Of its accessible pages.
+    std::byte* pages = nullptr; ///< Its accessible pages.
+    std::size_t page_bytes = 0;
     bool is_in_use = false;
-    std::uint32_t next_free = 0; ///< The slot that is used next after this one, if it is free.
-    os::call_stack allocated_by;
-    os::call_stack freed_by;
+    allocated_by function = allocated_by::malloc; ///< Only in the checked build.
+    std::uint32_t next_free = 0;                  ///< The slot that is used next after this one, if it is free.
+    os::call_stack allocated_at;
+    os::call_stack freed_at;
 
     std::byte* end() const noexcept { return begin + bytes; }
+    std::byte* pages_end() const noexcept { return pages + page_bytes; }
     bool holds(const void* address) const noexcept { return begin <= address && address < end(); }
 
     /// Returns: how far an address is from it; 0 if it lies in it, or next to its end.
@@ -87,7 +97,7 @@ public:
     }
 
     /// Returns: a block filled with zeros; nullptr if no slot is free, or the system does not give memory.
-    /// Preconditions: `bytes` are at most those of a slot, and a multiple of the alignment of the block.
+    /// Preconditions: `bytes` are at most those of a slot, and a multiple of 8 and of the alignment of the block.
     /// Complexity: some system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
     {
@@ -97,14 +107,29 @@ public:
         std::byte* const begin = goes_to_the_end() ? slot + slot_bytes - bytes : slot;
         const std::size_t before = bytes_on_page_before(begin);
         const std::size_t page_bytes = in_whole_pages(before + bytes);
-        if (!os::commit_memory(begin - before, page_bytes))
-            return nullptr;
-        os::include_in_dumps(begin - before, page_bytes);
+        std::byte* const pages = begin - before;
         guarded_block& taken = blocks_[first_free_];
+        if (!os::commit_memory(pages, page_bytes))
+            return nullptr;
+        if (taken.pages != pages || taken.page_bytes != page_bytes)
+            os::include_in_dumps(pages, page_bytes);
         first_free_ = taken.next_free;
-        taken = {begin, bytes, page_bytes, true, no_slot, by, {}};
+        taken = {begin, bytes, pages, page_bytes, true, allocated_by::malloc, no_slot, by, {}};
+        write_canary(taken);
         bytes_around_blocks_ += page_bytes - bytes;
         return begin;
+    }
+
+    /// Returns: what was done to the canary around a block, which is restored; nothing if it is intact.
+    /// Preconditions: the block is in use.
+    std::optional<error_kind> mend_canary(const void* block) noexcept
+    {
+        const guarded_block& looked_at = blocks_[slot_of(block)];
+        const bool is_behind = !the_canary.are_words_intact(looked_at.end(), looked_at.pages_end());
+        if (!is_behind && the_canary.are_words_intact(looked_at.pages, looked_at.begin))
+            return std::nullopt;
+        write_canary(looked_at);
+        return is_behind ? error_kind::buffer_overflow : error_kind::buffer_underflow;
     }
 
     /// Effects: takes a block back.
@@ -114,14 +139,13 @@ public:
     {
         const std::uint32_t slot = slot_of(block);
         guarded_block& given = blocks_[slot];
-        if (!os::purge_memory(begin_of(slot), slot_bytes)) { // Memory that is locked stays.
-            const std::size_t before = bytes_on_page_before(given.begin);
-            std::memset(given.begin - before, 0, in_whole_pages(before + given.bytes));
-        }
-        (void)os::decommit_memory(begin_of(slot), slot_bytes); // If not, an access reads zeros.
+        const bool keeps_memory = given.page_bytes == os::page_size();
+        if (keeps_memory || !os::purge_memory(given.pages, given.page_bytes)) // Memory that is locked stays.
+            std::memset(given.pages, 0, given.page_bytes);
+        (void)os::decommit_memory(given.pages, given.page_bytes); // If not, an access reads zeros.
         given.is_in_use = false;
         bytes_around_blocks_ -= given.page_bytes - given.bytes;
-        given.freed_by = by;
+        given.freed_at = by;
         append(slot);
     }
 
@@ -129,7 +153,7 @@ public:
     ///   later, so that it still ends there, or as near to it as its alignment allows.
     /// Returns: it.
     /// Preconditions: it is in use, and has room for `bytes`, at least one, aligned to `alignment`.
-    std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
+    std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
     {
         const std::uint32_t slot = slot_of(block);
         guarded_block& fitted = blocks_[slot];
@@ -137,8 +161,14 @@ public:
             fitted.begin = fitted.end() - base::round_up(bytes, alignment);
         bytes_around_blocks_ += fitted.bytes - bytes;
         fitted.bytes = bytes;
+        fitted.function = function;
+        write_canary(fitted);
         return fitted.begin;
     }
+
+    /// Returns: what is known of the block that begins there.
+    /// Preconditions: it is in use.
+    guarded_block& at(const void* block) noexcept { return blocks_[slot_of(block)]; }
 
     /// Returns: whether an address lies in a slot, or a guard.
     /// Thread safety: any thread.
@@ -215,6 +245,8 @@ private:
             return false;
         }
         os::leave_out_of_dumps(reserved, reserved_bytes);
+        if constexpr (!is_checked)
+            the_canary.draw();
         blocks_ = static_cast<guarded_block*>(blocks); // Zeros are slots where there was no block yet.
         reserved_ = reserved;
         first_free_ = no_slot;
@@ -227,6 +259,12 @@ private:
     static std::size_t bytes_on_page_before(const std::byte* block) noexcept
     {
         return reinterpret_cast<std::uintptr_t>(block) % os::page_size();
+    }
+
+    static void write_canary(const guarded_block& around) noexcept
+    {
+        the_canary.write(around.pages, around.begin);
+        the_canary.write(around.end(), around.pages_end());
     }
 
     static bool goes_to_the_end() noexcept { return os::random_number() >> 62U != 0; }

@@ -52,7 +52,8 @@ public:
     static void slab_given(slice_index, GiveSlice&&) noexcept
     {
     }
-    static constexpr bool slab_made(slice_index, std::uint32_t) noexcept { return true; }
+    static constexpr bool slab_made(slice_index, std::uint32_t, bool) noexcept { return true; }
+    static constexpr std::uint32_t first_to_take(slice_index, std::uint32_t) noexcept { return 0; }
     static void carved(slice_index, std::byte*) noexcept {}
     static void slab_ends(slice_index, std::uint32_t) noexcept {}
     static void slab_dropped(slice_index) noexcept {}

@@ -30,6 +30,7 @@
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
+#include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "../support/pointer_encoding.hpp"
 #include "heap_list.hpp"
@@ -59,6 +60,7 @@ public:
     {
         if (MEMORY_POOL_LIKELY(has_started()))
             return true;
+        const errno_as_it_was kept; // The system may refuse addresses at first.
         const base::lock_guard lock(mutex_);
         if (is_started_.load(std::memory_order_relaxed))
             return true;

@@ -28,6 +28,7 @@
 #include <memory_pool/os/thread_end.hpp>
 
 #include "../hardening/access_report.hpp"
+#include "../hardening/sample_rate.hpp"
 #include "../profile/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
@@ -64,7 +65,10 @@ struct thread_state
     np_no_allocation_scope* no_allocation = nullptr; ///< Its innermost no-allocation scope.
 
     /// Returns: whether each allocation of this thread has to take the slow path.
-    bool must_count() const noexcept { return the_profile.mean_bytes() != 0 || no_allocation != nullptr; }
+    bool must_count() const noexcept
+    {
+        return the_profile.mean_bytes() != 0 || no_allocation != nullptr || cache.samples().are_near();
+    }
 };
 
 class heap_registry;
@@ -87,6 +91,8 @@ public:
         if (!adopt(thread) && !make_heap(thread))
             return false;
         MEMORY_POOL_DELAY_POINT();
+        if (const std::size_t mean = sample_bytes(); MEMORY_POOL_UNLIKELY(mean != 0))
+            thread.cache.sample_every(mean);
         if (thread.must_count())
             thread.cache.start_counting();
         // Last, as this may allocate.
@@ -222,6 +228,8 @@ public:
     void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
 
+    sample_rate& rate_of_samples() noexcept { return rate_of_samples_; }
+
     /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that
     ///   is not so yet; if it cannot be, there are no samples any more.
     /// Returns: whether it is so.
@@ -339,6 +347,7 @@ private:
 
     std::atomic<bool> accesses_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
+    sample_rate rate_of_samples_;
     std::array<std::atomic<std::uint32_t>, class_count> sent_without_heap_{};
     os::thread_end thread_end_;
     std::atomic<checkpoint_count> checkpoints_{0};

@@ -401,7 +401,8 @@ private:
             pages_.early_in_slabs().note_reuse(early * os::page_size(), slab.touched_at, pages_.decay().decay_ms());
         if (slab.is_empty())
             empty_.leave(slab.size_class);
-        const std::uint32_t taken = slab.take(blocks, count);
+        const std::uint32_t first = slab.carved_bytes() == 0 ? pages_.checks().first_to_take(slab.slab, count) : 0;
+        const std::uint32_t taken = slab.take(blocks, count, first);
         std::byte* const carved_end = slab.carved_end;
         if (const std::size_t carved = slab.carve(*blocks); carved != 0) {
             counts_.add_carved(slab.size_class, carved);

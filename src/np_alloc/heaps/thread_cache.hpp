@@ -41,6 +41,7 @@
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
+#include "sample_points.hpp"
 #include "thread_heap.hpp"
 
 #include <algorithm>
@@ -85,7 +86,10 @@ public:
     MEMORY_POOL_ALWAYS_INLINE bool push_slowly(std::size_t size_class, void* block) noexcept
     {
         void**& top = top_of(size_class);
-        return top != nullptr && push_at(top, block);
+        if (top == nullptr || !push_at(top, block))
+            return false;
+        count_for_samples(size_class, block_count{1});
+        return true;
     }
 
     /// Returns: the class of a block whose slice has that tag, if it is of this thread's heap; else something larger.
@@ -120,6 +124,7 @@ public:
         first_to_stay_ = first_as_large_as_a_line;
         passed_ = 0;
         ticks_ = release_tick();
+        samples_ = sample_points();
     }
 
     // While free memory decays, every free may have to take the slow path: see release_tick.hpp.
@@ -139,6 +144,18 @@ public:
     }
 
     release_tick& ticks() noexcept { return ticks_; }
+
+    // Samples: every free takes the slow path, and near a sample, every allocation.
+
+    /// Effects: has one block for that many bytes be a sample from now on; 0: none.
+    void sample_every(std::size_t bytes) noexcept
+    {
+        samples_.restart(bytes);
+        choose_path_of_frees();
+    }
+
+    sample_points& samples() noexcept { return samples_; }
+    const sample_points& samples() const noexcept { return samples_; }
 
     // While allocations are counted, every call takes the slow path.
 
@@ -188,6 +205,7 @@ public:
         else if (top(size_class) == heap().end(size_class) && !grow_or_shrink_another(size_class, found))
             flush(size_class, block_count{(held(size_class) + 1) / 2}, found);
         *top_of(size_class)++ = block;
+        count_for_samples(size_class, block_count{1});
     }
 
     /// Effects: called before a remote free: a batch is a block of this heap, so one like it may be freed here, by
@@ -318,7 +336,7 @@ private:
 
     void choose_path_of_frees() noexcept
     {
-        const bool is_slow = ticks_.is_on() || is_counting_;
+        const bool is_slow = ticks_.is_on() || is_counting_ || samples_.mean() != 0;
         heap_ = is_slow ? no_heap : own_heap_;
         first_to_stay_ = is_slow ? static_cast<std::uint32_t>(class_count) : first_that_may_stay();
     }
@@ -367,8 +385,15 @@ private:
         heap().slabs.drain();
         void** const begin = heap().begin(size_class);
         const std::uint32_t taken = heap().slabs.take(size_class, begin, (heap().room(size_class) + 1) / 2);
-        heap().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
         top_of(size_class) = begin + taken;
+        count_for_samples(size_class, block_count{taken});
+    }
+
+    /// Counts blocks that a magazine got.
+    MEMORY_POOL_ALWAYS_INLINE void count_for_samples(std::size_t size_class, block_count more) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(samples_.approach(static_cast<std::size_t>(more) * facts[size_class].block_bytes)))
+            start_counting();
     }
 
     /// Puts the blocks in quarantine back into the heap.
@@ -394,6 +419,7 @@ private:
         heap().slabs.put(size_class, begin, count);
         std::memmove(begin, begin + count, left * sizeof(void*));
         top_of(size_class) = begin + left;
+        samples_.retreat(count * facts[size_class].block_bytes);
     }
 
     static constexpr std::uint32_t first_as_large_as_a_line = sizes::of(cache_line_size);
@@ -409,6 +435,7 @@ private:
     slice_tag own_heap_ = no_heap;
     bool is_counting_ = false; ///< Whether the heap has the tops.
     release_tick ticks_;
+    sample_points samples_;
 };
 
 inline void** thread_heap::top(std::size_t size_class) const noexcept

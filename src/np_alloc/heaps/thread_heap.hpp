@@ -47,27 +47,6 @@
 namespace memory_pool::np {
 class thread_cache;
 
-/// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but
-/// those that refill a magazine.
-class sample_count
-{
-public:
-    /// Effects: counts bytes of blocks that a magazine gets.
-    void add(std::size_t bytes) noexcept { bytes_ += bytes; }
-
-    /// Returns: whether `period` bytes have gone by with `bytes` more since the last sample; if so, those are the next.
-    bool is_due(std::size_t bytes, std::size_t period) noexcept
-    {
-        if (bytes_ + bytes < period)
-            return false;
-        bytes_ = (bytes_ + bytes) % period;
-        return true;
-    }
-
-private:
-    std::size_t bytes_ = 0;
-};
-
 /// A heap and its magazines, side by side: see heap_pages.hpp.
 class thread_heap : base::immovable<thread_heap>
 {
@@ -212,7 +191,6 @@ public:
     bool is_kept_whole = false;  ///< Parked in the reserve, with all its free memory.
     std::size_t bytes_kept = 0;  ///< Its bytes in the reserve.
     hardening_of_heap checks;
-    sample_count samples;
     magazine_demand demand; ///< Magazine use of its thread.
     // For maintenance, guarded by the lock of the lists.
     std::uint32_t owner_locks_seen = 0; ///< To see whether its thread comes for what others send it.

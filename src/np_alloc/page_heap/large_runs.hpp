@@ -405,7 +405,7 @@ private:
         freed.is_in_use = false;
         // Not under the lock of a heap: the loader may take its own.
         if (region_.record(first).home == nullptr)
-            freed.freed_by = os::call_stack::of_this_thread();
+            freed.freed_at = os::call_stack::of_this_thread();
         return freed;
     }
 

@@ -33,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace memory_pool::np {
 /// What a page heap has, in bytes if not said otherwise.
@@ -83,7 +84,7 @@ public:
             region_.record(slice).slab = taken.first;
             region_.record(slice).clean_pages = 0;
         }
-        if (!checks().slab_made(taken.first, slices)) {
+        if (!checks().slab_made(taken.first, slices, taken.is_zeroed)) {
             return_slab(taken.first, true, slices);
             return {};
         }
@@ -148,15 +149,27 @@ public:
     /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded slot.
     /// Returns: the block, which may begin elsewhere now.
     /// Preconditions: as guarded_slots::fit.
-    void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
     {
         if (!slots().contain(block))
             return block;
         const base::lock_guard lock(mutex_);
         const std::size_t bytes_before = direct_.bytes(block);
-        void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment);
+        void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment, function);
         count_direct(block_count{0}, direct_.bytes(fitted) - bytes_before);
         return fitted;
+    }
+
+    /// Effects: calls `visit(guarded_slots&)` with the lock held, if a block in a guarded slot begins there.
+    /// Returns: what it returns; else a default value.
+    template <class Visit>
+    auto with_guarded(const void* block, Visit&& visit) noexcept
+    {
+        using result = decltype(visit(std::declval<guarded_slots&>()));
+        if (!slots().contain(block))
+            return result();
+        const base::lock_guard lock(mutex_);
+        return direct_.bytes(block) != 0 ? visit(direct_.slots()) : result();
     }
 
     /// Effects: takes such a block back.

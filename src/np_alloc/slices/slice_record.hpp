@@ -87,19 +87,24 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first, the lowest, is the
-    ///   last written.
+    ///   last written. `first`: the number of the block to begin at, if that many from there on are free; else 0.
     /// Returns: how many.
-    std::uint32_t take(void** blocks, std::uint32_t count) noexcept
+    std::uint32_t take(void** blocks, std::uint32_t count, std::uint32_t first = 0) noexcept
     {
         count = std::min(count, free_count);
         free_count -= count;
         is_purged = false;
         std::size_t word = lowest;
-        for (void** out = blocks + count; out != blocks; ++word) {
+        void** out = blocks + count;
+        for (std::uint32_t number = first; first != 0 && out != blocks; ++number) {
+            free_blocks[number / base::bits_per_word] ^= std::uint64_t{1} << number % base::bits_per_word;
+            *--out = begin + std::size_t{number} * block_bytes;
+        }
+        for (; out != blocks; ++word) {
             std::uint64_t bits = free_blocks[word];
-            std::byte* const first = begin + word * base::bits_per_word * block_bytes;
+            std::byte* const begin_of_word = begin + word * base::bits_per_word * block_bytes;
             for (; bits != 0 && out != blocks; bits &= bits - 1)
-                *--out = first + std::size_t{base::lowest_bit(bits)} * block_bytes;
+                *--out = begin_of_word + std::size_t{base::lowest_bit(bits)} * block_bytes;
             free_blocks[word] = bits;
             lowest = static_cast<std::uint16_t>(word);
         }

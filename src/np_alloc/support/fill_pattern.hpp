@@ -6,9 +6,10 @@
 ///     in use:      | what the program writes  | canary | last word |      up to the end of the block
 ///     given back:  | 0xDF 0xDF 0xDF ...                | last word |      or zeros, as NP_ZERO says
 ///
-/// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
-/// common fill values. The last word of a block of a slab is always canary, in use or free: so the next block can be
-/// verified for underflows at any time, whatever other threads do to this one.
+/// A canary is drawn once for a process. Its bytes are any but 0, 1, 0xFF and the poison, which programs write most.
+/// The last word of a block of a slab is always canary, in use or free: so the next block can be verified for
+/// underflows at any time, whatever other threads do to this one. In the middle of that word is a zero, where a string
+/// ends that runs into it; not at its ends, where programs write zeros by mistake.
 ///
 /// Thread safety: as far as the block is not shared.
 #pragma once
@@ -21,12 +22,16 @@
 #include "internals.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace memory_pool::np {
+/// What blocks are filled with that are free. As an address, no processor takes it.
+inline constexpr unsigned char poison_byte = 0xDF;
+
 /// What is written behind blocks.
 class canary : base::immovable<canary>
 {
@@ -39,9 +44,14 @@ public:
     /// Effects: draws it. Called once, before the first block is allocated.
     void draw() noexcept
     {
-        constexpr std::uint64_t drawn_bits = 0x1F1F'1F1F'1F1F'1F1FU;
-        constexpr std::uint64_t high_bits = 0x8080'8080'8080'8080U;
-        word_.store((os::random_number() & drawn_bits) | high_bits, std::memory_order_relaxed);
+        std::array<unsigned char, last_bytes> bytes{};
+        do {
+            const std::uint64_t drawn = os::random_number();
+            std::memcpy(bytes.data(), &drawn, sizeof drawn);
+        } while (std::any_of(bytes.begin(), bytes.end(), is_usual));
+        word_.store(load(bytes.data()), std::memory_order_relaxed);
+        bytes[bytes.size() / 2] = 0;
+        last_.store(load(bytes.data()), std::memory_order_relaxed);
     }
 
     /// Effects: fills the bytes from `from` to `end`. Words that are canary already are not written to: another thread
@@ -50,14 +60,13 @@ public:
     ///   read.
     void write(std::byte* from, std::byte* end) const noexcept
     {
-        const std::uint64_t word = word_.load(std::memory_order_relaxed);
         std::byte* place = from - place_in_word(from);
         if (place == end)
             return;
         const std::uint64_t mask = bytes_from(place_in_word(from));
-        store_other(place, (load(place) & ~mask) | (word & mask));
-        for (place += sizeof word; place != end; place += sizeof word)
-            store_other(place, word);
+        store_other(place, (load(place) & ~mask) | (word_at(place, end) & mask));
+        for (place += last_bytes; place != end; place += last_bytes)
+            store_other(place, word_at(place, end));
     }
 
     /// Effects: the same in memory that the program has not written to yet, and whose last word is canary. Up to
@@ -84,7 +93,7 @@ public:
     /// Effects: writes the last word of a block that ends at `end`.
     void write_last(std::byte* end) const noexcept
     {
-        __atomic_store_n(last_before(end), word_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
+        __atomic_store_n(last_before(end), last_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
     }
 
     /// Effects: zeroes the last word of a block that is purged.
@@ -99,7 +108,7 @@ public:
     void mend_last(std::byte* end, bool is_purged) const noexcept
     {
         std::uint64_t damaged = __atomic_load_n(last_before(end), __ATOMIC_RELAXED);
-        const std::uint64_t word = word_.load(std::memory_order_relaxed);
+        const std::uint64_t word = last_.load(std::memory_order_relaxed);
         if (damaged != word)
             (void)__atomic_compare_exchange_n(last_before(end), &damaged, is_purged ? 0U : word, false,
                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -123,7 +132,7 @@ public:
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE bool is_last_intact(const std::byte* end) const noexcept
     {
-        return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == word_.load(std::memory_order_relaxed);
+        return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == last_.load(std::memory_order_relaxed);
     }
 
     /// Returns: whether they are as `write` left them.
@@ -135,7 +144,8 @@ public:
             const unsigned char* const mask = zeros_and_ones + (end - from);
             return (((load(end - most_of_few) ^ word) & load(mask)) |
                     ((load(end - most_of_few + sizeof word) ^ word) & load(mask + sizeof word)) |
-                    ((load(end - sizeof word) ^ word) & load(mask + 2 * sizeof word))) == 0;
+                    ((load(end - sizeof word) ^ last_.load(std::memory_order_relaxed)) &
+                     load(mask + 2 * sizeof word))) == 0;
         }
         return are_words_intact(from, end);
     }
@@ -144,13 +154,12 @@ public:
     /// Preconditions: as `write`: what lies before `from` need not be readable.
     MEMORY_POOL_NOINLINE bool are_words_intact(const std::byte* from, const std::byte* end) const noexcept
     {
-        const std::uint64_t word = word_.load(std::memory_order_relaxed);
         const std::byte* place = from - place_in_word(from);
         if (place == end)
             return true;
-        std::uint64_t difference = (load(place) ^ word) & bytes_from(place_in_word(from));
-        for (place += sizeof word; place != end; place += sizeof word)
-            difference |= load(place) ^ word;
+        std::uint64_t difference = (load(place) ^ word_at(place, end)) & bytes_from(place_in_word(from));
+        for (place += last_bytes; place != end; place += last_bytes)
+            difference |= load(place) ^ word_at(place, end);
         return difference == 0;
     }
 
@@ -166,6 +175,19 @@ private:
     {
         for (; place != end; place += sizeof word)
             store(place, word);
+    }
+
+    /// Returns: whether programs often write that value.
+    static constexpr bool is_usual(unsigned char value) noexcept
+    {
+        constexpr unsigned char ones = 0xFF;
+        return value <= 1 || value == ones || value == poison_byte;
+    }
+
+    /// Returns: what stands at `place` in canary that ends at `end`.
+    std::uint64_t word_at(const std::byte* place, const std::byte* end) const noexcept
+    {
+        return (place + last_bytes == end ? last_ : word_).load(std::memory_order_relaxed);
     }
 
     static std::size_t place_in_word(const std::byte* address) noexcept
@@ -190,13 +212,11 @@ private:
     }
 
     std::atomic<std::uint64_t> word_{0};
+    std::atomic<std::uint64_t> last_{0};
 };
 
 /// That of the process.
 inline canary the_canary;
-
-/// What blocks are filled with that are free. As an address, no processor takes it.
-inline constexpr unsigned char poison_byte = 0xDF;
 
 /// A word of that byte, or zeros for NP_ZERO=free. Set before the first block is allocated.
 inline std::atomic<std::uint64_t> the_poison{0x0101'0101'0101'0101U * poison_byte};
@@ -254,15 +274,15 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 enum class filling : std::uint8_t
 {
     nothing,
-    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the start, the end, and a line of each KiB between.
+    sparse, ///< All bytes; of blocks above 4 KiB the start, the end, and a line of each KiB between are verified.
     all,
 };
 
 namespace detail {
 inline constexpr std::size_t line = 64;
 inline constexpr std::size_t part = 1024;
-/// The largest block that is filled whole by `sparse`: for a request of 4 KiB, with its canary.
-inline constexpr std::size_t largest_filled = 4608;
+/// The largest block that is verified whole by `sparse`: for a request of 4 KiB, with its canary.
+inline constexpr std::size_t largest_verified = 4608;
 
 /// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each
 ///   KiB between, pseudo-random by block and process.
@@ -276,11 +296,6 @@ void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcep
     for (Byte* each = first + part; each + part <= last; each += part, which = which >> 4U | which << 60U)
         visit(each + which % (part / line) * line);
     visit(last);
-}
-
-MEMORY_POOL_NOINLINE inline void fill_sparsely(std::byte* block, std::size_t bytes, unsigned char value) noexcept
-{
-    for_each_sparse_line(block, bytes, [value](std::byte* place) { std::memset(place, value, line); });
 }
 
 /// Returns: bits that are set where a line differs from `expected`.
@@ -307,15 +322,12 @@ MEMORY_POOL_NOINLINE inline bool is_filled_sparsely(const std::byte* block, std:
 } // namespace detail
 
 /// Effects: fills a free block, except its last word.
-/// Preconditions: its size is a multiple of 16 bytes, and at least 32; `how` is not `nothing`.
-MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, filling how) noexcept
+/// Preconditions: its size is a multiple of 16 bytes, and at least 32.
+MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
 {
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit) {
-        if (bytes > detail::largest_filled && how == filling::sparse)
-            detail::fill_sparsely(static_cast<std::byte*>(block), bytes, static_cast<unsigned char>(word));
-        else
-            std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
+        std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
         return;
     }
     const detail::vector pattern = {word, word};
@@ -324,7 +336,7 @@ MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, fill
 }
 
 /// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
-/// Preconditions: as `poison_block`.
+/// Preconditions: as `poison_block`; `how` is not `nothing`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes, filling how) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(block);
@@ -332,7 +344,7 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
         return false;
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit) {
-        if (bytes > detail::largest_filled && how == filling::sparse)
+        if (bytes > detail::largest_verified && how == filling::sparse)
             return detail::is_filled_sparsely(first, bytes, word);
         return os::are_all(block, bytes - canary::last_bytes, static_cast<unsigned char>(word));
     }

@@ -59,8 +59,8 @@ MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
                   .c_str());
 }
 
-/// Returns: what to do about a misuse.
-constexpr const char* remedy_for(error_kind kind) noexcept
+/// Returns: what to do about a misuse of a block of that size.
+constexpr const char* remedy_for(error_kind kind, std::size_t block_bytes) noexcept
 {
     switch (kind) {
     case error_kind::buffer_overflow:
@@ -68,7 +68,9 @@ constexpr const char* remedy_for(error_kind kind) noexcept
     case error_kind::buffer_underflow:
         return "find the write before the beginning of this block; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::write_after_free:
-        return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
+        return block_bytes != 0 ? "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it"
+                                : "this memory was never allocated: find the write far past the end of a block, or "
+                                  "before its beginning; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::foreign_pointer:
         return "give a block back to the allocator that handed it out; NP_FATAL_FOREIGN=0 ignores such pointers";
     default: return base::remedy_for(kind);
@@ -78,6 +80,10 @@ constexpr const char* remedy_for(error_kind kind) noexcept
 /// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is
 ///   not known.
 base::message site_name(error_kind kind, const void* block) noexcept;
+
+/// Effects: prints what else is known of a misuse of `block`: the thread, its calls, and of a sample, those that have
+///   allocated and freed it.
+void print_circumstances(const void* block) noexcept;
 
 /// Returns: the text of a report, which ends with the allocation site of the block, if known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const void* block, std::size_t block_bytes,
@@ -102,8 +108,9 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* blo
         return;
     }
     const base::message text =
-        text_of_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind));
+        text_of_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind, block_bytes));
     print(text.c_str());
+    print_circumstances(block);
     get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
 
@@ -115,7 +122,8 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_ki
     misuse_reports.fetch_add(count, std::memory_order_relaxed);
     if (kind == error_kind::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
         return;
-    const base::message text = base::text_of_more_misuse(count, kind, block_bytes, "np_alloc", remedy_for(kind));
+    const base::message text =
+        base::text_of_more_misuse(count, kind, block_bytes, "np_alloc", remedy_for(kind, block_bytes));
     print(text.c_str());
     get_error_handler()({kind, nullptr, block_bytes, "np_alloc", text.c_str()});
 }

@@ -41,7 +41,7 @@ struct option_facts
 };
 
 /// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
-inline constexpr std::size_t options_of_all = 16;
+inline constexpr std::size_t options_of_all = 17;
 inline constexpr std::size_t options_of_checks = 8;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
@@ -67,6 +67,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_PROFILE_BYTES", 0, mega * mega, 0},
         {"NP_LIMIT_BYTES", 0, mega * mega * 128, 0},
         {"NP_SOFT_LIMIT_BYTES", 0, mega * mega * 128, 0},
+        {"NP_SAMPLES_PER_SECOND", 0, mega, 250},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 2, 1},
@@ -157,7 +158,7 @@ private:
         return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
     }
 
-    static_assert(np_option_soft_limit_bytes == options_of_all && np_option_verify_at_end == first_of_checks + 7);
+    static_assert(np_option_samples_per_second == options_of_all && np_option_verify_at_end == first_of_checks + 7);
 
     /// Returns: np_options; nullptr if the program does not define it.
     static const char* embedded_options() noexcept;

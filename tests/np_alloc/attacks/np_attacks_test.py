@@ -192,9 +192,10 @@ def expected_outcome(case, expected):
 
 
 def wrong_text(kind, case):
-    """Returns what is wrong with a report, which is two lines with the misuse, the address, the size and a remedy."""
+    """Returns what is wrong with a report: the misuse, the address, the size, a remedy, the thread and its calls."""
     report = re.fullmatch(
-        r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|", case.text
+        r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|"
+        r"  thread \d+ of process \d+\|  called by:\|(    [^|]+\|)+", case.text
     )
     if not report:
         return "other text than one report"
@@ -304,7 +305,8 @@ class Attacks(unittest.TestCase):
 
 class Judges(unittest.TestCase):
     """What is looked for is found."""
-    REPORT = "memory_pool: double free: address 0x10, block size 48 bytes, pool 'np_alloc'|  remedy: a|"
+    REPORT = ("memory_pool: double free: address 0x10, block size 48 bytes, pool 'np_alloc'|  remedy: a|"
+              "  thread 7 of process 7|  called by:|    b|")
     GOOD = Case("free: freed", "48", "attacker", "signal 6", "attacked", "0", "ended", "0", "0", "0x10", "48", REPORT)
     COUNTED = GOOD._replace(end="exit 0", stage="ended", reports="1", first_report="attacked", in_order="1")
 

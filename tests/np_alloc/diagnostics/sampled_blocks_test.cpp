@@ -19,6 +19,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -100,7 +102,18 @@ TEST_F(sampled_blocks_death, are_named_with_their_size_and_what_to_do)
 {
     EXPECT_DEATH(write(sample_at_the_end(64) + 64),
                  "overflow: access to address 0x[0-9a-f]+, block 0x[0-9a-f]+, block size 64 bytes, pool 'np_alloc'\n"
-                 "  remedy: find the access past the end of this block, in the calls below\n");
+                 "  remedy: find the access past the end of this block, in the calls below\n"
+                 "  an? (write|access) 0 bytes past the end of the block, by thread [0-9]+ of process [0-9]+\n");
+    EXPECT_DEATH((void)read(freed_sample(64) + 3), "  an? (read|access) at byte 3 of the block, by thread");
+    EXPECT_DEATH(write(sample_at_the_begin(64) - 2), "  an? (write|access) 2 bytes before the block, by thread");
+}
+
+TEST_F(sampled_blocks_death, that_are_freed_twice_are_named_with_all_three_calls)
+{
+    EXPECT_DEATH(np_free(freed_sample(64)), "double free(.|\n)*  thread [0-9]+ of process [0-9]+\n"
+                                            "  called by:\n    .*unit_np_alloc(.|\n)*"
+                                            "  allocated by:\n    .*unit_np_alloc(.|\n)*"
+                                            "  freed by:\n    .*unit_np_alloc");
 }
 
 TEST_F(sampled_blocks_death, are_named_with_the_calls_of_who_has_touched_allocated_and_freed_them)
@@ -230,20 +243,107 @@ TEST_F(sampled_blocks_death, have_it_told_of_other_faults_what_it_would_be_told)
         testing::ExitedWithCode(8), "^$");
 }
 
-TEST(sampled_blocks, are_as_many_as_were_asked_for)
+struct sample_counts
 {
-    constexpr std::size_t period = 65'536;
-    constexpr std::size_t count = 100;
+    std::size_t taken;
+    std::size_t skipped;
+};
+
+/// Returns: how many samples there were while `work()` ran.
+template <class Work>
+sample_counts samples_of(Work&& work)
+{
+    np_statistics before;
+    np_get_statistics(&before);
+    work();
+    np_statistics after;
+    np_get_statistics(&after);
+    return {after.samples - before.samples, after.samples_skipped - before.samples_skipped};
+}
+
+constexpr std::size_t period = 65'536;
+
+/// Six standard deviations of a number of samples, plus what rounding makes of it.
+double tolerance(double expected)
+{
+    return 6 * std::sqrt(expected) + expected / 50;
+}
+
+TEST(sampled_blocks, are_as_many_as_were_asked_for_if_new_ones_are_allocated)
+{
+    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now some(np_option_sample_bytes, period);
+    constexpr double count = 200;
     for (const std::size_t bytes : {64U, 5120U}) {
-        (void)np_trim(); // so that it begins with nothing cached
-        const test::option_for_now some(np_option_sample_bytes, period);
-        const std::size_t before = samples_in_use();
-        held_blocks all;
-        all.blocks.resize(count * period / test::counted_bytes(bytes));
-        for (void*& each : all.blocks)
-            each = np_alloc(bytes);
-        EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, 5) << bytes;
+        const sample_counts samples = samples_of([bytes] {
+            held_blocks all;
+            all.blocks.resize(static_cast<std::size_t>(count) * period / test::counted_bytes(bytes));
+            for (void*& each : all.blocks)
+                each = np_alloc(bytes);
+        });
+        EXPECT_NEAR(static_cast<double>(samples.taken + samples.skipped), count, tolerance(count)) << bytes;
     }
+}
+
+TEST(sampled_blocks, are_as_many_as_were_asked_for_if_the_same_blocks_come_and_go)
+{
+    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now some(np_option_sample_bytes, period);
+    constexpr double count = 500;
+    for (const std::size_t bytes : {64U, 5120U}) {
+        const sample_counts samples = samples_of([bytes] {
+            for (std::size_t left = static_cast<std::size_t>(count) * period / test::counted_bytes(bytes); left != 0;
+                 --left)
+                np_free(np_alloc(bytes));
+        });
+        EXPECT_NEAR(static_cast<double>(samples.taken), count, tolerance(count)) << bytes;
+        EXPECT_EQ(samples.skipped, 0U);
+    }
+}
+
+TEST(sampled_blocks, are_any_of_those_that_a_program_allocates_in_a_fixed_order)
+{
+    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now some(np_option_sample_bytes, period);
+    std::array<std::size_t, 4> samples{};
+    for (int times = 0; times != 100'000; ++times) {
+        std::array<void*, 4> blocks{};
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            samples[i] += is_sample(blocks[i] = np_alloc(128)) ? 1U : 0U;
+        for (void* const each : blocks)
+            np_free(each);
+    }
+    const double expected = 100'000.0 * static_cast<double>(test::counted_bytes(128)) / period;
+    for (const std::size_t each : samples)
+        EXPECT_NEAR(static_cast<double>(each), expected, tolerance(expected));
+}
+
+TEST(sampled_blocks, are_skipped_and_counted_beyond_the_rate)
+{
+    const test::option_for_now slowly(np_option_samples_per_second, 10);
+    const test::option_for_now every(np_option_sample_bytes, 1);
+    constexpr std::size_t blocks = 1000;
+    const sample_counts samples = samples_of([] {
+        for (std::size_t i = 0; i != blocks; ++i)
+            np_free(np_alloc(64));
+    });
+    EXPECT_EQ(samples.taken + samples.skipped, blocks);
+    EXPECT_GT(samples.taken, 0U);
+    EXPECT_GT(samples.skipped, 0U);
+}
+
+TEST(sampled_blocks, that_were_written_beside_are_named_when_they_are_freed)
+{
+    const test::error_recorder recorder;
+    unsigned char* const at_the_end = sample_at_the_end(64);
+    at_the_end[-1] ^= 1U;
+    np_free(at_the_end);
+    unsigned char* const at_the_begin = sample_at_the_begin(64);
+    at_the_begin[64] ^= 1U;
+    np_free(at_the_begin);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::buffer_underflow, error_kind::buffer_overflow}));
+    EXPECT_EQ(recorder.reports()[0].address, at_the_end);
+    EXPECT_EQ(recorder.reports()[1].block_size, 64U);
 }
 
 TEST(sampled_blocks, are_none_unless_asked_for)
@@ -258,7 +358,7 @@ TEST(sampled_blocks, are_none_unless_asked_for)
 
 TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_slots_any_more)
 {
-    const test::option_for_now every(np_option_sample_bytes, 1);
+    const test::all_are_samples now;
     held_blocks all;
     all.blocks.resize(3000);
     for (void*& each : all.blocks)
@@ -299,7 +399,7 @@ TEST(sampled_blocks, are_counted_and_visited_and_owned)
 
 TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
 {
-    const test::option_for_now every(np_option_sample_bytes, 1);
+    const test::all_are_samples now;
     held_blocks all;
     std::size_t samples = 0;
     for (std::size_t alignment = 16; alignment <= 32'768; alignment *= 2) {
@@ -316,7 +416,7 @@ TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
 
 TEST(sampled_blocks, are_zeroed_if_that_was_asked_for)
 {
-    const test::option_for_now every(np_option_sample_bytes, 1);
+    const test::all_are_samples now;
     for (int i = 0; i != 300; ++i) { // Places come again.
         auto* const block = static_cast<unsigned char*>(np_calloc(1, 2000));
         for (std::size_t j = 0; j != 2000; ++j)

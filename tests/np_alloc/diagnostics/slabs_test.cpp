@@ -165,6 +165,7 @@ std::string address_of(const void* address)
 
 TEST(np_slabs_print, tells_the_state_of_each_block)
 {
+    const test::nothing_waits in_order;
     np_heap* const heap = np_heap_create();
     const std::size_t block_bytes = test::counted_bytes(200);
     std::array<void*, 5> blocks{};

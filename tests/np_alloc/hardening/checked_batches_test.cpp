@@ -6,6 +6,7 @@
 #include <np_alloc/support/pointer_encoding.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
 #include <support/np_heaps.hpp>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,7 @@ TEST_F(checked_batches, frees_no_block_that_is_in_use)
 
 TEST_F(checked_batches, reports_an_overflow_into_a_batch)
 {
+    const test::nothing_waits in_order;
     const std::vector<void*> blocks = take(other, np::heap::batch_class, 1);
     put(other, take(mine, 5, 1)[0]);
     test::batch& sent = test::batch_in(other);

@@ -3,6 +3,9 @@
 // The checked build: what is written behind blocks, and to blocks that are free.
 #include <memory_pool/np_alloc.h>
 
+#include <np_alloc/engine/engine.hpp>
+#include <np_alloc/hardening/checked_slice.hpp>
+
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
@@ -26,6 +29,8 @@
 #include <vector>
 
 #include <sys/mman.h>
+
+namespace np = memory_pool::np;
 
 namespace {
 using memory_pool::error_kind;
@@ -111,7 +116,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_is_free)
         const test::option_for_now some_wait{np_option_quarantine_bytes, 1'000'000};
         const auto [before, block] = neighbours(bytes);
         np_free(before);
-        block[-8] = 0x41;
+        block[-8] ^= 0x41U;
         const test::error_recorder at_free;
         np_free(block);
         ASSERT_EQ(at_free.kinds(), test::kinds(1, error_kind::buffer_underflow)) << bytes;
@@ -210,11 +215,9 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
 {
     unsigned char* const block = some_block(33); // of 48
     for (std::size_t offset = 33; offset != 48; ++offset) {
-        const unsigned char before = block[offset];
-        block[offset] = 0;
+        block[offset] ^= 1U;
         EXPECT_EQ(np_usable_size(block), 33U);
         EXPECT_EQ(recorder.reports().size(), offset - 32) << "in each byte";
-        block[offset] = before;
     }
     np_free(block);
 }
@@ -268,10 +271,36 @@ TEST_F(checked_bytes, behind_a_block_are_never_those_that_programs_write)
 {
     unsigned char* const block = some_block(17);
     for (std::size_t offset = 17; offset != 32; ++offset) {
-        EXPECT_GE(block[offset], 0x80) << "not text";
-        EXPECT_LT(block[offset], 0xA0) << "not 0xFF, 0xAA, 0xA5, 0xCC";
+        if (offset == 28) // Where a string ends that runs into the canary.
+            EXPECT_EQ(block[offset], 0);
+        else
+            EXPECT_TRUE(block[offset] > 1 && block[offset] != np::poison_byte && block[offset] != 0xFF) << offset;
     }
     np_free(block);
+}
+
+TEST_F(checked_bytes, of_memory_that_was_never_allocated_are_looked_at_when_it_goes_out)
+{
+    for (const std::size_t bytes : sizes_in_slabs) {
+        np_heap* const heap = np_heap_create();
+        auto* const first = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
+        const np::checked_slice& slice = np::registry().pages().region().record_of(first);
+        const np::checked_slice& slab = np::registry().pages().region().record(slice.slab);
+        ASSERT_EQ(np_verify(), 1);
+        // One that no cache has: the last block of the slab, or the one before.
+        std::size_t number = slab.capacity - 1;
+        number -= slab.blocks[number].is_in_use() ? 1U : 0U;
+        auto* const written = reinterpret_cast<unsigned char*>(slab.begin + number * slab.block_bytes);
+        written[3] = 7;
+        const test::error_recorder now;
+        std::vector<void*> all;
+        while (now.reports().empty() && all.size() <= slab.capacity)
+            all.push_back(np_heap_alloc(heap, bytes));
+        EXPECT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
+        EXPECT_EQ(now.reports()[0].address, written);
+        EXPECT_NE(now.reports()[0].text.find("never allocated"), std::string::npos);
+        np_heap_destroy(heap);
+    }
 }
 
 TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)

@@ -90,7 +90,8 @@ TEST_F(checked_guards_death, a_large_block_ends_as_close_to_its_guard_as_its_ali
 TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported_with_the_block_and_the_call_stack)
 {
     const std::string calls = "pool 'np_alloc'\n  remedy: find the access (past the end|before the beginning) of this "
-                              "block, in the calls below\n  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+";
+                              "block, in the calls below\n  an? .* the block, by thread .*\n  accessed by:\n    "
+                              ".*unit_np_alloc_checked.*\\+0x[0-9a-f]+";
     EXPECT_DEATH(some_block(100'001)[100'016] = 1,
                  "memory_pool: buffer overflow: access to address 0x[0-9a-f]+000, block 0x[0-9a-f]+, "
                  "block size 100001 bytes, " +

@@ -103,6 +103,7 @@ TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_
                  "memory_pool: use after free: access to address 0x[0-9a-f]+1ff0, block 0x[0-9a-f]+0ff0, "
                  "block size 9437189 bytes, pool 'np_alloc'\n"
                  "  remedy: find the access through an old pointer, in the calls below\n"
+                 "  an? .* at byte 4096 of the block, by thread [0-9]+ of process [0-9]+\n"
                  "  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+.*\n"
                  "  freed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+");
 }

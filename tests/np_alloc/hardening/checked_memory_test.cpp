@@ -147,7 +147,7 @@ TEST_F(purged_slabs, have_no_overflow_or_underflow_in_blocks_that_are_beside)
 TEST_F(purged_slabs, have_an_underflow_of_a_block_beside_that_is_reported_once)
 {
     (void)np_trim();
-    blocks[16][-1] = 7;
+    blocks[16][-1] ^= 7U;
     np_free(std::exchange(blocks[16], nullptr));
     use_all_again();
     EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -133,6 +134,18 @@ TEST(checked_order, is_unpredictable)
         EXPECT_GT(ascending, 50U);
         EXPECT_LT(ascending, 160U);
     });
+}
+
+TEST(checked_order, begins_anywhere_in_a_slab)
+{
+    constexpr std::size_t slice_bytes = std::size_t{64} * 1024;
+    std::set<std::size_t> offsets;
+    for (int i = 0; i != 100; ++i) {
+        np_heap* const heap = np_heap_create();
+        offsets.insert(reinterpret_cast<std::uintptr_t>(np_heap_alloc(heap, 100)) % slice_bytes);
+        np_heap_destroy(heap);
+    }
+    EXPECT_GE(offsets.size(), 64U);
 }
 
 #if TESTS_MAY_FORK

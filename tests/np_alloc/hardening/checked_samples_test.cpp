@@ -60,6 +60,14 @@ TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::size_mismatch});
 }
 
+TEST(checked_samples, that_are_given_back_by_a_function_that_does_not_match_are_named)
+{
+    const test::error_recorder recorder;
+    memory_pool::np::free_block(sample(60), memory_pool::np::freed_by::delete_array);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::mismatched_deallocation});
+    EXPECT_EQ(np_verify(), 1);
+}
+
 /// Where the region is used up, blocks of 0 bytes are as others are.
 [[noreturn]] void free_empty_samples()
 {

@@ -66,7 +66,7 @@ TEST(direct_blocks, are_in_the_ranges_that_may_be_resident)
     const std::size_t bytes = all.bytes(block);
     EXPECT_GE(bytes, 5000U);
     EXPECT_EQ(ranges[0], std::pair(block, bytes));
-    EXPECT_EQ(all.fit(block, 10, 1), block) << "it is in no slot";
+    EXPECT_EQ(all.fit(block, 10, 1, np::allocated_by::malloc), block) << "it is in no slot";
     EXPECT_EQ(all.bytes(block), bytes);
     all.give(block);
 }

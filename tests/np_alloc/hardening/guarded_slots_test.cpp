@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/hardening/guarded_slots.hpp>
 
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -13,10 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <set>
 
 namespace np = memory_pool::np;
 namespace os = memory_pool::detail::os;
+using memory_pool::error_kind;
 using np::guarded_slots;
 using np::wrong_access;
 
@@ -142,11 +145,24 @@ TEST_F(guarded_slots_test, contain_all_that_is_inaccessible_and_nothing_else)
 TEST_F(guarded_slots_test, fit_a_block_to_fewer_bytes_that_end_where_it_ended_as_far_as_it_is_aligned)
 {
     std::byte* const block = take_at(true, 80);
-    EXPECT_EQ(slots.fit(block, 60, 16), block + 16);
+    EXPECT_EQ(slots.fit(block, 60, 16, np::allocated_by::new_object), block + 16);
     EXPECT_EQ(slots.nearest(block + 16)->bytes, 60U);
     std::byte* const other = take_at(false, 80);
-    EXPECT_EQ(slots.fit(other, 60, 16), other);
+    EXPECT_EQ(slots.fit(other, 60, 16, np::allocated_by::malloc), other);
     EXPECT_EQ(slots.nearest(other)->bytes, 60U);
+    EXPECT_EQ(slots.at(block + 16).function, np::allocated_by::new_object);
+}
+
+TEST_F(guarded_slots_test, know_whether_the_rest_of_the_pages_was_written_to)
+{
+    for (const bool is_at_the_end : {true, false}) {
+        std::byte* const block = take_at(is_at_the_end, 80);
+        EXPECT_EQ(slots.mend_canary(block), std::nullopt);
+        std::byte& beside = *(is_at_the_end ? block - 1 : block + 80);
+        beside = ~beside;
+        EXPECT_EQ(slots.mend_canary(block), is_at_the_end ? error_kind::buffer_underflow : error_kind::buffer_overflow);
+        EXPECT_EQ(slots.mend_canary(block), std::nullopt) << "once";
+    }
 }
 
 TEST_F(guarded_slots_test, are_none_if_the_system_gives_no_addresses_or_memory)

@@ -189,11 +189,11 @@ TEST_F(memory_limit, holds_outside_of_the_region)
 
 TEST_F(memory_limit, holds_for_samples)
 {
-    limit_bytes(150);
-    EXPECT_NE(all.take_guarded(100), nullptr);
-    EXPECT_EQ(all.take_guarded(51), nullptr);
-    EXPECT_NE(all.take_guarded(50), nullptr);
-    EXPECT_EQ(reserved(), 150U);
+    limit_bytes(160);
+    EXPECT_NE(all.take_guarded(112), nullptr);
+    EXPECT_EQ(all.take_guarded(64), nullptr);
+    EXPECT_NE(all.take_guarded(48), nullptr);
+    EXPECT_EQ(reserved(), 160U);
 }
 
 TEST_F(memory_limit, is_a_refusal_where_the_system_takes_nothing_back)
@@ -283,7 +283,7 @@ TEST_F(memory_limit, if_soft_is_crossed_by_each_kind_of_memory)
     EXPECT_TRUE(has_crossed());
     all.give_direct(outside);
     EXPECT_FALSE(has_crossed());
-    (void)all.take_guarded(1);
+    (void)all.take_guarded(16);
     EXPECT_TRUE(has_crossed());
 }
 

@@ -34,7 +34,8 @@ class Misuse(unittest.TestCase):
         status, output, errors = run(WRONG_DELETE, how)
         self.assertEqual((status, output), (-signal.SIGABRT, ""), errors)
         self.assertRegex(
-            errors, rf"^memory_pool: {report}: address 0x[0-9a-f]+, block size {block_bytes} bytes, .*\n  remedy: .*\n$"
+            errors, rf"^memory_pool: {report}: address 0x[0-9a-f]+, block size {block_bytes} bytes, .*\n  remedy: .*\n"
+            r"  thread \d+ of process \d+\n  called by:\n    (?!.*libnp_malloc).*\n(    .*\n)*$"
         )
 
     def test_a_block_that_is_freed_twice(self):

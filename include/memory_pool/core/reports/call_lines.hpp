@@ -16,18 +16,23 @@
 #include <memory_pool/os/call_stack.hpp>
 
 #include <cstddef>
+#include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Effects: calls `print(line)` for each line, without its line break; not at all if there are no calls. `title` says
-///   what the calls did.
+///   what the calls did. `inner`: a module whose innermost calls are left out; nullptr: none.
 template <class Calls, class Print>
-MEMORY_POOL_SLOW_PATH void print_calls(const char* title, const Calls& calls, Print&& print)
+MEMORY_POOL_SLOW_PATH void print_calls(const char* title, const Calls& calls, Print&& print,
+                                       const char* inner = nullptr)
 {
     if (calls.begin() == calls.end())
         return;
     print(base::message("  %s by:", title));
     for (const void* const address : calls) {
         const os::code_place where = os::find_code(address);
+        if (inner != nullptr && where.module != nullptr && std::strcmp(where.module, inner) == 0)
+            continue;
+        inner = nullptr;
         if (where.module == nullptr)
             print(base::message("    %p", address));
         else if (where.function == nullptr)
