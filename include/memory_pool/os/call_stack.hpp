@@ -158,7 +158,7 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
 }
 
 /// Returns: the file of the library that has a code address; nullptr if the program itself has it, or unknown. (Linux.)
-inline const char* library_of([[maybe_unused]] const void* address) noexcept
+inline const char* file_of_library([[maybe_unused]] const void* address) noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS && defined(__linux__)
     const char* const module = find_code(address).module;

@@ -80,7 +80,7 @@ void print_calls(const char* title, const os::call_stack& calls) noexcept
             to.print(line);
             to.print("\n");
         },
-        os::library_of(reinterpret_cast<const void*>(&report_wrong_access)));
+        os::file_of_library(reinterpret_cast<const void*>(&report_wrong_access)));
 }
 
 void print_report(const guarded_block& block, const void* address, os::access how, const os::call_stack& accessed_by)

@@ -97,7 +97,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_freed)
     for (const std::size_t bytes : sizes_in_slabs)
         for (const std::size_t by : {1U, 8U, 13U}) {
             const auto [before, block] = neighbours(bytes);
-            std::memset(block - by, 0x41, by);
+            overflow(block - by, 0, by);
             const test::error_recorder at_free;
             np_free(block);
             ASSERT_EQ(at_free.kinds().size(), 1U) << bytes << ", " << by;
@@ -170,7 +170,7 @@ TEST_F(checked_bytes, before_a_large_block_are_looked_at_if_it_does_not_begin_at
     for (const std::size_t bytes : {std::size_t{40'000}, std::size_t{100'001}, std::size_t{3'000'001}})
         for (const std::size_t by : {1U, 8U, 13U}) {
             unsigned char* const block = some_block(bytes);
-            std::memset(block - by, 0x41, by);
+            overflow(block - by, 0, by);
             const test::error_recorder at_free;
             np_free(block);
             ASSERT_EQ(at_free.kinds(), test::kinds(1, error_kind::buffer_underflow)) << bytes << ", " << by;

@@ -113,7 +113,7 @@ struct purged_slabs : testing::Test
         std::for_each(all.begin(), all.end(), np_free);
     }
 
-    const test::option_for_now nothing_waits{np_option_quarantine_bytes, 0};
+    const test::nothing_waits in_order;
     const test::error_recorder recorder;
     std::vector<unsigned char*> blocks{std::vector<unsigned char*>(8000)};
 };
