@@ -87,10 +87,18 @@ void overflow_of_the_last(scene& here)
     write(last + here.bytes(), 64);
 }
 
+/// Has memory lie behind all blocks so far, as in a larger program.
+void have_memory_behind()
+{
+    constexpr std::size_t bytes = std::size_t{4} << 20U;
+    expect(np_alloc(bytes) != nullptr, "there is no memory behind");
+}
+
 /// As a loop does that does not end.
 void overflow_of_a_mebibyte(scene& here)
 {
     std::byte* const block = here.block_that_stays();
+    have_memory_behind();
     here.begins(block);
     write(block + here.bytes(), 1U << 20U);
 }
@@ -101,6 +109,7 @@ void overflow_towards_a_heap(scene& here)
     test::lasting_thread another;
     std::byte* const block = here.block_that_stays();
     another.does([&here] { np_free(np_alloc(here.bytes())); });
+    have_memory_behind();
     here.begins(block);
     write(block + here.bytes(), 1U << 20U);
 }

@@ -14,6 +14,7 @@
 
 #include <support/check.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +59,7 @@ const char* name(stage reached)
 struct ending
 {
     int status;
-    std::string text; ///< With a bar in place of each new line.
+    const char* text; ///< With a bar in place of each new line; until the next process has ended.
 };
 
 /// Has a process of its own do it.
@@ -76,14 +77,16 @@ ending commit_in_child(const attack& committed, std::size_t bytes, owner whose, 
         commit(committed, bytes, whose, written);
     }
     close(errors[1]);
-    ending seen{0, {}};
-    std::array<char, 1024> part{};
-    for (ssize_t length = 0; (length = read(errors[0], part.data(), part.size())) > 0;)
-        seen.text.append(part.data(), static_cast<std::size_t>(length));
+    // Not a string: it would take slabs of each size as it grows, and then overflows come to where no memory is.
+    static std::array<char, 65'536> text;
+    std::size_t length = 0;
+    for (ssize_t more = 0; (more = read(errors[0], text.data() + length, text.size() - 1 - length)) > 0;)
+        length += static_cast<std::size_t>(more);
+    text[length] = '\0';
     close(errors[0]);
+    ending seen{0, text.data()};
     CHECK(waitpid(child, &seen.status, 0) == child);
-    for (char& each : seen.text)
-        each = each == '\n' || each == '\t' ? '|' : each;
+    std::replace_if(text.begin(), text.begin() + length, [](char each) { return each == '\n' || each == '\t'; }, '|');
     return seen;
 }
 
@@ -93,7 +96,7 @@ void print(const attack& committed, std::size_t bytes, owner whose, const ending
     std::printf("%s\t%zu\t%s\t%s %d\t%s\t%d\t%s\t%d\t%d\t%p\t%zu\t%s\n", committed.name.c_str(), bytes, name(whose),
                 exited ? "exit" : "signal", exited ? WEXITSTATUS(seen.status) : WTERMSIG(seen.status),
                 name(written.now), written.reports.load(), name(written.first_report), written.is_given_twice ? 1 : 0,
-                written.is_in_order ? 1 : 0, written.address, written.block_bytes, seen.text.c_str());
+                written.is_in_order ? 1 : 0, written.address, written.block_bytes, seen.text);
     (void)std::fflush(stdout);
 }
 
