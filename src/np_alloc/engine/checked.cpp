@@ -363,8 +363,8 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
         free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected, function);
         return;
     }
-    if (filling_of_blocks() != filling::nothing)
-        poison_block(block, its.block_bytes);
+    if (const filling how = filling_of_blocks(); how != filling::nothing)
+        poison_block(block, its.block_bytes, how);
     slab.blocks[number].end_use();
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
@@ -413,8 +413,8 @@ struct checked_blocks
         (void)hand_out(from.tag & class_bits, to, from.held, from.state->function());
         std::memcpy(to, from.begin, from.held);
         (void)from.state->take_back();
-        if (filling_of_blocks() != filling::nothing)
-            poison_block(from.begin, from.block_bytes);
+        if (const filling how = filling_of_blocks(); how != filling::nothing)
+            poison_block(from.begin, from.block_bytes, how);
         from.state->end_use();
     }
 

@@ -187,8 +187,7 @@ public:
             states_.give(slab.blocks, slab.capacity, [&](void* chunk) { give_slice(region_.slice_of(chunk)); });
     }
 
-    /// Effects: fills the slab with zeros, unless it `is_zero`, so that writes to blocks that were never allocated are
-    ///   found when those are handed out.
+    /// Effects: if the slab `is_zero`, has writes to its blocks found when they are handed out for the first time.
     /// Returns: whether the slab is usable: false if there is no memory for what is kept about it, or the system has
     ///   not removed a guard in it.
     bool slab_made(slice_index first, std::uint32_t slices, bool is_zero) noexcept
@@ -197,9 +196,7 @@ public:
         const checked_slice& slab = region_.record(first);
         if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
             return false;
-        const bool is_verified = slab.size_class != class_of_zero_size && filling_of_blocks() != filling::nothing;
-        if (is_verified && !is_zero)
-            std::memset(slab.begin, 0, std::size_t{slab.capacity} * slab.block_bytes);
+        const bool is_verified = is_zero && slab.size_class != class_of_zero_size;
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             is_verified ? slab.blocks[number].start_as_zeros() : slab.blocks[number].forget();
         set_guard(first, slices, last_page);

@@ -274,15 +274,15 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 enum class filling : std::uint8_t
 {
     nothing,
-    sparse, ///< All bytes; of blocks above 4 KiB the start, the end, and a line of each KiB between are verified.
+    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the start, the end, and a line of each KiB between.
     all,
 };
 
 namespace detail {
 inline constexpr std::size_t line = 64;
 inline constexpr std::size_t part = 1024;
-/// The largest block that is verified whole by `sparse`: for a request of 4 KiB, with its canary.
-inline constexpr std::size_t largest_verified = 4608;
+/// The largest block that is filled whole by `sparse`: for a request of 4 KiB, with its canary.
+inline constexpr std::size_t largest_filled = 4608;
 
 /// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each
 ///   KiB between, pseudo-random by block and process.
@@ -296,6 +296,11 @@ void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcep
     for (Byte* each = first + part; each + part <= last; each += part, which = which >> 4U | which << 60U)
         visit(each + which % (part / line) * line);
     visit(last);
+}
+
+MEMORY_POOL_NOINLINE inline void fill_sparsely(std::byte* block, std::size_t bytes, unsigned char value) noexcept
+{
+    for_each_sparse_line(block, bytes, [value](std::byte* place) { std::memset(place, value, line); });
 }
 
 /// Returns: bits that are set where a line differs from `expected`.
@@ -322,12 +327,15 @@ MEMORY_POOL_NOINLINE inline bool is_filled_sparsely(const std::byte* block, std:
 } // namespace detail
 
 /// Effects: fills a free block, except its last word.
-/// Preconditions: its size is a multiple of 16 bytes, and at least 32.
-MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
+/// Preconditions: its size is a multiple of 16 bytes, and at least 32; `how` is not `nothing`.
+MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, filling how) noexcept
 {
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit) {
-        std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
+        if (bytes > detail::largest_filled && how == filling::sparse)
+            detail::fill_sparsely(static_cast<std::byte*>(block), bytes, static_cast<unsigned char>(word));
+        else
+            std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
         return;
     }
     const detail::vector pattern = {word, word};
@@ -336,7 +344,7 @@ MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noex
 }
 
 /// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
-/// Preconditions: as `poison_block`; `how` is not `nothing`.
+/// Preconditions: as `poison_block`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes, filling how) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(block);
@@ -344,7 +352,7 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
         return false;
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit) {
-        if (bytes > detail::largest_verified && how == filling::sparse)
+        if (bytes > detail::largest_filled && how == filling::sparse)
             return detail::is_filled_sparsely(first, bytes, word);
         return os::are_all(block, bytes - canary::last_bytes, static_cast<unsigned char>(word));
     }

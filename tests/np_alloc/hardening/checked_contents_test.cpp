@@ -85,30 +85,6 @@ TEST(checked_contents, of_new_blocks_are_zero_if_that_is_chosen)
     EXPECT_TRUE(recorder.reports().empty());
 }
 
-TEST(checked_contents, of_freed_blocks_are_in_no_new_ones)
-{
-    constexpr unsigned char secret = 0x77;
-    const test::option_for_now soon(np_option_quarantine_bytes, 0);
-    for (const std::size_t bytes : {100U, 5000U, 20'000U, 32'000U}) {
-        for (const std::size_t other : {bytes, bytes / 2}) { // In the same slab, and in one from the same memory.
-            std::vector<unsigned char*> blocks(8'000'000 / bytes);
-            for (unsigned char*& each : blocks)
-                std::memset(each = static_cast<unsigned char*>(np_alloc(bytes)), secret, bytes);
-            for (unsigned char* const each : blocks)
-                np_free(each);
-            blocks.resize(8'000'000 / other);
-            std::size_t left = 0;
-            for (unsigned char*& each : blocks) {
-                each = static_cast<unsigned char*>(np_alloc(other));
-                left += static_cast<std::size_t>(std::count(each, each + other, secret));
-            }
-            EXPECT_EQ(left, 0U) << bytes << ", " << other;
-            for (unsigned char* const each : blocks)
-                np_free(each);
-        }
-    }
-}
-
 TEST(checked_contents, of_new_samples_are_zero_if_that_is_chosen)
 {
     const zero_for_now alloc(NP_ZERO_ALLOC);

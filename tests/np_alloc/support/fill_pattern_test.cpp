@@ -32,10 +32,10 @@ protected:
     }
 
     /// Fills a block as if it were freed.
-    void free_block(std::size_t bytes)
+    void free_block(std::size_t bytes, np::filling how)
     {
         np::the_canary.write_last(block() + bytes);
-        np::poison_block(block(), bytes);
+        np::poison_block(block(), bytes, how);
     }
 
     alignas(64) std::array<std::byte, 10'000> memory_;
@@ -53,7 +53,7 @@ TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
 {
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
-        np::poison_block(block(), bytes);
+        np::poison_block(block(), bytes, np::filling::sparse);
         EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, is_filled)) << bytes;
         EXPECT_TRUE(is_alone(bytes - 8)) << bytes;
     }
@@ -62,7 +62,7 @@ TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
 TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
 {
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
-        free_block(bytes);
+        free_block(bytes, np::filling::sparse);
         ASSERT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::sparse)) << bytes;
         for (std::size_t i = 0; i != bytes; ++i) {
             block()[i] ^= std::byte{1};
@@ -84,14 +84,19 @@ std::size_t bytes_that_are_verified(std::byte* block, std::size_t bytes, np::fil
     return count;
 }
 
-TEST_F(fill_pattern, is_verified_in_all_bytes_of_a_block_of_more_than_4_kib_only_if_that_is_wanted)
+TEST_F(fill_pattern, is_in_all_bytes_of_a_block_of_more_than_4_kib_only_if_that_is_wanted)
 {
     constexpr std::size_t bytes = 8192;
-    free_block(bytes);
-    EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, is_filled)) << "in any case";
-    EXPECT_TRUE(is_alone(bytes)) << "the last word, too";
-    EXPECT_EQ(bytes_that_are_verified(block(), bytes, np::filling::all), bytes);
-    EXPECT_EQ(bytes_that_are_verified(block(), bytes, np::filling::sparse), 128 + 6 * 64 + 64 + 8U);
+    for (const auto how : {np::filling::sparse, np::filling::all}) {
+        memory_.fill(others);
+        free_block(bytes, how);
+        ASSERT_TRUE(np::is_poisoned_block(block(), bytes, how));
+        EXPECT_TRUE(std::all_of(block(), block() + 128, is_filled)) << "the start";
+        EXPECT_TRUE(std::all_of(block() + bytes - 72, block() + bytes - 8, is_filled)) << "the end";
+        const std::size_t verified = bytes_that_are_verified(block(), bytes, how);
+        EXPECT_EQ(verified, how == np::filling::all ? bytes : 128 + 6 * 64 + 64 + 8);
+        EXPECT_TRUE(is_alone(bytes)) << "the last word, too";
+    }
 }
 
 TEST_F(fill_pattern, is_verified_in_other_lines_of_other_blocks)
@@ -102,7 +107,7 @@ TEST_F(fill_pattern, is_verified_in_other_lines_of_other_blocks)
     for (std::size_t number = 0; number != blocks; ++number) {
         std::byte* const first = block() + number * np::canary::last_bytes * 2;
         np::the_canary.write_last(first + bytes);
-        np::poison_block(first, bytes);
+        np::poison_block(first, bytes, np::filling::sparse);
         std::size_t line = 1024;
         for (bool is_verified = false; !is_verified; line += is_verified ? 0U : 64U) {
             first[line] ^= std::byte{1};
@@ -135,7 +140,7 @@ TEST_F(fill_pattern, may_be_zeros)
     const std::uint64_t before = np::the_poison.exchange(0);
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
-        free_block(bytes);
+        free_block(bytes, np::filling::all);
         EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, [](std::byte each) { return each == std::byte{0}; }))
             << bytes;
         EXPECT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::all)) << bytes;
