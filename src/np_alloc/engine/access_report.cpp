@@ -122,7 +122,7 @@ void print_circumstances(const void* block) noexcept
     print_calls("called", os::call_stack::of_this_thread());
     const guarded_slots& places = registry().pages().slots();
     const guarded_block* const sample = places.contain(block) ? places.nearest(block) : nullptr;
-    if (sample == nullptr)
+    if (sample == nullptr || !sample->holds(block))
         return;
     print_calls("allocated", sample->allocated_at);
     print_calls("freed", sample->freed_at);

@@ -111,6 +111,8 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
                                             allocated_by function) noexcept
 {
     void* const fitted = pages().fit_guarded(block, bytes, alignment, function);
+    if (pages().slots().contain(fitted))
+        sample_if_due(fitted, bytes, nullptr);
     write_canary(outside_block(fitted), pages().direct_bytes(fitted));
     return fitted;
 }
@@ -135,7 +137,7 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 {
     void* block = allocate_in_class(size_class, bytes);
     thread_cache& cache = this_thread.cache;
-    const bool may_be_cached = block != nullptr && cache.has_heap() && !(cache.is_counting() && is_sample(block));
+    const bool may_be_cached = block != nullptr && cache.has_heap() && !is_sample(block);
     if (MEMORY_POOL_LIKELY(may_be_cached) && the_options.get(np_option_random_order) != 0)
         cache.shuffle_in(size_class, block, cache.heap().checks.random);
     return block;
@@ -204,9 +206,9 @@ void set_function(const checked_block& where, allocated_by function) noexcept
 }
 
 /// Effects: reports a mismatched deallocation of a block in use, unless it is to be ignored.
-MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
+MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, allocated_by from,
+                                          freed_by given_to) noexcept
 {
-    const allocated_by from = *function_of(where);
     if (the_options.get(np_option_pairs) == 0 || (is_of_operators(from, given_to) && operators_are_replaced()))
         return;
     report_misuse(error_kind::mismatched_deallocation, where.begin, bytes, "np_alloc",
@@ -220,7 +222,7 @@ MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_
 MEMORY_POOL_ALWAYS_INLINE void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
     if (const auto from = function_of(where); MEMORY_POOL_UNLIKELY(from && !are_pair(*from, given_to)))
-        report_no_pair(where, bytes, given_to);
+        report_no_pair(where, bytes, *from, given_to);
 }
 
 /// Effects: frees a block that the program has no longer to do with.
@@ -488,7 +490,7 @@ struct blocks_of_realloc : checked_blocks
         const auto from = found ? function_of(*found) : std::nullopt;
         if (!from || MEMORY_POOL_LIKELY(are_pair(*from, freed_by::realloc)))
             return found;
-        report_no_pair(*found, found->held, freed_by::realloc);
+        report_no_pair(*found, found->held, *from, freed_by::realloc);
         if (!is_in_use(*found)) // The error handler has freed it.
             return std::nullopt;
         set_function(*found, allocated_by::malloc);

@@ -196,7 +196,6 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
 }
 
 void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
-void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept;
 
 /// Effects: allocates a block of that class, none of which is cached.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::size_t bytes) noexcept
@@ -210,8 +209,8 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
         cache.heap().slabs.slack().note(size_class, facts[size_class].block_bytes - bytes);
         block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        // The first block may be a sample, and the adopted heap may have cached ones.
-        return cache.samples().are_near() ? allocate_counted(size_class, bytes) : allocate_uncounted(size_class, bytes);
+        block = allocate_guarded_if_due(size_class);
+        return block != nullptr ? block : allocate_uncounted(size_class, bytes); // The heap may have cached blocks.
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class, bytes);
     }
@@ -245,12 +244,17 @@ MEMORY_POOL_ALWAYS_INLINE void* cleared(void* block, std::size_t bytes) noexcept
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
     choose_path_of_allocations();
+    follow_sample_bytes();
     const std::size_t mean = the_profile.mean_bytes();
     void* block = allocate_guarded_if_due(size_class);
-    if (MEMORY_POOL_UNLIKELY(block != nullptr))
-        sample_if_due(block, bytes, nullptr);
-    else if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean)))
+    if (MEMORY_POOL_UNLIKELY(block != nullptr)) {
+        if constexpr (!is_checked) // There, it may still move.
+            sample_if_due(block, bytes, nullptr);
+        (void)run_maintenance();
+        answer_if_crossed();
+    } else if (MEMORY_POOL_UNLIKELY(is_sample(bytes, mean))) {
         block = allocate_sample(size_class, bytes, mean);
+    }
     if (block == nullptr)
         block = allocate_uncounted(size_class, bytes);
     if (block != nullptr)

@@ -57,10 +57,9 @@ void* allocate_guarded_if_due(std::size_t size_class) noexcept
     const errno_as_it_was kept;
     const sampling_scope scope;
     sample_rate& rate = registry().rate_of_samples();
-    if (!rate.admit(os::coarse_milliseconds(), the_options.get(np_option_samples_per_second)) ||
-        !registry().watch_accesses())
+    if (!rate.admit(os::coarse_milliseconds(), the_options.get(np_option_samples_per_second)))
         return nullptr;
-    void* const block = pages().take_guarded(bytes);
+    void* const block = registry().watch_accesses() ? pages().take_guarded(bytes) : nullptr;
     block != nullptr ? rate.note_taken() : rate.note_skipped();
     return block;
 }

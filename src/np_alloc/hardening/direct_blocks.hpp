@@ -86,10 +86,13 @@ public:
     /// Returns: the block.
     void* fit(void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
     {
-        if (!slots_.contain(block) || !blocks_.has_room())
+        if (!slots_.contain(block))
+            return block;
+        slots_.at(block).function = function;
+        if (!blocks_.has_room())
             return block;
         blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
-        std::byte* const fitted = slots_.fit(block, bytes, alignment, function);
+        std::byte* const fitted = slots_.fit(block, bytes, alignment);
         (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), bytes});
         return fitted;
     }

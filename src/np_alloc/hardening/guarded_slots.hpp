@@ -153,7 +153,7 @@ public:
     ///   later, so that it still ends there, or as near to it as its alignment allows.
     /// Returns: it.
     /// Preconditions: it is in use, and has room for `bytes`, at least one, aligned to `alignment`.
-    std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
+    std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::uint32_t slot = slot_of(block);
         guarded_block& fitted = blocks_[slot];
@@ -161,7 +161,6 @@ public:
             fitted.begin = fitted.end() - base::round_up(bytes, alignment);
         bytes_around_blocks_ += fitted.bytes - bytes;
         fitted.bytes = bytes;
-        fitted.function = function;
         write_canary(fitted);
         return fitted.begin;
     }

@@ -24,7 +24,7 @@ public:
     bool admit(std::uint64_t now, std::size_t max_a_second) noexcept
     {
         constexpr std::uint64_t window_ms = 100;
-        if (now - window_begin_.load(std::memory_order_relaxed) >= window_ms) {
+        if (now >= window_begin_.load(std::memory_order_relaxed) + window_ms) {
             window_begin_.store(now, std::memory_order_relaxed);
             in_window_.store(0, std::memory_order_relaxed);
         }

@@ -165,9 +165,11 @@ public:
     /// Preconditions: has_heap().
     void start_counting() noexcept
     {
-        if (std::exchange(is_counting_, true))
+        if (is_counting_)
             return;
-        hide_tops();
+        std::copy(tops_.begin(), tops_.end(), heap().tops.begin()); // First: other threads look there then.
+        is_counting_ = true;
+        tops_.fill(nullptr);
         choose_path_of_frees();
     }
 

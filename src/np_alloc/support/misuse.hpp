@@ -69,8 +69,8 @@ constexpr const char* remedy_for(error_kind kind, std::size_t block_bytes) noexc
         return "find the write before the beginning of this block; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::write_after_free:
         return block_bytes != 0 ? "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it"
-                                : "this memory was never allocated: find the write far past the end of a block, or "
-                                  "before its beginning; NP_SAMPLE_BYTES=64K may stop at it";
+                                : "this memory was free: find the write through an old pointer, far past the end of "
+                                  "a block, or before its beginning; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::foreign_pointer:
         return "give a block back to the allocator that handed it out; NP_FATAL_FOREIGN=0 ignores such pointers";
     default: return base::remedy_for(kind);

@@ -145,12 +145,11 @@ TEST_F(guarded_slots_test, contain_all_that_is_inaccessible_and_nothing_else)
 TEST_F(guarded_slots_test, fit_a_block_to_fewer_bytes_that_end_where_it_ended_as_far_as_it_is_aligned)
 {
     std::byte* const block = take_at(true, 80);
-    EXPECT_EQ(slots.fit(block, 60, 16, np::allocated_by::new_object), block + 16);
+    EXPECT_EQ(slots.fit(block, 60, 16), block + 16);
     EXPECT_EQ(slots.nearest(block + 16)->bytes, 60U);
     std::byte* const other = take_at(false, 80);
-    EXPECT_EQ(slots.fit(other, 60, 16, np::allocated_by::malloc), other);
+    EXPECT_EQ(slots.fit(other, 60, 16), other);
     EXPECT_EQ(slots.nearest(other)->bytes, 60U);
-    EXPECT_EQ(slots.at(block + 16).function, np::allocated_by::new_object);
 }
 
 TEST_F(guarded_slots_test, know_whether_the_rest_of_the_pages_was_written_to)

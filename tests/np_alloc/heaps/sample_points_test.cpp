@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 
 namespace np = memory_pool::np;
@@ -80,5 +81,24 @@ TEST(sample_points, do_not_come_nearer_by_blocks_that_leave_a_magazine_again)
         ASSERT_FALSE(points.approach(64)) << "after 6 MB";
         points.retreat(64);
     }
+}
+TEST(sample_points, are_in_any_part_of_a_refill_and_as_many_as_asked_for)
+{
+    constexpr std::size_t blocks = 64; // Of a KiB each, which a magazine gets at once, as often as there is a sample.
+    constexpr std::size_t refills = 20'000;
+    np::sample_points points;
+    points.restart(blocks * 1024);
+    std::array<std::size_t, 4> samples{}; // By quarter of the refill.
+    for (std::size_t i = 0; i != refills; ++i) {
+        (void)points.approach(blocks * 1024);
+        for (std::size_t block = 0; block != blocks; ++block) {
+            if (points.may_pass(1024))
+                points.pass(1024);
+            else
+                samples[block * samples.size() / blocks] += points.is_due(1024) ? 1U : 0U;
+        }
+    }
+    for (const std::size_t each : samples) // Six standard deviations of 5,000, and as much for whole blocks.
+        EXPECT_NEAR(static_cast<double>(each), refills / 4.0, 840);
 }
 } // namespace
