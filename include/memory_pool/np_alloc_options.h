@@ -121,7 +121,8 @@ typedef enum np_option
      *  function of np_set_soft_limit_callback. Once for each crossing. 0: no limit; 0. */
     np_option_soft_limit_bytes = 16,
     /** NP_SAMPLES_PER_SECOND: the most samples of NP_SAMPLE_BYTES that are taken in a second: a tenth of them,
-     *  rounded up, in a tenth of it; 250. Those beyond are skipped: np_statistics::samples_skipped counts them. 0: no limit. */
+     *  rounded up, in a tenth of it; 250. Those beyond are skipped: np_statistics::samples_skipped counts them.
+     *  0: no limit. */
     np_option_samples_per_second = 17,
 
     /* Only in the checked build: from 64 on. */
