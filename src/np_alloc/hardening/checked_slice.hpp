@@ -196,7 +196,9 @@ public:
         const checked_slice& slab = region_.record(first);
         if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
             return false;
-        const bool is_verified = is_zero && slab.size_class != class_of_zero_size;
+        // Larger blocks have pages that the program may never touch.
+        const bool is_verified =
+            is_zero && slab.size_class != class_of_zero_size && slab.block_bytes <= detail::largest_filled;
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             is_verified ? slab.blocks[number].start_as_zeros() : slab.blocks[number].forget();
         set_guard(first, slices, last_page);
