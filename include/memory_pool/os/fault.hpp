@@ -6,7 +6,7 @@
 ///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
 /// (POSIX: sigaction. Windows: not supported.) If the program installs a handler later that does not call the previous
-/// one, the watcher is not called. Nor is it called on an alternate stack smaller than least_stack_for_watchers: one
+/// one, the watcher is not called. Nor is it called on an alternate stack smaller than min_stack_for_watchers: one
 /// of SIGSTKSZ (8 KiB) has too little room for a report next to the registers that the kernel saves there.
 ///
 /// Thread safety: one thread at a time starts or stops watching; the watcher runs in the faulting thread.
@@ -26,7 +26,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// What an instruction did to an address.
+/// The kind of a memory access.
 enum class access
 {
     unknown,
@@ -130,17 +130,17 @@ private:
 inline fault_signal fault_signals[] = {fault_signal(SIGSEGV), fault_signal(SIGBUS)};
 inline std::atomic<fault_watcher> watcher_of_faults{nullptr};
 
-inline constexpr std::size_t least_stack_for_watchers = std::size_t{16} * 1024;
+inline constexpr std::size_t min_stack_for_watchers = std::size_t{16} * 1024;
 
 /// Returns: whether a watcher may be called on this stack.
 inline bool has_stack_for_watchers() noexcept
 {
     stack_t now = {};
     return ::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_ONSTACK) == 0 ||
-           now.ss_size >= least_stack_for_watchers;
+           now.ss_size >= min_stack_for_watchers;
 }
 
-/// Returns: what the instruction did that a signal has interrupted. (Linux on x86: an error code.)
+/// Returns: the kind of access at which a signal has interrupted the thread. (Linux on x86; elsewhere unknown.)
 inline access access_in([[maybe_unused]] const void* context) noexcept
 {
 #if defined(__linux__) && defined(REG_ERR)

@@ -11,6 +11,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
+#include "../engine/guarded_samples.hpp"
 #include "../engine/memory_limits.hpp"
 #include "../engine/profiling.hpp"
 #include "../support/build_variant.hpp"
@@ -66,9 +67,9 @@ constexpr char small(char letter) noexcept
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-bool is_name_of(const char* name, const option_facts& its) noexcept
+bool is_name_of(const char* name, const option_facts& option) noexcept
 {
-    const char* const rest = its.variable + prefix_length;
+    const char* const rest = option.variable + prefix_length;
     const std::size_t length = std::strlen(rest);
     return std::strlen(name) == length &&
            std::equal(rest, rest + length, name, [](char one, char other) { return small(one) == other; });

@@ -115,7 +115,7 @@ void report_wrong_access(const void* address, os::access how)
     print_report(*block, address, how, os::call_stack::of_interrupted());
 }
 
-void print_circumstances(const void* block) noexcept
+void print_context(const void* block) noexcept
 {
     const os::uncancelled until_printed; // See print().
     output(nullptr, nullptr).print(base::message("  %s\n", name_of_this_thread().c_str()));

@@ -113,7 +113,8 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
     void* const fitted = pages().fit_guarded(block, bytes, alignment, function);
     if (pages().slots().contain(fitted))
         sample_if_due(fitted, bytes, nullptr);
-    write_canary(outside_block(fitted), pages().direct_bytes(fitted));
+    else
+        write_canary(outside_block(fitted), pages().direct_bytes(fitted));
     return fitted;
 }
 
@@ -137,7 +138,9 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 {
     void* block = allocate_in_class(size_class, bytes);
     thread_cache& cache = this_thread.cache;
-    const bool may_be_cached = block != nullptr && cache.has_heap() && !is_sample(block);
+    const page_heap::region_type& all = pages().region();
+    const bool may_be_cached =
+        all.is_committed(all.steps_to(block)) && cache.has_heap() && !(cache.is_counting() && is_sample(block));
     if (MEMORY_POOL_LIKELY(may_be_cached) && the_options.get(np_option_random_order) != 0)
         cache.shuffle_in(size_class, block, cache.heap().checks.random);
     return block;

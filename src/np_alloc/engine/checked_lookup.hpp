@@ -62,15 +62,12 @@ inline checked_block large_block_at(void* block) noexcept
             pages().checks().bytes_with_canary(slice_of(block))};
 }
 
-/// Preconditions: a block outside of the region begins there. Behind it, up to the end of its pages, nothing else is.
+/// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
 inline checked_block outside_block(void* block) noexcept
 {
-    auto* const begin = static_cast<std::byte*>(block);
-    const std::size_t of_sample = pages().with_guarded(
-        block, [=](guarded_slots& slots) { return static_cast<std::size_t>(slots.at(begin).pages_end() - begin); });
-    const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    return {direct_block, begin, nullptr,
-            of_sample != 0 ? of_sample : in_whole_pages(address + pages().direct_bytes(block)) - address};
+    const auto begin = reinterpret_cast<std::uintptr_t>(block);
+    const std::size_t end = in_whole_pages(begin + pages().direct_bytes(block));
+    return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
 }
 
 /// Returns: what begins there; nothing if no block does.
@@ -163,12 +160,8 @@ inline bool is_in_use(const checked_block& where) noexcept
 /// Effects: reports a write just before a block of any kind. Before the first page of a large one is a guard.
 inline void look_at_front(const checked_block& where) noexcept
 {
-    if (where.is_zero_size())
+    if (where.is_outside() || where.is_zero_size())
         return;
-    if (where.is_outside()) {
-        look_around_sample(where.begin);
-        return;
-    }
     if (where.is_large()) {
         if (MEMORY_POOL_UNLIKELY(pages().checks().mend_front_of_large(slice_of(where.begin))))
             report(error_kind::buffer_underflow, where);
@@ -199,6 +192,10 @@ inline void look_at_canary(const checked_block& where, std::size_t bytes) noexce
 ///   block.
 inline void look_at_canaries(const checked_block& where, std::size_t bytes) noexcept
 {
+    if (where.is_outside() && pages().slots().contain(where.begin)) {
+        look_around_sample(where.begin);
+        return;
+    }
     look_at_front(where);
     if (is_in_use(where))
         look_at_canary(where, bytes);

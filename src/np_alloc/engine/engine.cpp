@@ -22,6 +22,7 @@
 #include "../support/misuse.hpp"
 #include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
+#include "guarded_samples.hpp"
 #include "large_alloc.hpp"
 #include "memory_limits.hpp"
 #include "profiling.hpp"

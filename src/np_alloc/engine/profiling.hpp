@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "../heaps/shared_heap.hpp"
 #include "../profile/allocation_profile.hpp"
@@ -32,30 +33,20 @@ namespace memory_pool::np {
 ///   with it at their next slow call.
 void set_profile_bytes(std::size_t bytes) noexcept;
 
+/// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
+class sampling_scope : base::immovable<sampling_scope>
+{
+public:
+    sampling_scope() noexcept { this_thread.is_sampling = true; }
+    ~sampling_scope() { this_thread.is_sampling = false; }
+};
+
 /// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: its shared heap, which
 ///   notifies the profile when it is freed; nullptr for a block of none.
 void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shared_heap* home) noexcept;
 
 /// Returns: a sample of a block of that class; nullptr if there is no memory for it.
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept;
-
-/// Effects: has one block for that many bytes be a sample between guards from now on; 0: none. Other threads follow at
-///   their next slow call.
-void set_sample_bytes(std::size_t bytes) noexcept;
-
-/// Effects: has this thread follow that.
-inline void follow_sample_bytes() noexcept
-{
-    thread_cache& cache = this_thread.cache;
-    const std::size_t mean = registry().sample_bytes();
-    if (MEMORY_POOL_LIKELY(cache.samples().mean() == mean) || !cache.has_heap())
-        return;
-    cache.sample_every(mean);
-    choose_path_of_allocations();
-}
-
-/// Returns: a block of that class between guards, if one is due in this thread; nullptr if not, or if it is skipped.
-void* allocate_guarded_if_due(std::size_t size_class) noexcept;
 
 /// Returns: whether an allocation of that many bytes by this thread is a sample.
 MEMORY_POOL_ALWAYS_INLINE bool is_sample(std::size_t bytes, std::size_t mean) noexcept

@@ -222,7 +222,7 @@ public:
     checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
     checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
 
-    // Samples: see sampled.hpp.
+    // Samples: see guarded_samples.hpp.
 
     /// Effects: samples one block for about that many bytes from now on; 0: none.
     void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
@@ -267,7 +267,7 @@ public:
             return true;
         output(nullptr, nullptr)
             .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
-                   "  remedy: have it call nothing but exec and _exit\n");
+                   "  remedy: call nothing but exec and _exit in the child\n");
         return false;
     }
 

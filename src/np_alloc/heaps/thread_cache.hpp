@@ -35,13 +35,13 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 
+#include "../hardening/sample_points.hpp"
 #include "../release/release_tick.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
-#include "sample_points.hpp"
 #include "thread_heap.hpp"
 
 #include <algorithm>
@@ -167,9 +167,7 @@ public:
     {
         if (is_counting_)
             return;
-        std::copy(tops_.begin(), tops_.end(), heap().tops.begin()); // First: other threads look there then.
-        is_counting_ = true;
-        tops_.fill(nullptr);
+        hide_tops();
         choose_path_of_frees();
     }
 
@@ -333,6 +331,7 @@ private:
     void hide_tops() noexcept
     {
         std::copy(tops_.begin(), tops_.end(), heap().tops.begin());
+        is_counting_ = true; // Now, other threads look there.
         tops_.fill(nullptr);
     }
 

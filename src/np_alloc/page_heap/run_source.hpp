@@ -241,7 +241,7 @@ protected:
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::size_t in_use =
-            runs_.in_use() - runs_.being_discarded() - lost_slices_ - library_slices_ - guard_slices_;
+            runs_.in_use() + runs_.being_purged() - lost_slices_ - library_slices_ - guard_slices_;
         return (in_use + runs_.dirty() - free_guard_slices()) * slice_bytes + direct_bytes_;
     }
 

@@ -247,8 +247,8 @@ public:
         return {first, record(first).length, !record(first).is_dirty};
     }
 
-    /// Returns: slices in runs that were taken.
-    std::size_t in_use() const noexcept { return in_use_; }
+    /// Returns: slices in runs that were taken, except to be purged or discarded.
+    std::size_t in_use() const noexcept { return in_use_ - slices_being_purged_ - slices_being_discarded_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
     /// Returns: slices in runs that are being purged.

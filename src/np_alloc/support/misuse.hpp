@@ -83,7 +83,7 @@ base::message site_name(error_kind kind, const void* block) noexcept;
 
 /// Effects: prints what else is known of a misuse of `block`: the thread, its calls, and of a sample, those that have
 ///   allocated and freed it.
-void print_circumstances(const void* block) noexcept;
+void print_context(const void* block) noexcept;
 
 /// Returns: the text of a report, which ends with the allocation site of the block, if known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const void* block, std::size_t block_bytes,
@@ -110,7 +110,7 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* blo
     const base::message text =
         text_of_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind, block_bytes));
     print(text.c_str());
-    print_circumstances(block);
+    print_context(block);
     get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
 

@@ -269,35 +269,40 @@ double tolerance(double expected)
     return 6 * std::sqrt(expected) + expected / 50;
 }
 
-TEST(sampled_blocks, are_as_many_as_were_asked_for_if_new_ones_are_allocated)
+/// Returns: how many samples there were while `work(blocks, bytes)` allocated so many blocks of that size that `count`
+///   are expected.
+template <class Work>
+sample_counts samples_among(std::size_t count, std::size_t bytes, Work&& work)
 {
     const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
     const test::option_for_now some(np_option_sample_bytes, period);
-    constexpr double count = 200;
+    return samples_of([&] { work(count * period / test::counted_bytes(bytes), bytes); });
+}
+
+TEST(sampled_blocks, are_as_many_as_were_asked_for_if_new_ones_are_allocated)
+{
+    constexpr std::size_t count = 200;
     for (const std::size_t bytes : {64U, 5120U}) {
-        const sample_counts samples = samples_of([bytes] {
+        const auto [taken, skipped] = samples_among(count, bytes, [](std::size_t blocks, std::size_t each_bytes) {
             held_blocks all;
-            all.blocks.resize(static_cast<std::size_t>(count) * period / test::counted_bytes(bytes));
+            all.blocks.resize(blocks);
             for (void*& each : all.blocks)
-                each = np_alloc(bytes);
+                each = np_alloc(each_bytes);
         });
-        EXPECT_NEAR(static_cast<double>(samples.taken + samples.skipped), count, tolerance(count)) << bytes;
+        EXPECT_NEAR(static_cast<double>(taken + skipped), count, tolerance(count)) << bytes;
     }
 }
 
 TEST(sampled_blocks, are_as_many_as_were_asked_for_if_the_same_blocks_come_and_go)
 {
-    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
-    const test::option_for_now some(np_option_sample_bytes, period);
-    constexpr double count = 500;
+    constexpr std::size_t count = 500;
     for (const std::size_t bytes : {64U, 5120U}) {
-        const sample_counts samples = samples_of([bytes] {
-            for (std::size_t left = static_cast<std::size_t>(count) * period / test::counted_bytes(bytes); left != 0;
-                 --left)
-                np_free(np_alloc(bytes));
+        const auto [taken, skipped] = samples_among(count, bytes, [](std::size_t blocks, std::size_t each_bytes) {
+            for (; blocks != 0; --blocks)
+                np_free(np_alloc(each_bytes));
         });
-        EXPECT_NEAR(static_cast<double>(samples.taken), count, tolerance(count)) << bytes;
-        EXPECT_EQ(samples.skipped, 0U);
+        EXPECT_NEAR(static_cast<double>(taken), count, tolerance(count)) << bytes;
+        EXPECT_EQ(skipped, 0U);
     }
 }
 
@@ -330,6 +335,22 @@ TEST(sampled_blocks, are_skipped_and_counted_beyond_the_rate)
     EXPECT_EQ(samples.taken + samples.skipped, blocks);
     EXPECT_GT(samples.taken, 0U);
     EXPECT_GT(samples.skipped, 0U);
+}
+
+TEST(sampled_blocks, are_none_any_more_in_another_thread_that_always_has_the_same_block)
+{
+    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    test::lasting_thread other;
+    const auto allocate = [] {
+        for (int times = 0; times != 100'000; ++times)
+            np_free(np_alloc(64));
+    };
+    {
+        const test::option_for_now some(np_option_sample_bytes, period);
+        EXPECT_GT(samples_of([&] { other.does(allocate); }).taken, 0U);
+    }
+    other.does(allocate); // It notices at its next sample at the latest.
+    EXPECT_EQ(samples_of([&] { other.does(allocate); }).taken, 0U);
 }
 
 TEST(sampled_blocks, that_were_written_beside_are_named_when_they_are_freed)

@@ -60,9 +60,7 @@ TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
         std::for_each(mine.begin(), mine.end(), np_free);
     });
     EXPECT_GT(most, before + threads * blocks * 4 * kibibyte);
-    // Most often below a fifth; but those that end while another one purges may leave as many free slices as the heaps
-    // in the reserve have in use.
-    EXPECT_LE(test::resident_bytes(), before + (most - before) / 5 * 2);
+    EXPECT_LE(test::resident_bytes(), before + (most - before) / 5);
 }
 
 /// Calls rarely, with magazines that serve each call, until at most `enough` bytes are resident, or for a limited time.

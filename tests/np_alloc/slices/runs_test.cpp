@@ -239,6 +239,24 @@ TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
     EXPECT_EQ(all.in_use(), 14U);
 }
 
+TEST_F(runs, are_not_in_use_while_they_are_being_purged_or_discarded)
+{
+    const np::run purged = all.take(40);
+    (void)all.take(2);
+    all.put(purged.first, purged.length, true, 0);
+    const np::run taken = all.take_dirty_since(0);
+    EXPECT_EQ(taken.length, 40U);
+    EXPECT_EQ(all.in_use(), 2U);
+    EXPECT_EQ(all.being_purged(), 40U);
+    all.put_purged(taken, false, 5);
+    const np::run discarded = all.take_clean_since(5);
+    EXPECT_EQ(discarded.length, 40U);
+    EXPECT_EQ(all.in_use(), 2U);
+    all.put_purged(discarded, false, all.never);
+    EXPECT_EQ(all.in_use(), 2U);
+    EXPECT_TRUE(all.is_valid());
+}
+
 TEST_F(runs, shrink_in_place)
 {
     const np::run a = all.take(8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/heaps/sample_points.hpp>
+#include <np_alloc/hardening/sample_points.hpp>
 
 #include <gtest/gtest.h>
 
