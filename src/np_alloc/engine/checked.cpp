@@ -66,12 +66,13 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
         report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
-/// As hand_out(), for a block that was purged.
-MEMORY_POOL_SLOW_PATH void hand_out_purged(block_state& state, std::byte* block, std::size_t block_bytes,
-                                           std::size_t bytes, allocated_by function) noexcept
+/// As hand_out(), for a block that was purged or never allocated.
+MEMORY_POOL_SLOW_PATH void hand_out_unfilled(block_state& state, std::byte* block, std::size_t block_bytes,
+                                             std::size_t bytes, allocated_by function) noexcept
 {
     const std::size_t bytes_before = state.last_bytes();
-    const bool is_intact = is_purged_block(block, block_bytes, filling_of_blocks());
+    const bool is_intact = !fills_free_memory() || (state.is_purged() ? is_purged_block(block, block_bytes)
+                                                                      : first_damage(block, block_bytes) == nullptr);
     the_canary.write_last(block + block_bytes); // First: other threads accept zeros only while it is purged.
     (void)state.hand_out(bytes, function);
     if (!is_intact) {
@@ -88,14 +89,13 @@ MEMORY_POOL_SLOW_PATH void hand_out_purged(block_state& state, std::byte* block,
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes, allocated_by function) noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(state.is_purged())) {
-        hand_out_purged(state, block, block_bytes, bytes, function);
+    if (MEMORY_POOL_UNLIKELY(state.is_not_filled())) {
+        hand_out_unfilled(state, block, block_bytes, bytes, function);
         return;
     }
     const std::optional<std::size_t> bytes_before = state.hand_out(bytes, function);
-    const filling how = filling_of_blocks();
-    const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && how != filling::nothing;
-    if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes, how))) {
+    const bool is_verified = MEMORY_POOL_LIKELY(bytes_before.has_value()) && fills_free_memory();
+    if (is_verified && MEMORY_POOL_UNLIKELY(!is_poisoned_block(block, block_bytes))) {
         hand_out_damaged(state, block, block_bytes, bytes, *bytes_before);
         return;
     }
@@ -146,12 +146,17 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
     return block;
 }
 
-/// Returns: a large block; nullptr, and errno is set, if there is no memory.
+/// Returns: a large block whose first bytes are filled: a pointer read from zeros would be nullptr, which may be freed;
+///   nullptr, with errno set, if out of memory.
 MEMORY_POOL_NOINLINE void* allocate_large_by(std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
 {
+    constexpr std::size_t max_filled = 64;
     void* const block = allocate_large(bytes, alignment).block;
-    if (block != nullptr && tag_of(block) == large_block)
-        pages().checks().large_allocated_by(slice_of(block), function);
+    if (block == nullptr || tag_of(block) != large_block)
+        return block;
+    pages().checks().large_allocated_by(slice_of(block), function);
+    if (fills_free_memory() && !clears_new_blocks())
+        poison(block, std::min(bytes, max_filled));
     return block;
 }
 
@@ -368,8 +373,8 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
         free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected, function);
         return;
     }
-    if (const filling how = filling_of_blocks(); how != filling::nothing)
-        poison_block(block, its.block_bytes, how);
+    if (fills_free_memory())
+        poison_block(block, its.block_bytes);
     slab.blocks[number].end_use();
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
@@ -418,8 +423,8 @@ struct checked_blocks
         (void)hand_out(from.tag & class_bits, to, from.held, from.state->function());
         std::memcpy(to, from.begin, from.held);
         (void)from.state->take_back();
-        if (const filling how = filling_of_blocks(); how != filling::nothing)
-            poison_block(from.begin, from.block_bytes, how);
+        if (fills_free_memory())
+            poison_block(from.begin, from.block_bytes);
         from.state->end_use();
     }
 

@@ -7,8 +7,10 @@
 ///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
 ///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
 ///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
-///                        |             0             |           0           | 0 |     never allocated, or written to
-///                                                                                      by the library
+///                        |             0             |           0           | 4 |     never allocated: all zeros
+///                        |             0             |           0           | 5 |     never allocated: recycled memory
+///                        |             0             |           0           | 0 |     unknown, or written to by the
+///                                                                                      library
 ///
 /// The bitmap of a slab says whether a block is outstanding, and is its heap's alone. The state says whether the
 /// program has the block. The freeing thread changes it in one step: so of two threads that free it, one finds it free.
@@ -17,6 +19,7 @@
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/os/single_thread.hpp>
 
 #include "pairs.hpp"
 
@@ -65,7 +68,11 @@ public:
     std::optional<std::size_t> take_back() noexcept
     {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
-        if (!is_in_use(word) || !word_.compare_exchange_strong(word, word | being_changed, std::memory_order_relaxed))
+        if (!is_in_use(word))
+            return std::nullopt;
+        if (os::is_single_threaded())
+            word_.store(word | being_changed, std::memory_order_relaxed);
+        else if (!word_.compare_exchange_strong(word, word | being_changed, std::memory_order_relaxed))
             return std::nullopt;
         return bytes_of(word);
     }
@@ -98,10 +105,16 @@ public:
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
     }
 
-    /// Effects: the same for a block that was never allocated.
-    void start_as_zeros() noexcept { word_.store(purged, std::memory_order_relaxed); }
+    /// Effects: starts a block that was never allocated: of zeros, or of recycled memory: see first_damage().
+    void start(bool is_zero) noexcept { word_.store(is_zero ? purged : recycled, std::memory_order_relaxed); }
 
     bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }
+    bool is_recycled() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) == recycled; }
+
+    /// Returns: whether is_purged() or is_recycled().
+    bool is_not_filled() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) >= purged; }
+
+    bool is_unknown() const noexcept { return word_.load(std::memory_order_relaxed) == 0; }
 
     /// Effects: the content of the block, which is not in use, is unknown from now on, but its last word is canary.
     void forget() noexcept { word_.store(0, std::memory_order_release); }
@@ -124,6 +137,7 @@ private:
     static constexpr std::uint32_t given_back = 2;
     static constexpr std::uint32_t being_changed = 3;
     static constexpr std::uint32_t purged = 4;
+    static constexpr std::uint32_t recycled = 5;
     static constexpr std::uint32_t all_states = 7;
     static constexpr std::uint32_t state_bits = 3;
 

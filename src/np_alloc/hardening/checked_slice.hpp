@@ -56,18 +56,18 @@ namespace memory_pool::np {
 struct checked_slice : slice_record
 {
     os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
-    std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
+    bool is_unknown;           ///< Memory may differ from what first_damage() expects, though no program wrote to it.
+    std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that first_damage() must find intact.
     block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
     std::atomic<std::uint32_t> large_front; ///< Bytes of the run before that block.
     block_state* blocks;                    ///< Of the slab that begins here, by number.
 };
 
-/// Returns: how much of each free block is filled.
-inline filling filling_of_blocks() noexcept
+/// Returns: whether free memory is filled, and verified before it is reused.
+inline bool fills_free_memory() noexcept
 {
-    const auto chosen = static_cast<filling>(the_options.get(np_option_poison));
-    return chosen == filling::sparse && the_poison.load(std::memory_order_relaxed) == 0 ? filling::all : chosen;
+    return the_options.get(np_option_poison) != 0;
 }
 
 /// Collects adjacent guards of one kind, to remove them by one system call.
@@ -184,10 +184,14 @@ public:
     {
         const checked_slice& slab = region_.record(first);
         if (slab.blocks != nullptr)
-            states_.give(slab.blocks, slab.capacity, [&](void* chunk) { give_slice(region_.slice_of(chunk)); });
+            states_.give(slab.blocks, slab.capacity, [&](void* chunk) {
+                (void)wipe(static_cast<std::byte*>(chunk), state_arrays::chunk_bytes, state_arrays::chunk_bytes);
+                expect_intact(region_.slice_of(chunk), state_arrays::chunk_bytes);
+                give_slice(region_.slice_of(chunk));
+            });
     }
 
-    /// Effects: if the slab `is_zero`, has writes to its blocks found when they are handed out for the first time.
+    /// Effects: starts the states of its blocks: the first hand-out verifies each.
     /// Returns: whether the slab is usable: false if there is no memory for what is kept about it, or the system has
     ///   not removed a guard in it.
     bool slab_made(slice_index first, std::uint32_t slices, bool is_zero) noexcept
@@ -196,11 +200,12 @@ public:
         const checked_slice& slab = region_.record(first);
         if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
             return false;
-        // Larger blocks have pages that the program may never touch.
-        const bool is_verified =
-            is_zero && slab.size_class != class_of_zero_size && slab.block_bytes <= detail::largest_filled;
+        if (!is_zero && !is_known(first, slices)) // No block shows what a larger one held.
+            (void)wipe(region_.address(first), slices * slice_bytes - guard_bytes, 0);
+        note_known(first, slices);
+        const bool is_verified = fills_free_memory() && slab.size_class != class_of_zero_size;
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
-            is_verified ? slab.blocks[number].start_as_zeros() : slab.blocks[number].forget();
+            is_verified ? slab.blocks[number].start(is_zero) : slab.blocks[number].forget();
         set_guard(first, slices, last_page);
         return true;
     }
@@ -227,9 +232,14 @@ public:
             the_canary.write_last(end += slab.block_bytes);
     }
 
-    /// Effects: what was guarded as a whole is not any more.
-    void slab_ends(slice_index first, std::uint32_t slices) noexcept
+    /// Effects: removes the guard of a slab that is guarded as a whole. Memory that `is_dirty` will be verified before
+    ///   reuse; other memory is zero.
+    void slab_ends(slice_index first, std::uint32_t slices, bool is_dirty) noexcept
     {
+        if (is_dirty) {
+            fill_unknown_blocks(first);
+            expect_intact(first, slices * slice_bytes);
+        }
         const os::guarding how = std::exchange(region_.record(first).guarding_all, os::guarding::none);
         if (os::unguard_memory(region_.address(first), slices * slice_bytes, how))
             return;
@@ -252,7 +262,7 @@ public:
     {
         const std::size_t bytes = slab_slices(region_.record(first).size_class) * slice_bytes;
         // Memory that is locked stays.
-        if (!os::purge_memory(region_.address(first), bytes) && the_options.get(np_option_poison) != 0)
+        if (!os::purge_memory(region_.address(first), bytes) && fills_free_memory())
             poison(region_.address(first), bytes - guard_bytes);
     }
 
@@ -402,13 +412,15 @@ public:
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
         const bool is_cleared = the_poison.load(std::memory_order_relaxed) == 0;
-        if (is_revoked && end <= largest_to_fill && !is_cleared)
+        if (is_revoked && end <= largest_to_fill && !is_cleared) {
+            note_known(first, static_cast<std::uint32_t>(base::divide_round_up(end, slice_bytes)), false);
             return true;
+        }
         // What lies behind the block goes, too: the whole run is to read as zeros then.
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (!is_revoked)
-            expect_poison(first);
+            expect_intact(first, end);
         return true;
     }
 
@@ -417,7 +429,7 @@ public:
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);
-        expect_poison(first);
+        expect_intact(first, canary_end(first));
     }
 
     /// Effects: records the allocation function of a large block.
@@ -528,15 +540,7 @@ public:
             return the_canary.is_intact(block + *bytes, block + its.block_bytes)
                        ? std::nullopt
                        : std::optional(error_kind::buffer_overflow);
-        const filling how = filling_of_blocks();
-        if (state.is_purged())
-            return is_purged_block(block, its.block_bytes, how) ? std::nullopt
-                                                                : std::optional(error_kind::write_after_free);
-        const bool is_filled = state.is_given_back() && how != filling::nothing;
-        const bool has_last_word = block < its.carved_end && its.size_class != class_of_zero_size;
-        const bool is_intact = is_filled ? is_poisoned_block(block, its.block_bytes, how)
-                                         : !has_last_word || the_canary.is_last_intact(block + its.block_bytes);
-        return is_intact ? std::nullopt : std::optional(error_kind::write_after_free);
+        return is_free_intact(its, state, block) ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
     /// Returns: whether the program may have made pages of a block of a slab inaccessible: it is in use, aligned, and
@@ -570,9 +574,8 @@ public:
     {
         inconsistency found;
         noted_.for_each(first, slices, [&](slice_index slice) {
-            if (const std::size_t bytes = region_.record(slice).poisoned;
-                !found && bytes != 0 && !is_poisoned(region_.address(slice), bytes))
-                found = {"a free block was written to", first_damage(region_.address(slice), bytes)};
+            if (const void* const damaged = found ? nullptr : damage_in(slice))
+                found = {"a free block was written to", damaged};
         });
         return found;
     }
@@ -626,6 +629,47 @@ private:
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
+    /// Returns: whether a free block is intact.
+    static bool is_free_intact(const checked_slice& slab, const block_state& state, const std::byte* block) noexcept
+    {
+        const std::byte* const end = block + slab.block_bytes;
+        if (fills_free_memory() && state.is_purged())
+            return is_purged_block(block, slab.block_bytes);
+        if (fills_free_memory() && state.is_recycled())
+            return first_damage(block, slab.block_bytes) == nullptr;
+        if (fills_free_memory() && state.is_given_back())
+            return is_poisoned_block(block, slab.block_bytes);
+        const bool has_last_word = block < slab.carved_end && slab.size_class != class_of_zero_size;
+        return !has_last_word || the_canary.is_last_intact(end) || (state.is_purged() && canary::is_last_clear(end));
+    }
+
+    /// Effects: fills blocks of an ending slab that the library wrote to.
+    void fill_unknown_blocks(slice_index first) noexcept
+    {
+        const checked_slice& slab = region_.record(first);
+        if (slab.blocks == nullptr || slab.size_class == class_of_zero_size || !fills_free_memory())
+            return;
+        const block_state* state = slab.blocks;
+        for (std::byte* block = slab.begin; block != slab.carved_end; block += slab.block_bytes)
+            if ((state++)->is_unknown())
+                poison_block(block, slab.block_bytes);
+    }
+
+    /// Returns: whether first_damage() finds the memory of free slices intact, unless a program wrote to it.
+    bool is_known(slice_index first, std::uint32_t slices) const noexcept
+    {
+        bool is_unknown = false;
+        for (slice_index slice = first; slice != first + slices; ++slice)
+            is_unknown = is_unknown || region_.record(slice).is_unknown;
+        return !is_unknown;
+    }
+
+    void note_known(slice_index first, std::uint32_t slices, bool is_known = true) noexcept
+    {
+        for (slice_index slice = first; slice != first + slices; ++slice)
+            region_.record(slice).is_unknown = !is_known;
+    }
+
     /// Effects: erases those pages: fills them, or, if they are many, returns them to the system, with those behind
     ///   them up to `bytes_with_rest`.
     /// Returns: whether they are filled.
@@ -633,22 +677,32 @@ private:
     {
         if (bytes > largest_to_fill && os::purge_memory(memory, bytes_with_rest))
             return false;
-        if (bytes != 0 && the_options.get(np_option_poison) != 0) // A large block of 0 bytes has an alignment.
+        if (bytes != 0 && fills_free_memory()) // A large block of 0 bytes has an alignment.
             poison(memory, bytes);
         return true;
     }
 
-    /// Records that a freed large block is filled, as far as wipe() fills it.
-    void expect_poison(slice_index first) noexcept
+    /// Effects: the first bytes of a run that becomes free will be verified before reuse.
+    /// Preconditions: first_damage() finds them intact.
+    void expect_intact(slice_index first, std::size_t bytes) noexcept
     {
-        if (the_options.get(np_option_poison) == 0)
+        if (!fills_free_memory())
             return;
-        const std::size_t end = canary_end(first);
-        for (std::uint32_t slice = 0; slice * slice_bytes < end; ++slice) {
+        for (std::uint32_t slice = 0; slice * slice_bytes < bytes; ++slice) {
             noted_.note(first + slice);
-            region_.record(first + slice).poisoned =
-                static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
+            checked_slice& record = region_.record(first + slice);
+            record.poisoned = static_cast<std::uint32_t>(std::min(bytes - slice * slice_bytes, slice_bytes));
+            record.is_unknown = record.is_unknown && record.poisoned != slice_bytes;
         }
+    }
+
+    /// Returns: the first damage to the memory of a free slice; nullptr if it is intact.
+    const void* damage_in(slice_index slice) const noexcept
+    {
+        std::size_t bytes = region_.record(slice).poisoned;
+        if (bytes != 0 && guard(slice).is_there())
+            bytes = std::min<std::size_t>(bytes, guard(slice).from() * slice_guard::page_bytes);
+        return bytes != 0 ? first_damage(region_.address(slice), bytes) : nullptr;
     }
 
     // Large blocks.
@@ -808,11 +862,10 @@ private:
             for (slice_index slice = begin; slice != end; ++slice) {
                 if (guard_of(slice) == region_.address(slice)) // Only guard: its record is not touched.
                     continue;
-                const std::size_t bytes = region_.record(slice).poisoned;
-                if (bytes == 0)
+                if (region_.record(slice).poisoned == 0)
                     continue;
-                if (is_wanted && found.damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
-                    found.damaged = first_damage(region_.address(slice), bytes);
+                if (is_wanted && found.damaged == nullptr)
+                    found.damaged = damage_in(slice);
                 region_.record(slice).poisoned = 0;
             }
             found.is_usable = remove_guards(begin, end, guarded) && found.is_usable;

@@ -25,7 +25,7 @@ class random_numbers
 {
 public:
     /// Returns: the next one, below `limit`.
-    /// Preconditions: `limit` is not 0, and below 2^16.
+    /// Preconditions: `limit` is at least 1, and at most 64: 2^8 numbers are mapped to it.
     std::size_t below(std::size_t limit) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(left_ == 0)) {
@@ -33,15 +33,15 @@ public:
             left_ = words_.size() * numbers_in_word;
         }
         --left_;
-        const std::size_t number = words_[left_ / numbers_in_word] >> left_ % numbers_in_word * 16 & 0xFFFFU;
-        return number * limit >> 16U;
+        const std::size_t number = words_[left_ / numbers_in_word] >> left_ % numbers_in_word * 8 & 0xFFU;
+        return number * limit >> 8U;
     }
 
     /// Effects: discards those drawn so far. In the child of a fork, its parent has the same.
     void discard() noexcept { left_ = 0; }
 
 private:
-    static constexpr std::size_t numbers_in_word = 4;
+    static constexpr std::size_t numbers_in_word = 8;
 
     std::array<std::uint64_t, os::max_drawn> words_;
     std::size_t left_ = 0;

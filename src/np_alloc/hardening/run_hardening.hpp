@@ -55,7 +55,7 @@ public:
     static constexpr bool slab_made(slice_index, std::uint32_t, bool) noexcept { return true; }
     static constexpr std::uint32_t first_to_take(slice_index, std::uint32_t) noexcept { return 0; }
     static void carved(slice_index, std::byte*) noexcept {}
-    static void slab_ends(slice_index, std::uint32_t) noexcept {}
+    static void slab_ends(slice_index, std::uint32_t, bool) noexcept {}
     static void slab_dropped(slice_index) noexcept {}
     static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}

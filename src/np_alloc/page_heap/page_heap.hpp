@@ -323,7 +323,7 @@ private:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_tag(first, slices, no_owner);
-        checks().slab_ends(first, slices);
+        checks().slab_ends(first, slices, is_dirty);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
         return_slab(first, is_dirty, slices);

@@ -83,7 +83,10 @@ public:
         write_many(from - place_in_word(from), end - last_bytes, word);
     }
 
-    /// Returns: the last word of a block that ends at `end`.
+    /// Returns: the value of the last word.
+    std::uint64_t last_word() const noexcept { return last_.load(std::memory_order_relaxed); }
+
+    /// Returns: the address of the last word of a block that ends at `end`.
     static std::uint64_t* last_before(std::byte* end) noexcept { return reinterpret_cast<std::uint64_t*>(end) - 1; }
     static const std::uint64_t* last_before(const std::byte* end) noexcept
     {
@@ -227,20 +230,18 @@ inline void poison(void* memory, std::size_t bytes) noexcept
     std::memset(memory, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)), bytes);
 }
 
-/// Returns: whether free memory is as `poison` left it.
-/// Preconditions: as os::are_all.
-inline bool is_poisoned(const void* memory, std::size_t bytes) noexcept
-{
-    return os::are_all(memory, bytes, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)));
-}
-
-/// Returns: where free memory is not as `poison` left it.
-/// Preconditions: it is not.
+/// Returns: the first word of free memory that is neither fill pattern, nor the last word of a block, nor zero, as fresh
+///   and purged memory is; nullptr if there is none.
+/// Preconditions: address and size are multiples of 8.
 inline const void* first_damage(const void* memory, std::size_t bytes) noexcept
 {
-    const auto* const first = static_cast<const unsigned char*>(memory);
-    const auto value = static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed));
-    return std::find_if(first, first + bytes, [value](unsigned char each) { return each != value; });
+    const std::uint64_t filled = the_poison.load(std::memory_order_relaxed);
+    const std::uint64_t last = the_canary.last_word();
+    const auto* const first = static_cast<const std::uint64_t*>(memory);
+    const auto* const end = first + bytes / sizeof *first;
+    const auto* const found = std::find_if(
+        first, end, [filled, last](std::uint64_t word) { return word != filled && word != last && word != 0; });
+    return found != end ? found : nullptr;
 }
 
 namespace detail {
@@ -249,6 +250,14 @@ using vector = std::uint64_t __attribute__((vector_size(unit)));
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
+/// Effects: calls `visit(place)` for unit `number`, counted from the first, and counted back from the last.
+template <class Byte, class Visit>
+MEMORY_POOL_ALWAYS_INLINE void visit_both(Byte* first, Byte* last, std::size_t number, Visit& visit) noexcept
+{
+    visit(first + number * unit);
+    visit(last - number * unit);
+}
+
 /// Effects: calls `visit(place)` for units of 16 bytes that cover all of a block but its last 8 bytes. They are counted
 ///   from both ends, as many as the next power of two, and may overlap: so two comparisons do for all sizes, which are
 ///   mispredicted less often than a loop.
@@ -256,86 +265,23 @@ template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {
     Byte* const last = first + bytes - canary::last_bytes - unit;
-    const auto visit_both = [&](std::size_t number) {
-        visit(first + number * unit);
-        visit(last - number * unit);
-    };
-    visit_both(0);
+    visit_both(first, last, 0, visit);
     if (bytes > 2 * unit + canary::last_bytes)
-        visit_both(1);
+        visit_both(first, last, 1, visit);
     if (bytes > 4 * unit + canary::last_bytes) {
-        visit_both(2);
-        visit_both(3);
+        visit_both(first, last, 2, visit);
+        visit_both(first, last, 3, visit);
     }
-}
-} // namespace detail
-
-/// How much of a free block is filled and verified: see NP_POISON.
-enum class filling : std::uint8_t
-{
-    nothing,
-    sparse, ///< All bytes of blocks up to 4 KiB; of larger ones the start, the end, and a line of each KiB between.
-    all,
-};
-
-namespace detail {
-inline constexpr std::size_t line = 64;
-inline constexpr std::size_t part = 1024;
-/// The largest block that is filled whole by `sparse`: for a request of 4 KiB, with its canary.
-inline constexpr std::size_t largest_filled = 4608;
-
-/// Effects: calls `visit(place)` for lines of a block: the first two, the last before the last word, and one of each
-///   KiB between, pseudo-random by block and process.
-template <class Byte, class Visit>
-void for_each_sparse_line(Byte* first, std::size_t bytes, Visit&& visit) noexcept
-{
-    visit(first);
-    visit(first + line);
-    Byte* const last = first + bytes - canary::last_bytes - line;
-    std::uint64_t which = the_canary.mixed_with(reinterpret_cast<std::uintptr_t>(first));
-    for (Byte* each = first + part; each + part <= last; each += part, which = which >> 4U | which << 60U)
-        visit(each + which % (part / line) * line);
-    visit(last);
-}
-
-MEMORY_POOL_NOINLINE inline void fill_sparsely(std::byte* block, std::size_t bytes, unsigned char value) noexcept
-{
-    for_each_sparse_line(block, bytes, [value](std::byte* place) { std::memset(place, value, line); });
-}
-
-/// Returns: bits that are set where a line differs from `expected`.
-inline std::uint64_t difference_of_line(const std::byte* place, const vector& expected) noexcept
-{
-    vector difference = {0, 0};
-    for (std::size_t offset = 0; offset != line; offset += unit) {
-        vector loaded;
-        std::memcpy(&loaded, place + offset, sizeof loaded);
-        difference |= loaded ^ expected;
-    }
-    return difference[0] | difference[1];
-}
-
-MEMORY_POOL_NOINLINE inline bool is_filled_sparsely(const std::byte* block, std::size_t bytes,
-                                                    std::uint64_t word) noexcept
-{
-    const vector expected = {word, word};
-    std::uint64_t difference = 0;
-    for_each_sparse_line(block, bytes,
-                         [&](const std::byte* place) { difference |= difference_of_line(place, expected); });
-    return difference == 0;
 }
 } // namespace detail
 
 /// Effects: fills a free block, except its last word.
-/// Preconditions: its size is a multiple of 16 bytes, and at least 32; `how` is not `nothing`.
-MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, filling how) noexcept
+/// Preconditions: its size is a multiple of 16 bytes, and at least 32.
+MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
 {
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
     if (bytes > detail::most_units_at_once * detail::unit) {
-        if (bytes > detail::largest_filled && how == filling::sparse)
-            detail::fill_sparsely(static_cast<std::byte*>(block), bytes, static_cast<unsigned char>(word));
-        else
-            std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
+        std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
         return;
     }
     const detail::vector pattern = {word, word};
@@ -345,17 +291,14 @@ MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes, fill
 
 /// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
 /// Preconditions: as `poison_block`.
-MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes, filling how) noexcept
+MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(block);
     if (!the_canary.is_last_intact(first + bytes))
         return false;
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
-    if (bytes > detail::most_units_at_once * detail::unit) {
-        if (bytes > detail::largest_filled && how == filling::sparse)
-            return detail::is_filled_sparsely(first, bytes, word);
+    if (bytes > detail::most_units_at_once * detail::unit)
         return os::are_all(block, bytes - canary::last_bytes, static_cast<unsigned char>(word));
-    }
     const detail::vector expected = {word, word};
     detail::vector difference = {0, 0};
     detail::for_each_unit(first, bytes, [&](const std::byte* place) {
@@ -368,10 +311,10 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
 
 /// Returns: whether a block that was purged is zero still, and its last word that or canary: a thread may be about to
 ///   hand it out.
-inline bool is_purged_block(const std::byte* block, std::size_t bytes, filling how) noexcept
+inline bool is_purged_block(const std::byte* block, std::size_t bytes) noexcept
 {
     const std::byte* const end = block + bytes;
-    return (how == filling::nothing || os::are_all(block, bytes - canary::last_bytes, 0)) &&
+    return os::are_all(block, bytes - canary::last_bytes, 0) &&
            (canary::is_last_clear(end) || the_canary.is_last_intact(end));
 }
 } // namespace memory_pool::np

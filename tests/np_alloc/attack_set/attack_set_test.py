@@ -43,7 +43,7 @@ double free of many                 s m l    s m l
 double free, much later             s m l    s m l
 double free by two threads          s m l    s m l
 free of what realloc has moved      s m l    s m l
-free of an uninitialized pointer    - - -    s m -
+free of an uninitialized pointer    - - -    s m l
 malloc_usable_size after free       - - l    s m l
 realloc after free                  s m l    s m l
 write after free, 8 bytes           - - -    s m l

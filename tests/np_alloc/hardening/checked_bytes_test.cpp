@@ -282,7 +282,7 @@ TEST_F(checked_bytes, behind_a_block_are_never_those_that_programs_write)
 TEST_F(checked_bytes, of_memory_that_was_never_allocated_are_looked_at_when_it_goes_out)
 {
     std::vector<np_heap*> heaps; // They stay, so that each gets fresh memory.
-    for (const std::size_t bytes : {1U, 48U, 1000U, 4096U}) {
+    for (const std::size_t bytes : {1U, 48U, 1000U, 4096U, 8000U, 20'000U, 32'000U}) {
         np_heap* const heap = heaps.emplace_back(np_heap_create());
         auto* const first = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
         const np::checked_slice& slice = np::registry().pages().region().record_of(first);
@@ -302,6 +302,75 @@ TEST_F(checked_bytes, of_memory_that_was_never_allocated_are_looked_at_when_it_g
         EXPECT_NE(now.reports()[0].text.find("far past the end of a block"), std::string::npos);
     }
     std::for_each(heaps.begin(), heaps.end(), np_heap_destroy);
+}
+
+/// Returns: the last block of a slab that none of its blocks has come from but one, which is taken.
+unsigned char* untouched_block_of(np_heap* heap, std::size_t bytes)
+{
+    const void* const first = np_heap_alloc(heap, bytes);
+    const auto& region = np::registry().pages().region();
+    const np::checked_slice& slab = region.record(region.record_of(first).slab);
+    const std::size_t number = slab.capacity - (slab.blocks[slab.capacity - 1].is_in_use() ? 2U : 1U);
+    return reinterpret_cast<unsigned char*>(slab.begin + number * slab.block_bytes);
+}
+
+/// Effects: leaves free memory that blocks of that size were in.
+/// Returns: one of them.
+unsigned char* left_block(std::size_t bytes)
+{
+    np_heap* const heap = np_heap_create();
+    std::vector<unsigned char*> blocks;
+    for (int i = 0; i != 300; ++i) {
+        blocks.push_back(static_cast<unsigned char*>(np_heap_alloc(heap, bytes)));
+        std::memset(blocks.back(), 0x5A, bytes);
+    }
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+    np_heap_destroy(heap);
+    return blocks[blocks.size() / 2];
+}
+
+TEST_F(checked_bytes, of_memory_that_other_blocks_were_in_are_looked_at_when_it_goes_out)
+{
+    for (const std::size_t bytes : {48U, 1000U, 4096U, 8000U}) {
+        (void)left_block(500);
+        np_heap* const heap = np_heap_create();
+        unsigned char* const written = untouched_block_of(heap, bytes);
+        written[3] = 7;
+        const test::error_recorder now;
+        for (int i = 0; now.reports().empty() && i != 2000; ++i)
+            (void)np_heap_alloc(heap, bytes);
+        ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
+        EXPECT_EQ(now.reports()[0].address, written);
+        np_heap_destroy(heap);
+    }
+}
+
+TEST_F(checked_bytes, of_free_memory_that_blocks_were_in_are_looked_at_by_np_verify_and_before_it_is_purged)
+{
+    unsigned char* const written = left_block(500);
+    EXPECT_EQ(np_verify(), 1);
+    written[9] = 7;
+    EXPECT_EQ(np_verify(), 0);
+    const test::error_recorder now;
+    (void)np_trim();
+    ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free));
+    EXPECT_EQ(now.reports()[0].address, written + 8);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(checked_bytes, of_blocks_in_slabs_hold_nothing_that_other_blocks_held)
+{
+    for (const std::size_t held : {100U, 3000U, 8000U, 20'000U, 32'000U}) {
+        (void)left_block(held);
+        for (const std::size_t bytes : {64U, 1000U, 30'000U}) {
+            np_heap* const heap = np_heap_create();
+            for (int i = 0; i != 100; ++i) {
+                const auto* const block = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
+                ASSERT_EQ(std::count(block, block + bytes, 0x5A), 0) << held << ", " << bytes;
+            }
+            np_heap_destroy(heap);
+        }
+    }
 }
 
 TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)

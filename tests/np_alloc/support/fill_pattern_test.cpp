@@ -32,10 +32,10 @@ protected:
     }
 
     /// Fills a block as if it were freed.
-    void free_block(std::size_t bytes, np::filling how)
+    void free_block(std::size_t bytes)
     {
         np::the_canary.write_last(block() + bytes);
-        np::poison_block(block(), bytes, how);
+        np::poison_block(block(), bytes);
     }
 
     alignas(64) std::array<std::byte, 10'000> memory_;
@@ -53,7 +53,7 @@ TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
 {
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
-        np::poison_block(block(), bytes, np::filling::sparse);
+        np::poison_block(block(), bytes);
         EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, is_filled)) << bytes;
         EXPECT_TRUE(is_alone(bytes - 8)) << bytes;
     }
@@ -61,62 +61,29 @@ TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
 
 TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
 {
-    for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
-        free_block(bytes, np::filling::sparse);
-        ASSERT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::sparse)) << bytes;
+    for (const std::size_t bytes : {32U, 48U, 64U, 112U, 128U, 144U, 800U, 8192U}) {
+        free_block(bytes);
+        ASSERT_TRUE(np::is_poisoned_block(block(), bytes)) << bytes;
         for (std::size_t i = 0; i != bytes; ++i) {
             block()[i] ^= std::byte{1};
-            ASSERT_FALSE(np::is_poisoned_block(block(), bytes, np::filling::sparse)) << i << " of " << bytes;
+            ASSERT_FALSE(np::is_poisoned_block(block(), bytes)) << i << " of " << bytes;
             block()[i] ^= std::byte{1};
         }
     }
 }
 
-/// Returns: the number of bytes of a block at which a write is detected.
-std::size_t bytes_that_are_verified(std::byte* block, std::size_t bytes, np::filling how)
+TEST_F(fill_pattern, is_damaged_where_a_word_is_neither_filled_nor_the_last_of_a_block_nor_zero)
 {
-    std::size_t count = 0;
+    constexpr std::size_t bytes = 512;
+    std::fill_n(block(), bytes, std::byte{0});
+    free_block(112);
+    np::poison(block() + 256, bytes - 256);
+    EXPECT_EQ(np::first_damage(block(), bytes), nullptr);
     for (std::size_t i = 0; i != bytes; ++i) {
-        block[i] ^= std::byte{1};
-        count += np::is_poisoned_block(block, bytes, how) ? 0U : 1U;
-        block[i] ^= std::byte{1};
+        block()[i] ^= std::byte{1};
+        ASSERT_EQ(np::first_damage(block(), bytes), block() + i / 8 * 8) << i;
+        block()[i] ^= std::byte{1};
     }
-    return count;
-}
-
-TEST_F(fill_pattern, is_in_all_bytes_of_a_block_of_more_than_4_kib_only_if_that_is_wanted)
-{
-    constexpr std::size_t bytes = 8192;
-    for (const auto how : {np::filling::sparse, np::filling::all}) {
-        memory_.fill(others);
-        free_block(bytes, how);
-        ASSERT_TRUE(np::is_poisoned_block(block(), bytes, how));
-        EXPECT_TRUE(std::all_of(block(), block() + 128, is_filled)) << "the start";
-        EXPECT_TRUE(std::all_of(block() + bytes - 72, block() + bytes - 8, is_filled)) << "the end";
-        const std::size_t verified = bytes_that_are_verified(block(), bytes, how);
-        EXPECT_EQ(verified, how == np::filling::all ? bytes : 128 + 6 * 64 + 64 + 8);
-        EXPECT_TRUE(is_alone(bytes)) << "the last word, too";
-    }
-}
-
-TEST_F(fill_pattern, is_verified_in_other_lines_of_other_blocks)
-{
-    constexpr std::size_t bytes = 6144;
-    constexpr std::size_t blocks = 16;
-    std::set<std::size_t> lines; // The first in each block that is verified, behind the first two.
-    for (std::size_t number = 0; number != blocks; ++number) {
-        std::byte* const first = block() + number * np::canary::last_bytes * 2;
-        np::the_canary.write_last(first + bytes);
-        np::poison_block(first, bytes, np::filling::sparse);
-        std::size_t line = 1024;
-        for (bool is_verified = false; !is_verified; line += is_verified ? 0U : 64U) {
-            first[line] ^= std::byte{1};
-            is_verified = !np::is_poisoned_block(first, bytes, np::filling::sparse);
-            first[line] ^= std::byte{1};
-        }
-        lines.insert(line);
-    }
-    EXPECT_GT(lines.size(), 1U);
 }
 
 TEST_F(fill_pattern, has_a_canary_of_unusual_bytes_with_a_zero_in_the_middle_of_its_last_word)
@@ -140,12 +107,12 @@ TEST_F(fill_pattern, may_be_zeros)
     const std::uint64_t before = np::the_poison.exchange(0);
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
-        free_block(bytes, np::filling::all);
+        free_block(bytes);
         EXPECT_TRUE(std::all_of(block(), block() + bytes - 8, [](std::byte each) { return each == std::byte{0}; }))
             << bytes;
-        EXPECT_TRUE(np::is_poisoned_block(block(), bytes, np::filling::all)) << bytes;
+        EXPECT_TRUE(np::is_poisoned_block(block(), bytes)) << bytes;
         block()[bytes / 3] = std::byte{1};
-        EXPECT_FALSE(np::is_poisoned_block(block(), bytes, np::filling::all)) << bytes;
+        EXPECT_FALSE(np::is_poisoned_block(block(), bytes)) << bytes;
     }
     np::the_poison = before;
 }
@@ -157,9 +124,6 @@ TEST_F(fill_pattern, fills_memory_that_is_no_block_to_its_end)
         np::poison(block(), bytes);
         EXPECT_TRUE(std::all_of(block(), block() + bytes, is_filled)) << bytes;
         EXPECT_TRUE(is_alone(bytes)) << bytes;
-        EXPECT_TRUE(np::is_poisoned(block(), bytes)) << bytes;
-        block()[bytes - 1] ^= std::byte{1};
-        EXPECT_FALSE(np::is_poisoned(block(), bytes)) << bytes;
     }
 }
 
