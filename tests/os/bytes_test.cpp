@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -50,5 +51,21 @@ TEST(are_all, finds_it_also_without_wide_vectors)
                          }),
                   0U)
             << bytes;
+}
+
+TEST(are_any_of, finds_each_byte_of_a_word_that_has_none_of_the_values)
+{
+    for (std::size_t words = 1; words != 40; ++words) {
+        std::vector<std::uint64_t> memory(words);
+        for (std::size_t i = 0; i != words; ++i)
+            memory[i] = std::array<std::uint64_t, 3>{5, 0, 7}[i % 3];
+        const auto are_any = [&] { return os::are_any_of(memory.data(), words * 8, {0, 5, 7}); };
+        ASSERT_TRUE(are_any()) << words;
+        for (std::size_t bit = 3; bit < words * 64; bit += 8) {
+            memory[bit / 64] ^= std::uint64_t{1} << bit % 64;
+            ASSERT_FALSE(are_any()) << bit << " of " << words;
+            memory[bit / 64] ^= std::uint64_t{1} << bit % 64;
+        }
+    }
 }
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether all bytes of a range have one value, as fast as this processor can tell.
+/// Whether all bytes of a range have one value, or all words one of three, as fast as this processor can tell.
 ///
 /// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of
 /// a kind have is slower than that.
@@ -11,6 +11,8 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,6 +54,19 @@ __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const s
     one |= other;
     return (one[0] | one[1] | one[2] | one[3]) == 0;
 }
+
+/// Preconditions: there are 32 bytes at least.
+__attribute__((target("avx2"), noinline)) inline bool are_any_of_by_vectors(
+    const std::byte* first, std::size_t bytes, const std::array<std::uint64_t, 3>& values) noexcept
+{
+    const std::byte* const last = first + bytes - sizeof(wide_vector); // Some bytes may be read twice.
+    auto are_all = load_wide(last) == load_wide(last);
+    for (const std::byte* each = first; each < last + sizeof(wide_vector); each += sizeof(wide_vector)) {
+        const wide_vector loaded = load_wide(std::min(each, last));
+        are_all &= (loaded == values[0]) | (loaded == values[1]) | (loaded == values[2]);
+    }
+    return (are_all[0] & are_all[1] & are_all[2] & are_all[3]) != 0;
+}
 #endif
 } // namespace platform
 
@@ -67,5 +82,20 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
         return platform::are_all_by_vectors(first, bytes, expected);
 #endif
     return platform::are_all_by_comparing(first, bytes, expected);
+}
+
+/// Returns: whether each word of 8 bytes has one of those values.
+/// Preconditions: address and size are multiples of 8.
+inline bool are_any_of(const void* memory, std::size_t bytes, const std::array<std::uint64_t, 3>& values) noexcept
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    constexpr std::size_t min_bytes_for_vectors = 32;
+    if (bytes >= min_bytes_for_vectors && MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
+        return platform::are_any_of_by_vectors(static_cast<const std::byte*>(memory), bytes, values);
+#endif
+    const auto* const first = static_cast<const std::uint64_t*>(memory);
+    return std::all_of(first, first + bytes / sizeof *first, [&values](std::uint64_t word) {
+        return word == values[0] || word == values[1] || word == values[2];
+    });
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

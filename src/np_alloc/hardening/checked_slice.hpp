@@ -57,6 +57,7 @@ struct checked_slice : slice_record
 {
     os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
     bool is_unknown;           ///< Memory may differ from what first_damage() expects, though no program wrote to it.
+    bool is_filled;            ///< As far as it is `poisoned`, it holds nothing but the fill pattern.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that first_damage() must find intact.
     block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
@@ -185,8 +186,7 @@ public:
         const checked_slice& slab = region_.record(first);
         if (slab.blocks != nullptr)
             states_.give(slab.blocks, slab.capacity, [&](void* chunk) {
-                (void)wipe(static_cast<std::byte*>(chunk), state_arrays::chunk_bytes, state_arrays::chunk_bytes);
-                expect_intact(region_.slice_of(chunk), state_arrays::chunk_bytes);
+                note_known(region_.slice_of(chunk), 1, false);
                 give_slice(region_.slice_of(chunk));
             });
     }
@@ -198,10 +198,11 @@ public:
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
         const checked_slice& slab = region_.record(first);
-        if (!find_damage(first, slices, false, last_page).is_usable || slab.blocks == nullptr)
+        const bool is_wiped = !is_zero && !is_known(first, slices); // No block shows what a larger one held.
+        if (!find_damage(first, slices, false, is_wiped ? nullptr : last_page).is_usable || slab.blocks == nullptr)
             return false;
-        if (!is_zero && !is_known(first, slices)) // No block shows what a larger one held.
-            (void)wipe(region_.address(first), slices * slice_bytes - guard_bytes, 0);
+        if (is_wiped)
+            (void)wipe(region_.address(first), slices * slice_bytes, 0);
         note_known(first, slices);
         const bool is_verified = fills_free_memory() && slab.size_class != class_of_zero_size;
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
@@ -228,8 +229,9 @@ public:
         const checked_slice& slab = region_.record(first);
         if (slab.size_class == class_of_zero_size) // They may not be touched.
             return;
-        for (std::byte* end = begin; end != slab.carved_end;)
-            the_canary.write_last(end += slab.block_bytes);
+        for (std::byte* end = begin + slab.block_bytes; end <= slab.carved_end; end += slab.block_bytes)
+            if (!fills_free_memory() || first_damage(end - canary::last_bytes, canary::last_bytes) == nullptr)
+                the_canary.write_last(end); // Otherwise the first hand-out reports it.
     }
 
     /// Effects: removes the guard of a slab that is guarded as a whole. Memory that `is_dirty` will be verified before
@@ -238,7 +240,7 @@ public:
     {
         if (is_dirty) {
             fill_unknown_blocks(first);
-            expect_intact(first, slices * slice_bytes);
+            expect_intact(first, slices * slice_bytes, false);
         }
         const os::guarding how = std::exchange(region_.record(first).guarding_all, os::guarding::none);
         if (os::unguard_memory(region_.address(first), slices * slice_bytes, how))
@@ -246,6 +248,7 @@ public:
         for (slice_index slice = first; slice != first + slices; ++slice) { // The next one to have it tries again.
             noted_.note(slice);
             note_guard(slice, {how, 0, slice == first});
+            region_.record(slice).poisoned = 0;
         }
     }
 
@@ -320,8 +323,9 @@ public:
         const std::size_t carved = static_cast<std::size_t>(slab.carved_end - slab.begin) / slab.block_bytes;
         const std::size_t behind =
             std::min((static_cast<std::size_t>(end - slab.begin) - 1) / slab.block_bytes + 1, carved);
-        for (std::size_t number = begin; number < behind; ++number)
-            if (damage_of(first, number))
+        for (std::size_t number = begin; number < slab.capacity && slab.begin + number * slab.block_bytes < end;
+             ++number)
+            if ((number < behind || slab.blocks[number].is_recycled()) && damage_of(first, number))
                 return false;
         for (std::size_t number = begin; number < behind; ++number)
             slab.blocks[number].purge();
@@ -420,7 +424,7 @@ public:
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (!is_revoked)
-            expect_intact(first, end);
+            expect_intact(first, end, true);
         return true;
     }
 
@@ -429,7 +433,7 @@ public:
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);
-        expect_intact(first, canary_end(first));
+        expect_intact(first, canary_end(first), true);
     }
 
     /// Effects: records the allocation function of a large block.
@@ -473,6 +477,9 @@ public:
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
         const block_state::change now(region_.record(first).large);
+        const std::size_t old_end = canary_end(first);
+        const std::size_t end = std::max(canary_end(first, bytes), old_end - os::page_size());
+        (void)wipe(region_.address(first) + end, old_end - end, 0); // The canary behind all of it.
         region_.record(first).large_bytes = bytes;
         guard_behind(first);
         write_canary_behind(first);
@@ -684,7 +691,7 @@ private:
 
     /// Effects: the first bytes of a run that becomes free will be verified before reuse.
     /// Preconditions: first_damage() finds them intact.
-    void expect_intact(slice_index first, std::size_t bytes) noexcept
+    void expect_intact(slice_index first, std::size_t bytes, bool is_filled) noexcept
     {
         if (!fills_free_memory())
             return;
@@ -692,6 +699,7 @@ private:
             noted_.note(first + slice);
             checked_slice& record = region_.record(first + slice);
             record.poisoned = static_cast<std::uint32_t>(std::min(bytes - slice * slice_bytes, slice_bytes));
+            record.is_filled = is_filled;
             record.is_unknown = record.is_unknown && record.poisoned != slice_bytes;
         }
     }
@@ -702,7 +710,7 @@ private:
         std::size_t bytes = region_.record(slice).poisoned;
         if (bytes != 0 && guard(slice).is_there())
             bytes = std::min<std::size_t>(bytes, guard(slice).from() * slice_guard::page_bytes);
-        return bytes != 0 ? first_damage(region_.address(slice), bytes) : nullptr;
+        return bytes != 0 ? first_damage(region_.address(slice), bytes, region_.record(slice).is_filled) : nullptr;
     }
 
     // Large blocks.

@@ -566,8 +566,7 @@ private:
         slabs_.remove(slab.slab, links_in_heap{region()});
         add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
         counts_.remove(slab);
-        // The checked build purges the slab later, as a free run, which is verified first.
-        with_memory && !is_checked ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
+        with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
 protected:

@@ -14,7 +14,6 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
@@ -32,9 +31,7 @@
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"
-#include "../support/inconsistency.hpp"
 #include "../support/internals.hpp"
-#include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "memory_limit.hpp"
 
@@ -543,30 +540,24 @@ private:
         return purge(oldest);
     }
 
-    /// Effects: purges a run that was taken for that, and returns it. A write to its free memory is reported last, as
-    ///   the error handler may leave by a long jump.
+    /// Effects: purges a run that was taken for that, and returns it.
     purge_attempt purge(const run& taken) noexcept
     {
         const std::size_t bytes = taken.length * slice_bytes;
-        const inconsistency damage = checks().verify_free(taken.first, taken.length);
         MEMORY_POOL_DELAY_POINT();
         const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
-        if constexpr (is_checked) {
+        if constexpr (is_checked)
             purge_backing_copies(taken);
+        if (is_done)
             checks().run_purged(taken.first, taken.length, true);
-        }
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
-        {
-            const base::lock_guard lock(mutex_);
-            runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
-            if (region_.grows())
-                shrink_region();
-            note_peak();
-        }
-        if (damage)
-            report_misuse(error_kind::write_after_free, damage.where, 0);
+        const base::lock_guard lock(mutex_);
+        runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
+        if (region_.grows())
+            shrink_region();
+        note_peak();
         return {bytes, is_done};
     }
 

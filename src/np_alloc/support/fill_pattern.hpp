@@ -230,18 +230,20 @@ inline void poison(void* memory, std::size_t bytes) noexcept
     std::memset(memory, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)), bytes);
 }
 
-/// Returns: the first word of free memory that is neither fill pattern, nor the last word of a block, nor zero, as fresh
-///   and purged memory is; nullptr if there is none.
+/// Returns: the first word of free memory that is not fill pattern; or unless all of it `is_filled`, neither that, nor
+///   the last word of a block, nor zero, as fresh and purged memory is; nullptr if there is none.
 /// Preconditions: address and size are multiples of 8.
-inline const void* first_damage(const void* memory, std::size_t bytes) noexcept
+inline const void* first_damage(const void* memory, std::size_t bytes, bool is_filled = false) noexcept
 {
     const std::uint64_t filled = the_poison.load(std::memory_order_relaxed);
-    const std::uint64_t last = the_canary.last_word();
+    const std::uint64_t last = is_filled ? filled : the_canary.last_word();
+    const std::uint64_t purged = is_filled ? filled : 0;
+    if (MEMORY_POOL_LIKELY(os::are_any_of(memory, bytes, {filled, last, purged})))
+        return nullptr;
     const auto* const first = static_cast<const std::uint64_t*>(memory);
-    const auto* const end = first + bytes / sizeof *first;
-    const auto* const found = std::find_if(
-        first, end, [filled, last](std::uint64_t word) { return word != filled && word != last && word != 0; });
-    return found != end ? found : nullptr;
+    return std::find_if(first, first + bytes / sizeof *first, [filled, last, purged](std::uint64_t word) {
+        return word != filled && word != last && word != purged;
+    });
 }
 
 namespace detail {

@@ -28,6 +28,7 @@
 // Elsewhere, memory cannot be moved.
 #if defined(__linux__)
 #include <csignal>
+#include <sys/mman.h>
 
 namespace np = memory_pool::np;
 
@@ -297,6 +298,67 @@ TEST(checked_large_death_test, is_not_expected_to_stay_filled_where_it_was_not)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(write_to_a_freed_block_that_is_not_filled(), testing::ExitedWithCode(0), "");
+}
+
+/// Effects: uses free memory for slabs, several times.
+/// Returns: whether nothing is reported.
+bool are_slabs_intact(std::size_t bytes)
+{
+    const test::error_recorder now;
+    for (int times = 0; times != 4; ++times) {
+        np_heap* const heap = np_heap_create();
+        for (std::size_t taken = 0; taken < bytes; taken += 20'000)
+            std::memset(np_heap_alloc(heap, 20'000), 0x5A, 20'000);
+        np_heap_destroy(heap);
+    }
+    return now.reports().empty() && np_verify() == 1;
+}
+
+[[noreturn]] void grow_and_make_slabs()
+{
+    bool is_right = np_option_set(np_option_guard_pages, 0) == 0;
+    for (std::size_t times = 0; times != 20; ++times) {
+        void* const block = np_alloc(40'000);
+        void* const behind = np_alloc(40'000);
+        void* const grown = np_realloc(block, 100'000 + times * 7'000);
+        np_free(behind);
+        np_free(grown);
+        is_right = is_right && are_slabs_intact(4 * mebibyte);
+    }
+    std::_Exit(is_right ? 0 : 1);
+}
+
+TEST_F(checked_large, that_has_grown_leaves_memory_for_slabs_where_no_guards_are_wanted)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(grow_and_make_slabs(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(checked_large, leaves_memory_for_slabs_after_it_was_revoked)
+{
+    (void)freed_block(3 * mebibyte);
+    EXPECT_TRUE(are_slabs_intact(5 * mebibyte));
+}
+
+TEST_F(checked_large, leaves_memory_for_slabs_if_it_cannot_be_purged)
+{
+    unsigned char* const block = some_block(3 * mebibyte);
+    std::memset(block, 0x5A, 3 * mebibyte);
+    if (::mlock(block, 3 * mebibyte) != 0)
+        GTEST_SKIP() << "memory cannot be locked";
+    np_free(block);
+    (void)np_trim();
+    EXPECT_TRUE(are_slabs_intact(5 * mebibyte));
+    (void)::munlock(block, 3 * mebibyte);
+}
+
+TEST_F(checked_large, that_was_freed_is_verified_for_zeros_too)
+{
+    unsigned char* const block = freed_block(300'000);
+    EXPECT_EQ(np_verify(), 1);
+    std::memset(block + 80'000, 0, 8);
+    EXPECT_EQ(np_verify(), 0);
+    std::memset(block + 80'000, np::poison_byte, 8);
 }
 
 TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
