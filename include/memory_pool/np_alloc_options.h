@@ -132,8 +132,8 @@ typedef enum np_option
     np_option_quarantine_bytes = 64,
     /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
     np_option_random_order = 65,
-    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again, as is fresh memory: 0: no;
-     *  1 or 2: yes; 1. Cannot be changed after the first block. */
+    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again, as is fresh memory:
+     *  0: no; 1 or 2: yes; 1. Cannot be changed after the first block. */
     np_option_poison = 66,
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
      *  Cannot be changed after the first block. */

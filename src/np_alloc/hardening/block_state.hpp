@@ -8,7 +8,7 @@
 ///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
 ///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
 ///                        |             0             |           0           | 4 |     never allocated: all zeros
-///                        |             0             |           0           | 5 |     never allocated: recycled memory
+///                        |             0             |           0           | 5 |     never allocated: used before
 ///                        |             0             |           0           | 0 |     unknown, or written to by the
 ///                                                                                      library
 ///

@@ -98,45 +98,45 @@ free_aligned_sized, not aligned so  all     nothing  mismatched deallocation at 
 """
 
 OTHERS = """
-                                     blocks   outcome                                 if checked
-free: A B B A                        all      a report                                double free at once, twice
-free: A and B, B and A by others     all      a report                                double free at once, twice
-free: by two threads at once         all      a report                                double free at once
-free: block + 8, twice               all      misaligned pointer at once, twice       misaligned pointer at once, twice
-malloc, free                         all      nothing                                 nothing
-delete of a smaller size             all      nothing                                 size mismatch at once
-delete of a larger size              all      nothing                                 size mismatch at once
-free_sized, smaller                  all      nothing                                 size mismatch at once
-free_sized, larger                   all      nothing                                 size mismatch at once
-overflow of 1 byte into slack        all      nothing                                 buffer overflow at once
-overflow of 8 bytes into slack       all      nothing                                 buffer overflow at once
-overflow of 32 bytes into slack      slab     nothing                                 buffer overflow at once, of several
-overflow of 32 bytes into slack      large    nothing                                 a crash
-overflow into the next block         slab     nothing                                 buffer overflow at once, of several
-overflow of the last block           slab     nothing                                 buffer overflow later, of several
-overflow of the last block           large    nothing                                 a crash
-overflow of 1 MiB                    slab     nothing                                 a crash
-overflow of 1 MiB                    large    nothing or a crash                      a crash
-overflow towards another heap        slab     nothing                                 a crash
-overflow towards another heap        large    nothing or a crash                      a crash
-underflow of 1 byte                  all      nothing                                 a crash
-underflow of 32 bytes                all      nothing                                 a crash
-underflow into a block in use        slab     nothing                                 buffer underflow at once
-underflow into a free block          slab     nothing                                 buffer underflow at once, of several
-write of 8 bytes after free          slab     nothing                                 write after free later
-write of 8 bytes after free          large    nothing                                 nothing or a report
-write of 8 bytes after free          revoked  nothing                                 a crash
-write of all bytes after free        slab     nothing                                 write after free later
-write of all bytes after free        large    nothing                                 nothing or a report
-write of all bytes after free        revoked  nothing                                 a crash
-read after free                      slab     the program is harmed                   nothing
-read after free                      large    the program is harmed                   nothing
-read after free                      revoked  the program is harmed                   a crash
-read after free                      sparse   the program is harmed                   nothing or harm
-forged links                         slab     nothing                                 nothing or a report
-write to a batch                    slab     write after free later, with losses     write after free later
-write to a block that was sent home  slab     nothing                                 write after free later
-blocks of no bytes                   all      nothing                                 a crash
+                                     blocks   outcome                               if checked
+free: A B B A                        all      a report                              double free at once, twice
+free: A and B, B and A by others     all      a report                              double free at once, twice
+free: by two threads at once         all      a report                              double free at once
+free: block + 8, twice               all      misaligned pointer at once, twice     misaligned pointer at once, twice
+malloc, free                         all      nothing                               nothing
+delete of a smaller size             all      nothing                               size mismatch at once
+delete of a larger size              all      nothing                               size mismatch at once
+free_sized, smaller                  all      nothing                               size mismatch at once
+free_sized, larger                   all      nothing                               size mismatch at once
+overflow of 1 byte into slack        all      nothing                               buffer overflow at once
+overflow of 8 bytes into slack       all      nothing                               buffer overflow at once
+overflow of 32 bytes into slack      slab     nothing                               buffer overflow at once, of several
+overflow of 32 bytes into slack      large    nothing                               a crash
+overflow into the next block         slab     nothing                               buffer overflow at once, of several
+overflow of the last block           slab     nothing                               buffer overflow later, of several
+overflow of the last block           large    nothing                               a crash
+overflow of 1 MiB                    slab     nothing                               a crash
+overflow of 1 MiB                    large    nothing or a crash                    a crash
+overflow towards another heap        slab     nothing                               a crash
+overflow towards another heap        large    nothing or a crash                    a crash
+underflow of 1 byte                  all      nothing                               a crash
+underflow of 32 bytes                all      nothing                               a crash
+underflow into a block in use        slab     nothing                               buffer underflow at once
+underflow into a free block          slab     nothing                               buffer underflow at once, of several
+write of 8 bytes after free          slab     nothing                               write after free later
+write of 8 bytes after free          large    nothing                               nothing or a report
+write of 8 bytes after free          revoked  nothing                               a crash
+write of all bytes after free        slab     nothing                               write after free later
+write of all bytes after free        large    nothing                               nothing or a report
+write of all bytes after free        revoked  nothing                               a crash
+read after free                      slab     the program is harmed                 nothing
+read after free                      large    the program is harmed                 nothing
+read after free                      revoked  the program is harmed                 a crash
+read after free                      sparse   the program is harmed                 nothing or harm
+forged links                         slab     nothing                               nothing or a report
+write to a batch                     slab     write after free later, with losses   write after free later
+write to a block that was sent home  slab     nothing                               write after free later
+blocks of no bytes                   all      nothing                               a crash
 """
 
 ANY_REPORT = r"memory_pool: (double|write after) free: "
