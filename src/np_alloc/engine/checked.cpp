@@ -7,6 +7,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -66,11 +67,25 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
         report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
+/// Effects: faults the pages of a block in, unchanged, for writing: a read fault would cost another fault at the first
+///   write, and an interrupt of each other thread.
+void prefault(std::byte* block, std::size_t bytes) noexcept
+{
+    const std::size_t page_bytes = os::page_size();
+    for (std::size_t offset = 0; offset < bytes;) {
+        unsigned char expected = 0;
+        (void)__atomic_compare_exchange_n(reinterpret_cast<unsigned char*>(block + offset), &expected, expected, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        offset += page_bytes - reinterpret_cast<std::uintptr_t>(block + offset) % page_bytes;
+    }
+}
+
 /// As hand_out(), for a block that was purged or never allocated.
 MEMORY_POOL_SLOW_PATH void hand_out_unfilled(block_state& state, std::byte* block, std::size_t block_bytes,
                                              std::size_t bytes, allocated_by function) noexcept
 {
     const std::size_t bytes_before = state.last_bytes();
+    prefault(block, block_bytes);
     const bool is_intact = !fills_free_memory() || (state.is_purged() ? is_purged_block(block, block_bytes)
                                                                       : first_damage(block, block_bytes) == nullptr);
     the_canary.write_last(block + block_bytes); // First: other threads accept zeros only while it is purged.

@@ -230,7 +230,8 @@ public:
         if (slab.size_class == class_of_zero_size) // They may not be touched.
             return;
         for (std::byte* end = begin + slab.block_bytes; end <= slab.carved_end; end += slab.block_bytes)
-            if (!fills_free_memory() || first_damage(end - canary::last_bytes, canary::last_bytes) == nullptr)
+            if (!the_canary.write_last_if_clear(end) &&
+                (!fills_free_memory() || first_damage(end - canary::last_bytes, canary::last_bytes) == nullptr))
                 the_canary.write_last(end); // Otherwise the first hand-out reports it.
     }
 

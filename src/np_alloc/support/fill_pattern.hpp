@@ -99,6 +99,15 @@ public:
         __atomic_store_n(last_before(end), last_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
     }
 
+    /// Effects: the same, if it is zero. In fresh memory, this causes one page fault, for writing; a read first, two.
+    /// Returns: whether it was.
+    bool write_last_if_clear(std::byte* end) const noexcept
+    {
+        std::uint64_t clear = 0;
+        return __atomic_compare_exchange_n(last_before(end), &clear, last_word(), false, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED);
+    }
+
     /// Effects: zeroes the last word of a block that is purged.
     static void clear_last(std::byte* end) noexcept { __atomic_store_n(last_before(end), 0U, __ATOMIC_RELEASE); }
 
