@@ -22,7 +22,7 @@ extern "C" {
 /** Formats of a profile. */
 typedef enum np_profile_format
 {
-    /** What pprof reads: profile.proto of github.com/google/pprof, within gzip, with addresses and mappings, so that
+    /** What pprof reads: profile.proto of github.com/google/pprof, with addresses and mappings, so that
      *  pprof finds the symbols. Its sample types are alloc_objects, alloc_space, inuse_objects and inuse_space. */
     np_profile_pprof,
     /** A line for each call stack, outermost function first, and its bytes in use: for flame graphs. */

@@ -83,7 +83,7 @@ void check(Write&& write)
 {
     check_names(write("folded"));
     check_names(write("txt"));
-    check_mappings(write("pb.gz"));
+    check_mappings(write("pb"));
 }
 } // namespace
 

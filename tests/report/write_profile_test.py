@@ -50,7 +50,7 @@ class Profile(unittest.TestCase):
 
     @unittest.skipUnless(PPROF, "there is no pprof: go install github.com/google/pprof@latest")
     def test_pprof_names_functions_and_pools_within_five_percent(self):
-        path = self.folder / "pprof.pb.gz"
+        path = self.folder / "pprof.pb"
         self.assertEqual(run(400, path), (0, ""))
         in_use = pprof("-top", "-nodefraction=0", PROGRAM, path)
         self.assertAlmostEqual(bytes_of("read_orders", in_use) / 3_200_000, 1, delta=0.05, msg=in_use)

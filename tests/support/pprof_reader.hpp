@@ -59,41 +59,6 @@ private:
     std::string_view bytes_;
 };
 
-/// Returns: the CRC-32, bit by bit.
-inline std::uint32_t slow_crc32(std::string_view bytes)
-{
-    std::uint32_t sum = 0xFFFF'FFFFU;
-    for (const char each : bytes) {
-        sum ^= static_cast<unsigned char>(each);
-        for (int bit = 0; bit != 8; ++bit)
-            sum = (sum & 1U) != 0 ? sum >> 1U ^ 0xEDB8'8320U : sum >> 1U;
-    }
-    return sum ^ 0xFFFF'FFFFU;
-}
-
-/// Returns: what is in a gzip file of stored blocks.
-inline std::string gunzip(std::string_view file)
-{
-    byte_reader reader(file);
-    if (reader.take(4) != std::string_view("\x1F\x8B\x08\0", 4))
-        throw std::runtime_error("not gzip, or with optional fields");
-    (void)reader.take(6);
-    std::string content;
-    for (bool is_last = false; !is_last;) {
-        const std::uint32_t head = reader.little_endian(1);
-        const std::uint32_t length = reader.little_endian(2);
-        if (head > 1 || (reader.little_endian(2) ^ length) != 0xFFFF)
-            throw std::runtime_error("not a stored block");
-        content += reader.take(length);
-        is_last = head == 1;
-    }
-    if (reader.little_endian(4) != slow_crc32(content) || reader.little_endian(4) != content.size())
-        throw std::runtime_error("the checksum or the length is wrong");
-    if (!reader.is_at_end())
-        throw std::runtime_error("bytes behind the end");
-    return content;
-}
-
 /// A profile that was read.
 class pprof_reader
 {
@@ -122,7 +87,7 @@ public:
 
     explicit pprof_reader(const std::string& file)
     {
-        const std::string content = gunzip(file);
+        const std::string content(file);
         for (const auto& [number, each] : fields_of(content)) {
             if (number == 6)
                 strings_.emplace_back(each.bytes);

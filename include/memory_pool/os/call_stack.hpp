@@ -11,7 +11,6 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/os/unwind_rows.hpp>
 
 #include <array>
 #include <cstddef>
@@ -48,16 +47,6 @@ public:
     {
         basic_call_stack taken;
         taken.take(false);
-        return taken;
-    }
-
-    /// Returns: the same, much faster where the frames are of the usual kinds. `unloads`: as unwind_rows::walk.
-    MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread_by_rows(std::uint64_t unloads) noexcept
-    {
-        basic_call_stack taken;
-        taken.count_ = unwind_rows::walk(taken.addresses_.data(), most, unloads);
-        if (taken.count_ == 0)
-            taken.take(false);
         return taken;
     }
 

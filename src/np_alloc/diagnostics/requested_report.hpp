@@ -4,7 +4,7 @@
 /// The report and the profile that environment variables request, also of a program that cannot be changed.
 ///
 ///     NP_REPORT=/run/server.%p.json           written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
-///     NP_PROFILE=/run/server.%p.pb.gz         the same
+///     NP_PROFILE=/run/server.%p.pb         the same
 ///
 /// Thread safety: one thread at a time.
 #pragma once

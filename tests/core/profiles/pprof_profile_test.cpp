@@ -36,11 +36,7 @@ struct pprof_profile : testing::Test
     std::string file;
     core::pprof_profile profile{core::report_output(&append, &file)};
 
-    test::pprof_reader finished()
-    {
-        profile.end();
-        return test::pprof_reader(file);
-    }
+    test::pprof_reader finished() { return test::pprof_reader(file); }
 
     void sample(const std::vector<const void*>& calls, const core::profile_values& values)
     {

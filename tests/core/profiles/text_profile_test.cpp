@@ -32,7 +32,6 @@ std::string written(const core::profile_values& values, std::string_view pool = 
     Format format{core::report_output(&append, &text)};
     format.begin({0, 4096, "", "np_alloc"});
     format.sample({calls.data(), calls.data() + calls.size(), values, pool});
-    format.end();
     return text;
 }
 

@@ -74,11 +74,11 @@ public:
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
-    /// Returns: the call stack of this thread: by rows if the loader may be asked, else by the unwinder.
+    /// Returns: the call stack of this thread.
     MEMORY_POOL_ALWAYS_INLINE sampled_stack take_stack() noexcept
     {
-        std::uint64_t unloads = 0;
-        return note_modules(unloads) ? sampled_stack::of_this_thread_by_rows(unloads) : sampled_stack::of_this_thread();
+        note_modules();
+        return sampled_stack::of_this_thread();
     }
 
     /// Effects: samples a block that was allocated for a request of `bytes`, at least 1. `home`: see forget_all_of.
@@ -246,8 +246,7 @@ private:
     bool take_if(taken_profile<Pages>& taken, IsSampleWanted&& is_sample_wanted,
                  IsStackWanted&& is_stack_wanted) noexcept
     {
-        std::uint64_t unloads = 0;
-        (void)note_modules(unloads);
+        note_modules();
         {
             const base::lock_guard lock(mutex_);
             sum_up(is_sample_wanted);
@@ -264,12 +263,11 @@ private:
         return true;
     }
 
-    /// Notes which modules are loaded, unless a fork is pending. Sets `unloads`.
-    /// Returns: whether it did.
-    bool note_modules(std::uint64_t& unloads) noexcept
+    /// Effects: notes which modules are loaded, unless a fork is pending.
+    void note_modules() noexcept
     {
         if (!gate_.enter())
-            return false;
+            return;
         std::uint64_t walk = 0;
         const os::load_counts counts = os::for_each_loaded_code(
             [&](const os::load_counts& now) {
@@ -286,8 +284,6 @@ private:
             modules_.end(walk, counts);
         }
         gate_.leave();
-        unloads = counts.unloads;
-        return true;
     }
 
     template <class IsWanted>

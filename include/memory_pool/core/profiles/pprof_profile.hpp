@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A profile as pprof reads it: profile.proto of github.com/google/pprof, within gzip.
+/// A profile as pprof reads it: profile.proto of github.com/google/pprof, not compressed.
 ///
-///     begin, sample, sample, ..., end
+///     begin, sample, sample, ...
 ///
 ///     Profile:   sample types | mappings | locations and samples, as they come | strings, as they are needed
 ///
@@ -19,7 +19,6 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/profiles/code_modules.hpp>
-#include <memory_pool/core/profiles/gzip_output.hpp>
 #include <memory_pool/core/profiles/profile_sample.hpp>
 #include <memory_pool/core/profiles/protobuf_message.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
@@ -52,7 +51,7 @@ public:
         rest.number(period, its.period_bytes);
         rest.number(default_sample_type, 6);
         rest.number(drop_frames, string(its.dropped_frames));
-        to_.write(rest.bytes());
+        to_ << rest.bytes();
         for (const code_module* each = its.modules; each != nullptr; each = each->next.load(std::memory_order_acquire))
             add(*each);
     }
@@ -80,8 +79,6 @@ public:
         message(sample_field, whole.bytes());
     }
 
-    void end() { to_.finish(); }
-
 private:
     // Fields of Profile.
     static constexpr std::uint32_t sample_type = 1;
@@ -102,8 +99,7 @@ private:
     {
         protobuf_message<32> head;
         head.begin(field, bytes.size());
-        to_.write(head.bytes());
-        to_.write(bytes);
+        to_ << head.bytes() << bytes;
     }
 
     /// Returns: the number of the string.
@@ -191,7 +187,7 @@ private:
         std::uint64_t number;
     };
 
-    gzip_output to_;
+    report_output to_;
     bool has_function_ = false;
     std::uint64_t strings_ = 0;
     std::uint64_t locations_ = 0;

@@ -20,7 +20,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The formats of a profile.
 enum class profile_format
 {
-    pprof,  ///< profile.proto of github.com/google/pprof, within gzip.
+    pprof,  ///< profile.proto of github.com/google/pprof, not compressed.
     folded, ///< A line for each call stack, for flame graphs: bytes in use.
     text,   ///< For humans.
 };
@@ -45,7 +45,6 @@ void write_profile_as(const profile_header& header, const Taken& taken, Prepare&
     format.begin(header);
     for (const profile_sample& each : taken)
         format.sample(prepare(each));
-    format.end();
 }
 
 template <class Taken, class Prepare>

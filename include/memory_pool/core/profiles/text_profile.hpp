@@ -80,8 +80,6 @@ public:
         to_ << " " << its.values.bytes_in_use << "\n";
     }
 
-    void end() {}
-
 private:
     /// Separators of frames and stacks become blanks.
     void write_name(std::string_view name)
@@ -126,8 +124,6 @@ public:
         to_ << ":\n";
         write_frames(to_, its.begin, its.end);
     }
-
-    void end() {}
 
 private:
     report_output to_;
