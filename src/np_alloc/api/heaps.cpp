@@ -31,7 +31,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     const np::slice_tag tag = np::tag_of(pointer);
     if (np::report_if_wrong(tag, pointer))
         return;
-    const bool was_one = (tag & ~np::class_bits) == np::registry().internal().own_tag();
+    const bool was_one = (tag & ~np::class_bits) == np::registry().heaps().internal.own_tag();
     np::report_misuse(was_one ? memory_pool::error_kind::double_free : memory_pool::error_kind::foreign_pointer,
                       pointer, 0, "np_heap",
                       "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
@@ -40,7 +40,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 /// Returns: the heap; nullptr, and errno is EINVAL, if it is none, which is reported.
 np::shared_heap* find(np_heap* heap) noexcept
 {
-    np::shared_heap* const its = np::registry().living(heap);
+    np::shared_heap* const its = np::registry().heaps().living(heap);
     if (its == nullptr)
         errno = EINVAL;
     return its;
@@ -100,7 +100,8 @@ np_heap* np_heap_create(void) noexcept
 np_heap* np_heap_create_named(const char* name) noexcept
 {
     const bool has_name = name != nullptr && *name != '\0';
-    np::shared_heap* const created = has_name ? np::registry().create_heap(name) : np::registry().create_heap();
+    np::shared_heap* const created =
+        has_name ? np::registry().heaps().create_heap(name) : np::registry().heaps().create_heap();
     if (created == nullptr)
         errno = ENOMEM;
     return reinterpret_cast<np_heap*>(created);
@@ -174,13 +175,13 @@ void np_heap_free_aligned_sized(np_heap* heap, void* block, [[maybe_unused]] siz
 np_heap* np_heap_of(const void* block) noexcept
 {
     np::shared_heap* const home = block != nullptr ? np::home_of(const_cast<void*>(block)) : nullptr;
-    return reinterpret_cast<np_heap*>(home != nullptr && np::registry().is_made(*home) ? home : nullptr);
+    return reinterpret_cast<np_heap*>(home != nullptr && np::registry().heaps().is_made(*home) ? home : nullptr);
 }
 
 int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) noexcept
 {
     np_heap_statistics its{};
-    np::shared_heap* const found = np::registry().living(heap);
+    np::shared_heap* const found = np::registry().heaps().living(heap);
     if (found != nullptr) {
         const np::heap_figures figures = found->figures();
         its.blocks_in_use = figures.outstanding_blocks + figures.large_blocks;
@@ -197,7 +198,7 @@ int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, 
 void np_heap_clear(np_heap* heap) noexcept
 {
     const np::errno_as_it_was kept;
-    if (np::shared_heap* const its = np::registry().living(heap))
+    if (np::shared_heap* const its = np::registry().heaps().living(heap))
         its->free_all();
 }
 
@@ -206,8 +207,8 @@ void np_heap_destroy(np_heap* heap) noexcept
     if (heap == nullptr)
         return;
     const np::errno_as_it_was kept;
-    if (np::registry().is_heap(heap))
-        np::registry().destroy_heap(*reinterpret_cast<np::shared_heap*>(heap));
+    if (np::registry().heaps().is_heap(heap))
+        np::registry().heaps().destroy_heap(*reinterpret_cast<np::shared_heap*>(heap));
     else
         report_no_heap(heap);
 }

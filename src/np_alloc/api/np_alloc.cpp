@@ -152,12 +152,12 @@ MEMORY_POOL_VISIBLE void np_thread_idle(void) noexcept
 {
     const np::errno_as_it_was kept;
     if (np::this_thread.cache.has_heap())
-        np::registry().fall(np::this_thread.cache);
+        np::registry().maintenance().fall(np::this_thread.cache);
 }
 
 int np_pressure_fd(void) noexcept
 {
-    const int descriptor = np::registry().pressure().descriptor();
+    const int descriptor = np::registry().maintenance().pressure().descriptor();
     if (descriptor == -1 && !memory_pool::detail::os::event_counter::is_supported)
         errno = ENOSYS;
     return descriptor;

@@ -239,9 +239,9 @@ namespace {
 bool apply(np_option option, std::size_t value) noexcept
 {
     switch (option) {
-    case np_option_background_thread: return registry().work_in_background(value != 0);
-    case np_option_pressure: return registry().watch_pressure(value != 0);
-    case np_option_decay_ms: registry().set_decay_ms(value); return true;
+    case np_option_background_thread: return registry().maintenance().work_in_background(value != 0);
+    case np_option_pressure: return registry().maintenance().watch_pressure(value != 0);
+    case np_option_decay_ms: registry().maintenance().set_decay_ms(value); return true;
     case np_option_sample_bytes: set_sample_bytes(value); return true;
     case np_option_profile_bytes: set_profile_bytes(value); return true;
     case np_option_limit_bytes:
@@ -264,7 +264,7 @@ MEMORY_POOL_VISIBLE int np_option_set(np_option option, size_t value) noexcept
     np::the_options.read_once(os::trusted_environment()); // First, so that a value set here replaces it.
     if (!np::options::is_one(option))
         return EINVAL;
-    if (np::options::is_for_the_start(option) && np::registry().has_started())
+    if (np::options::is_for_the_start(option) && np::registry().heaps().has_started())
         return EBUSY;
     const size_t before = np::the_options.get(option);
     if (!np::the_options.set(option, value))
@@ -293,9 +293,9 @@ MEMORY_POOL_VISIBLE size_t np_option_get(np_option option) noexcept
 {
     np::the_options.read_once(os::trusted_environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
-        return np::registry().works_in_background() ? 1 : 0;
+        return np::registry().maintenance().works_in_background() ? 1 : 0;
     if (option == np_option_pressure)
-        return np::registry().pressure().state() != np_pressure_off ? 1 : 0;
+        return np::registry().maintenance().pressure().state() != np_pressure_off ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;
 }
 }

@@ -38,7 +38,7 @@ namespace memory_pool::np {
 MEMORY_POOL_CONSTINIT heap_registry the_registry;
 __thread thread_state this_thread;
 
-thread_heap* fork_handlers::heap_of_this_thread() noexcept
+thread_heap* heap_of_this_thread() noexcept
 {
     return this_thread.cache.has_heap() ? &this_thread.cache.heap() : nullptr;
 }
@@ -58,9 +58,9 @@ public:
         // Not before: the loader is done with us now.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
-            (void)registry().work_in_background(true);
+            (void)registry().maintenance().work_in_background(true);
         if (the_options.get(np_option_pressure) != 0)
-            (void)registry().watch_pressure(true);
+            (void)registry().maintenance().watch_pressure(true);
         const char* const profile_path = options::profile_path(os::trusted_environment());
         if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
             (void)the_options.set(np_option_profile_bytes, default_profile_bytes);
@@ -81,8 +81,8 @@ public:
         report_.finish();
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_statistics_print(begin(wanted), &write, this);
-        (void)registry().work_in_background(false);
-        (void)registry().watch_pressure(false);
+        (void)registry().maintenance().work_in_background(false);
+        (void)registry().maintenance().watch_pressure(false);
         registry().stop_watching_threads();
         registry().stop_watching_accesses();
         verify_at_end();
@@ -169,7 +169,7 @@ private:
     np_format begin(std::size_t wanted) noexcept
     {
         find_errors();
-        names_process_ = wanted != as_json && registry().is_forked();
+        names_process_ = wanted != as_json && registry().forks().is_forked();
         return wanted == as_json ? np_format_json : np_format_text;
     }
 
@@ -201,22 +201,22 @@ private:
 extern "C" {
 MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(memory_pool::np::trim_function* trim) noexcept
 {
-    memory_pool::np::registry().pools().add(trim);
+    memory_pool::np::registry().maintenance().pools().add(trim);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_remove_pools(memory_pool::np::trim_function* trim) noexcept
 {
-    memory_pool::np::registry().pools().remove(trim);
+    memory_pool::np::registry().maintenance().pools().remove(trim);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_add_reports(memory_pool::np::visit_function* visit) noexcept
 {
-    memory_pool::np::registry().reports().add(visit);
+    memory_pool::np::registry().maintenance().reports().add(visit);
 }
 
 MEMORY_POOL_VISIBLE void memory_pool_np_remove_reports(memory_pool::np::visit_function* visit) noexcept
 {
-    memory_pool::np::registry().reports().remove(visit);
+    memory_pool::np::registry().maintenance().reports().remove(visit);
 }
 
 MEMORY_POOL_VISIBLE np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(

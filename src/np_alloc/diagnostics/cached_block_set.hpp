@@ -43,7 +43,7 @@ public:
         if (!get_marks())
             return {"no memory for the set of cached blocks", nullptr};
         inconsistency found;
-        all_.for_each_heap([this, &found](auto& heap) {
+        all_.heaps().for_each_heap([this, &found](auto& heap) {
             if (!found)
                 found = this->find_in(heap); // clang does not see otherwise that this is used
         });

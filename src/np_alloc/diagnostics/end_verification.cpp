@@ -62,9 +62,9 @@ public:
 private:
     void look_at_slab(slice_index slice, slice_tag tag) noexcept
     {
-        if ((tag & ~class_bits) == all_.zero_size().own_tag())
+        if ((tag & ~class_bits) == all_.heaps().zero_size.own_tag())
             return;
-        all_.visit_heap_of(slice, heap_visitor{*this, slice});
+        all_.heaps().visit_heap_of(slice, heap_visitor{*this, slice});
     }
 
     struct heap_visitor
@@ -120,7 +120,7 @@ void verify_at_end() noexcept
 {
     if constexpr (is_checked) {
         // Other threads may be about to do something; so were those that are not there in the child of a fork.
-        if (the_options.get(np_option_verify_at_end) == 0 || registry().may_have_lost_threads() ||
+        if (the_options.get(np_option_verify_at_end) == 0 || registry().forks().may_have_lost_threads() ||
             !os::has_one_thread())
             return;
         if (const std::optional<damaged_block> damaged = end_verification(registry()).find())

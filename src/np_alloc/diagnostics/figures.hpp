@@ -154,7 +154,7 @@ inline figures take_figures(heap_registry& all) noexcept
 
         void operator()(shared_heap& each) const noexcept
         {
-            sum.made_heaps += all.is_made(each) ? 1U : 0U;
+            sum.made_heaps += all.heaps().is_made(each) ? 1U : 0U;
             for (std::size_t number = 0; number != class_count; ++number)
                 sum.classes[number].add_slabs(each, number);
         }
@@ -164,17 +164,17 @@ inline figures take_figures(heap_registry& all) noexcept
         sum.classes[number].block_bytes = sizes::size(number);
         sum.classes[number].in_transit = all.sent_without_heap(number);
     }
-    all.for_each_heap(counter{sum, all});
+    all.heaps().for_each_heap(counter{sum, all});
     for (class_figures& each : sum.classes) // A receive may have been seen without its send.
         if (each.in_transit > ~std::uint32_t{0} / 2)
             each.in_transit = 0;
     sum.memory = all.pages().figures();
-    sum.internal_slabs = all.internal().slab_bytes();
-    sum.metadata = sum.memory.metadata + all.metadata_page_bytes() + sum.internal_slabs;
+    sum.internal_slabs = all.heaps().internal.slab_bytes();
+    sum.metadata = sum.memory.metadata + all.heaps().metadata_page_bytes() + sum.internal_slabs;
     sum.exact_slack = all.pages().slack_in_slabs();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
     sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
-    for (traced_heap& each : all.traced())
+    for (traced_heap& each : all.heaps().traced)
         sum.call_sites += each.sites().bytes_taken();
     return sum;
 }
@@ -199,9 +199,9 @@ inline std::size_t resident_bytes(heap_registry& all) noexcept
     };
     std::size_t resident = 0;
     std::size_t of_heaps = 0;
-    all.for_each_heap(counter{resident, of_heaps});
+    all.heaps().for_each_heap(counter{resident, of_heaps});
     resident += all.pages().resident_bytes();
-    const std::size_t of_all = all.metadata_page_bytes();
+    const std::size_t of_all = all.heaps().metadata_page_bytes();
     return resident != 0 ? resident + of_all - std::min(of_all, of_heaps) : 0;
 }
 } // namespace memory_pool::np

@@ -3,7 +3,7 @@
 /// \file
 /// The named heaps, for reports.
 ///
-///     all_heaps  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
+///     heap_table  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
 ///
 /// Thread safety: any thread, also in the child of a fork, as a fork waits for the locks of these heaps.
 #pragma once
@@ -44,7 +44,8 @@ inline void visit_named_heaps(void (*each)(const void* view, std::size_t bytes, 
     std::size_t count = 0;
     do {
         count = 0;
-        registry().for_some_named_heaps(last, views.size(), [&](named_heap& heap) { views[count++] = view_of(heap); });
+        registry().heaps().for_some_named_heaps(last, views.size(),
+                                                [&](named_heap& heap) { views[count++] = view_of(heap); });
         for (std::size_t i = 0; i != count; ++i)
             each(&views[i], sizeof views[i], argument);
     } while (count != 0);

@@ -44,7 +44,7 @@ public:
 
     /// `heap`: nullptr stands for all heaps.
     visitor(heap_registry& all, const shared_heap* heap) noexcept
-        : all_(all), heap_(heap), rest_(all.background()), cached_(all)
+        : all_(all), heap_(heap), rest_(all.maintenance().background()), cached_(all)
     {
     }
 
@@ -108,7 +108,7 @@ private:
     bool is_wanted(const slice_record& record, slice_tag tag) const noexcept
     {
         if (heap_ == nullptr)
-            return (tag & ~class_bits) != all_.internal().own_tag();
+            return (tag & ~class_bits) != all_.heaps().internal.own_tag();
         return tag == large_block ? record.home == heap_ : (tag & ~class_bits) == heap_->own_tag();
     }
 
@@ -180,8 +180,8 @@ private:
     /// The lists of each heap; and how many slabs and blocks there are in all of them.
     inconsistency in_heaps() noexcept
     {
-        inconsistency found = in_heap(all_.internal());
-        all_.for_each_heap([this, &found](auto& heap) {
+        inconsistency found = in_heap(all_.heaps().internal);
+        all_.heaps().for_each_heap([this, &found](auto& heap) {
             if (!found)
                 found = in_heap(heap);
         });
@@ -265,7 +265,7 @@ private:
             return {"a run is in use but has no owner", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
-        if (parked_heaps_ != all_.listed_as_parked())
+        if (parked_heaps_ != all_.heaps().listed_as_parked())
             return {"a parked heap is missing in the list of parked heaps", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)
             return {"a large block is in no list of its heap", memory_.base()};
@@ -276,7 +276,7 @@ private:
     {
         if (const inconsistency found = cached_.find_all())
             return found;
-        for (std::size_t number = 0; number != class_count && !all_.is_forked(); ++number)
+        for (std::size_t number = 0; number != class_count && !all_.forks().is_forked(); ++number)
             if (cached_.in_transit(number) != in_transit_[number] + all_.sent_without_heap(number))
                 return {"blocks in transit do not match those sent and not received", memory_.base()};
         return {};
@@ -285,7 +285,7 @@ private:
     inconsistency in_call_sites() noexcept
     {
         inconsistency found;
-        for (traced_heap& each : all_.traced())
+        for (traced_heap& each : all_.heaps().traced)
             if (!found)
                 found = in_call_sites(each);
         return found;
@@ -324,11 +324,11 @@ private:
             if (record.state == slice_state::free || tag == no_owner) // Runs in quarantine have no owner.
                 return all_.pages().checks().verify_free(first, record.length);
             // A thread that is not there may have been about to write to others, be it one that has no heap.
-            if (!all_heaps_are_known_ || all_.may_have_lost_threads())
+            if (!all_heaps_are_known_ || all_.forks().may_have_lost_threads())
                 return {};
             if (tag == large_block)
                 return all_.pages().checks().verify_large(first);
-            if (!is_of_slab(tag) || heap == all_.internal().own_tag() || heap == all_.zero_size().own_tag())
+            if (!is_of_slab(tag) || heap == all_.heaps().internal.own_tag() || heap == all_.heaps().zero_size.own_tag())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
                 if (const inconsistency found = all_.pages().checks().verify(
@@ -342,7 +342,7 @@ private:
     /// block that was freed twice there may be counted as sent, but never received.
     inconsistency in_committed_bytes() noexcept
     {
-        if (!all_heaps_are_known_ || all_.is_forked())
+        if (!all_heaps_are_known_ || all_.forks().is_forked())
             return {};
         const figures all = take_figures(all_);
         return all.bytes_committed() == all.sum_of_terms()
@@ -381,7 +381,7 @@ private:
 template <class Told>
 int visit(np_heap* heap, Told&& told)
 {
-    const shared_heap* const its = heap != nullptr ? registry().living(heap) : nullptr;
+    const shared_heap* const its = heap != nullptr ? registry().heaps().living(heap) : nullptr;
     if (heap != nullptr && its == nullptr)
         return errno = EINVAL, -1;
     visitor all(registry(), its);
@@ -405,7 +405,7 @@ int np_slab_visit(np_heap* heap, int (*visit)(const np_slab* slab, void* argumen
 
 int np_verify(void) noexcept
 {
-    const np::background_work::rest rest(np::registry().background());
+    const np::background_work::rest rest(np::registry().maintenance().background());
     const np::inconsistency found = np::inspector(np::registry()).verify();
     if (!found)
         return 1;

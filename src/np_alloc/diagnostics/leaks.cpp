@@ -39,7 +39,7 @@ namespace {
 // Not analyzed: acquires the locks of all elements of an array.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
 {
-    std::array<np::traced_heap, np::traced_heap_count>& all = np::registry().traced();
+    std::array<np::traced_heap, np::traced_heap_count>& all = np::registry().heaps().traced;
     for (np::traced_heap& each : all)
         each.sites().lock();
     for (np::traced_heap& each : all)

@@ -100,7 +100,7 @@ void requested_report::write_report() noexcept
     const core::report_output to(&os::replaced_file::write_to, &file);
     growing_report report{core::json_report(to), {}};
     report.text.begin(os::unix_milliseconds(), os::process_number());
-    registry().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });
+    registry().maintenance().reports().for_each([&report](visit_function* visit) { visit(&add_view, &report); });
     visit_named_heaps(&add_view, &report);
     report.text.end(0, report.totals, write_np_alloc);
     if (!file.finish())

@@ -180,7 +180,7 @@ private:
     slice_index copy_slab(slice_index slice) noexcept
     {
         copy_.first = no_slice;
-        all_.visit_heap_of(slice, [this, slice](auto& heap) { this->copy_from(heap, slice); });
+        all_.heaps().visit_heap_of(slice, [this, slice](auto& heap) { this->copy_from(heap, slice); });
         if (copy_.first == no_slice)
             return slice + 1;
         note_quarantined();
@@ -191,7 +191,7 @@ private:
     {
         heap.with_slab(slice, [this](const slice_record& slab) { copy_.take(slab); });
         copy_.heap = &heap;
-        copy_.owner = all_.is_made(heap) ? "program" : "process";
+        copy_.owner = all_.heaps().is_made(heap) ? "program" : "process";
     }
 
     void copy_from(thread_heap& heap, slice_index slice) noexcept
@@ -218,7 +218,7 @@ private:
             void operator()(const shared_heap&) const noexcept {}
         };
         if constexpr (is_checked)
-            all_.for_each_heap(visitor{copy_});
+            all_.heaps().for_each_heap(visitor{copy_});
     }
 
     /// Returns: the slice behind it; or behind `slice`, if no large block begins there.

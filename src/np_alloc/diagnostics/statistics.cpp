@@ -51,8 +51,8 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.bytes_never_carved = all.bytes_never_carved();
     statistics.bytes_of_metadata = all.metadata;
     statistics.bytes_of_slack = all.bytes_of_slack();
-    statistics.pressure = np::registry().pressure().state();
-    const np::pressure_figures pressure = np::registry().pressure().figures();
+    statistics.pressure = np::registry().maintenance().pressure().state();
+    const np::pressure_figures pressure = np::registry().maintenance().pressure().figures();
     statistics.pressure_signals = pressure.signals;
     statistics.pressure_trims = pressure.answers;
     statistics.bytes_purged_under_pressure = pressure.bytes_returned;

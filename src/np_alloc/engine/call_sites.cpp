@@ -24,7 +24,7 @@ namespace memory_pool::np {
 base::message site_name(error_kind kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;
-    for (traced_heap& each : registry().traced()) {
+    for (traced_heap& each : registry().heaps().traced) {
         const base::message line =
             each.sites().site_name(block, kind == error_kind::misaligned_pointer, heap_now == each.own_tag());
         if (*line.c_str() != '\0')
@@ -41,7 +41,7 @@ void* np_alloc_at(size_t bytes, const char* file, int line) noexcept
 {
     np::heap_registry& all = np::registry();
     np::traced_heap& home = all.traced_for(np::this_thread);
-    void* const block = all.start() ? np::allocate_in(home, bytes) : nullptr;
+    void* const block = all.heaps().start() ? np::allocate_in(home, bytes) : nullptr;
     if (block == nullptr)
         return np_alloc(bytes); // It may have what a shared heap has not.
     const memory_pool::call_site site{file != nullptr ? file : "unknown", static_cast<unsigned>(line)};

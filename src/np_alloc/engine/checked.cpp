@@ -180,9 +180,9 @@ void* allocate_zero_size(allocated_by function) noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
     constexpr std::size_t with_bytes = sizes::of(with_canary(0));
-    if (!registry().start())
+    if (!registry().heaps().start())
         return out_of_memory();
-    void* const block = registry().zero_size().allocate(smallest, 0);
+    void* const block = registry().heaps().zero_size.allocate(smallest, 0);
     if (block == nullptr)
         return hand_out(with_bytes, allocate_in_class(with_bytes, 0), 0, function);
     note_if_forbidden(0);
@@ -364,7 +364,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
     }
     const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().zero_size().own_tag())) {
+    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().heaps().zero_size.own_tag())) {
         free_slowly(block, expected, function);
         return;
     }

@@ -36,7 +36,7 @@ struct checked_block
 
     bool is_large() const noexcept { return tag == large_block; }
     bool is_outside() const noexcept { return state == nullptr; }
-    bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().zero_size().own_tag(); }
+    bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().heaps().zero_size.own_tag(); }
 };
 
 /// Returns: the slab of that class that a slice is part of.

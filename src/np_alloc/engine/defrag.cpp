@@ -25,7 +25,8 @@ namespace {
 bool may_move(slice_tag tag) noexcept
 {
     const slice_tag owner = tag & ~class_bits;
-    return is_of_slab(tag) && owner != registry().internal().own_tag() && owner != registry().zero_size().own_tag();
+    return is_of_slab(tag) && owner != registry().heaps().internal.own_tag() &&
+           owner != registry().heaps().zero_size.own_tag();
 }
 
 /// The heap that owns slabs with a tag, and its lock, if that is free. The analysis cannot follow a try-lock: members

@@ -72,7 +72,7 @@ bool attach_to_free() noexcept
 ///   them, and heaps of threads that have ended.
 std::size_t debt_of(const thread_cache& cache) noexcept
 {
-    return pages().dirty_slices() + registry().bytes_kept() / slice_bytes +
+    return pages().dirty_slices() + registry().heaps().unlocked_threads().bytes_kept() / slice_bytes +
            (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
 }
 
@@ -102,7 +102,7 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
     const std::size_t cached = cache.held_bytes(); // Including those of other heaps.
     if (cached > outstanding || !cache.ticks().has_fallen(outstanding - cached))
         return false;
-    registry().fall(cache);
+    registry().maintenance().fall(cache);
     return true;
 }
 
@@ -110,11 +110,11 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
 /// Returns: whether it did.
 bool drain_if_asked() noexcept
 {
-    const std::uint32_t asked = registry().drains_asked();
+    const std::uint32_t asked = registry().maintenance().drains_asked();
     if (MEMORY_POOL_LIKELY(this_thread.drains_done == asked) || !this_thread.cache.has_heap())
         return false;
     this_thread.drains_done = asked;
-    heap_registry::drain_cache(this_thread.cache);
+    heap_maintenance::drain_cache(this_thread.cache);
     return true;
 }
 
@@ -130,8 +130,8 @@ MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
     if (!ticks.is_time(now))
         return has_fallen;
     if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().decay().decay_ms())))
-        heap_registry::drain_cache(cache);
-    registry().tick(cache, now);
+        heap_maintenance::drain_cache(cache);
+    registry().maintenance().tick(cache, now);
     const std::size_t debt = debt_of(cache);
     if (!ticks.goes_on(now, debt, this_thread.slow_calls))
         cache.stop_ticks(now, debt);
@@ -183,13 +183,13 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
 ///   none for that either, has all free memory go back, and tries again. Empty slabs of other sizes may be in the way.
 MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::size_t bytes) noexcept
 {
-    if (!registry().start())
+    if (!registry().heaps().start())
         return out_of_memory();
     const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
     void* block = map();
     if (block == nullptr && sweep()) { // Even if it returns nothing, slabs are empty now, or addresses free.
         thread_cache& cache = this_thread.cache;
-        block = cache.has_heap() ? cache.get(size_class) : registry().fallback().allocate(size_class, bytes);
+        block = cache.has_heap() ? cache.get(size_class) : registry().heaps().fallback.allocate(size_class, bytes);
         if (block == nullptr)
             block = map();
     }
@@ -212,8 +212,8 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
     } else if (registry().attach(this_thread)) {
         block = allocate_guarded_if_due(size_class);
         return block != nullptr ? block : allocate_uncounted(size_class, bytes); // The heap may have cached blocks.
-    } else if (registry().start()) {
-        block = registry().fallback().allocate(size_class, bytes);
+    } else if (registry().heaps().start()) {
+        block = registry().heaps().fallback.allocate(size_class, bytes);
     }
     if (MEMORY_POOL_UNLIKELY(block == nullptr))
         block = allocate_from_the_rest(size_class, bytes);
@@ -399,14 +399,14 @@ bool run_maintenance() noexcept
     if (cache.has_heap()) {
         is_changed = fall_if_nearly_empty(cache) || is_changed;
         if (cache.ticks().is_time(now) && debt_of(cache) > max_ignored_debt) {
-            registry().tick(cache, now);
+            registry().maintenance().tick(cache, now);
             is_changed = true;
         }
     }
     if (calls % slow_calls_a_collection == 0) {
         if (cache.has_heap())
             drain_and_send(cache.heap().slabs);
-        registry().collect();
+        registry().maintenance().collect();
     }
     return is_changed;
 }
@@ -428,7 +428,7 @@ MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noex
 void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
     void* const block = allocate_in(home, bytes, alignment);
-    return block != nullptr || registry().is_made(home) ? block : allocate_aligned(alignment, bytes);
+    return block != nullptr || registry().heaps().is_made(home) ? block : allocate_aligned(alignment, bytes);
 }
 
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size, std::size_t alignment) noexcept

@@ -70,7 +70,7 @@ inline large_allocation take_large_block(std::size_t bytes, std::size_t alignmen
 MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
                                                             shared_heap* home = nullptr) noexcept
 {
-    if (!registry().start())
+    if (!registry().heaps().start())
         return {out_of_memory(), false};
     run_maintenance();
     watch_if_large(bytes);

@@ -20,7 +20,7 @@ bool sweep() noexcept
 {
     if (this_thread_locks != 0)
         return false;
-    this_thread.drains_done = registry().ask_for_drains(); // This thread is trimmed below.
+    this_thread.drains_done = registry().maintenance().ask_for_drains(); // This thread is trimmed below.
     (void)trim();
     return true;
 }

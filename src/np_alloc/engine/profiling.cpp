@@ -45,9 +45,9 @@ MEMORY_POOL_NOINLINE void add_to_profile(const void* block, std::size_t bytes, s
 
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept
 {
-    if (this_thread.is_sampling || !registry().start())
+    if (this_thread.is_sampling || !registry().heaps().start())
         return nullptr;
-    shared_heap& home = registry().profiled();
+    shared_heap& home = registry().heaps().profiled;
     void* const block = home.allocate(size_class, bytes);
     if (block != nullptr)
         add_to_profile(block, bytes, mean, &home);

@@ -76,6 +76,6 @@ inline void count_allocation(const void* block, std::size_t bytes, shared_heap* 
 inline bool is_sample(const void* block) noexcept
 {
     const slice_tag tag = tag_of(block);
-    return !is_of_slab(tag) || (tag & ~class_bits) == registry().profiled().own_tag();
+    return !is_of_slab(tag) || (tag & ~class_bits) == registry().heaps().profiled.own_tag();
 }
 } // namespace memory_pool::np

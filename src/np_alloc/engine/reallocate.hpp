@@ -67,7 +67,7 @@ template <class Blocks>
 void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes,
                       std::size_t alignment) noexcept
 {
-    const bool stays = home != nullptr && home != &registry().profiled();
+    const bool stays = home != nullptr && home != &registry().heaps().profiled;
     void* const moved = allocate_for<Blocks>(from, bytes, [=](std::size_t wanted) {
         return stays ? allocate_like_in(*home, wanted, alignment) : allocate_aligned(alignment, wanted);
     });

@@ -11,6 +11,7 @@
 /// Thread safety: the thread that forks.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/priority_mutex.hpp>
@@ -23,22 +24,28 @@
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "heap_maintenance.hpp"
-#include "shared_heap.hpp"
+#include "heap_table.hpp"
 #include "thread_heap.hpp"
-#include "traced_heap.hpp"
 
 namespace memory_pool::np {
-/// Locks around a fork, and what the child forgets.
-class fork_handlers : public heap_maintenance
+/// Returns: nullptr if this thread has no heap.
+thread_heap* heap_of_this_thread() noexcept;
+
+/// Locks around a fork, and the state that the child discards.
+class fork_handlers : base::immovable<fork_handlers>
 {
 public:
+    constexpr fork_handlers(heap_table& heaps, heap_maintenance& maintenance) noexcept
+        : heaps_(heaps), maintenance_(maintenance)
+    {
+    }
+
     /// Returns: whether this is the child of a fork: then what was in transit may have been lost.
     bool is_forked() const noexcept { return is_forked_; }
 
     /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
     bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
 
-protected:
     /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
     void before_fork() noexcept
     {
@@ -74,16 +81,11 @@ protected:
         is_forked_ = true;
         the_profile.gate().reset();
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
-        pages_.finish_purges();
-        background_.forget_after_fork();
-        maintains_.store(false, std::memory_order_relaxed);
-        pressure_.forget_after_fork();
-        pools_.forget_after_fork();
-        reports_.forget_after_fork();
-        pages_.decay().limit_decay_ms(run_decay::never_ms);
+        heaps_.pages.finish_purges();
+        maintenance_.forget_after_fork();
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
-        heaps_.forget_threads_but(heap_of_this_thread());
-        heaps_.discard_random_numbers();
+        heaps_.threads.forget_threads_but(heap_of_this_thread());
+        heaps_.threads.discard_random_numbers();
         os::reset_stdio_list_lock();
         if (nested_forks_ != 0) {
             --nested_forks_;
@@ -94,15 +96,12 @@ protected:
         os::forget_thread_number(); // Last, as this thread has taken the locks under its old one.
     }
 
-    /// Returns: nullptr if it has none.
-    static thread_heap* heap_of_this_thread() noexcept;
-
 private:
     /// Effects: calls `action(heap&)` for each heap that no other thread uses.
     template <class Action>
-    void for_each_quiet_heap(Action&& action) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void for_each_quiet_heap(Action&& action) noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
-        heaps_.for_each_parked([&action](thread_heap& each) { action(each.slabs); });
+        heaps_.threads.for_each_parked([&action](thread_heap& each) { action(each.slabs); });
         if (thread_heap* const mine = heap_of_this_thread())
             action(mine->slabs);
     }
@@ -113,7 +112,7 @@ private:
     {
         misuse_list found;
         const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(heaps_.mutex);
         for_each_quiet_heap([&found](heap& each) {
             const heap::scoped_lock lock_of_heap(each, found);
             (void)each.drain();
@@ -124,36 +123,26 @@ private:
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         count_lock();
-        background_.lock_for_fork();
-        pressure_.lock_for_fork();
-        pools_.lock_for_fork();
-        reports_.lock_for_fork();
-        mutex_.lock_for_fork();
+        maintenance_.lock_for_fork();
+        heaps_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
-        for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
-        for (traced_heap& each : traced_)
-            each.sites().lock_for_fork();
         the_profile.mutex().lock_for_fork();
-        pages_.lock_for_fork();
+        heaps_.pages.lock_for_fork();
         this_thread_forks = true;
     }
 
     void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         this_thread_forks = false;
-        pages_.unlock_after_fork();
+        heaps_.pages.unlock_after_fork();
         the_profile.mutex().unlock_after_fork();
-        for (traced_heap& each : traced_)
-            each.sites().unlock_after_fork();
-        for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
-        mutex_.unlock_after_fork();
-        reports_.unlock_after_fork();
-        pools_.unlock_after_fork();
-        pressure_.unlock_after_fork();
-        background_.unlock_after_fork();
+        heaps_.unlock_after_fork();
+        maintenance_.unlock_after_fork();
         --this_thread_locks;
     }
 
+    heap_table& heaps_;
+    heap_maintenance& maintenance_;
     bool is_forked_ = false;
     bool is_single_threaded_ = false; ///< While this thread forks.
     unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.

@@ -11,7 +11,9 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/os/background_thread.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
@@ -21,10 +23,10 @@
 #include "../support/callbacks.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
-#include "all_heaps.hpp"
 #include "background_work.hpp"
 #include "heap.hpp"
 #include "heap_list.hpp"
+#include "heap_table.hpp"
 #include "shared_heap.hpp"
 #include "thread_cache.hpp"
 
@@ -35,25 +37,28 @@
 #include <limits>
 
 namespace memory_pool::np {
-/// What no thread does for its own sake.
-class heap_maintenance : public all_heaps
+/// Maintenance on behalf of other threads' heaps.
+class heap_maintenance : base::immovable<heap_maintenance>
 {
 public:
-    /// As heap_list::bytes_kept.
-    std::size_t bytes_kept() const noexcept { return heaps().bytes_kept(); }
+    /// `turn` is called on the background thread, and calls work().
+    constexpr heap_maintenance(heap_table& heaps, os::background_thread::work turn) noexcept
+        : heaps_(heaps), turn_(turn)
+    {
+    }
 
     /// Effects: does what is due in the heaps of other threads, some in turn, and purges free runs that are due: other
     ///   threads may not come to do it.
     void collect() noexcept
     {
         maintain_heaps();
-        (void)pages_.purge_old(max_runs_a_call);
+        (void)heaps_.pages.purge_old(max_runs_a_call);
     }
 
     /// Effects: one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
     void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
-        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
         heap& mine = cache.heap().slabs;
         if (now - mine.swept_at() >= min_age_ms) {
             misuse_list found; // First, so that it is reported last, without the lock.
@@ -83,17 +88,67 @@ public:
             const heap::scoped_lock lock(cache.heap().slabs, found);
             cache.heap().slabs.sweep_early();
         }
-        pages_.purge_fallen();
+        heaps_.pages.purge_fallen();
     }
 
-    /// Returns: what that thread does.
+    // In the background.
+
+    /// Effects: starts a background thread that maintains all heaps and free runs, so that memory returns to the system
+    ///   also while the program does not call; or stops it.
+    /// Returns: whether it is so.
+    bool work_in_background(bool is_wanted) noexcept
+    {
+        maintains_.store(is_wanted, std::memory_order_relaxed);
+        if (start_or_stop_background())
+            return true;
+        maintains_.store(false, std::memory_order_relaxed);
+        return !is_wanted;
+    }
+
+    /// Returns: whether that thread is running.
+    bool works_in_background() noexcept
+    {
+        return maintains_.load(std::memory_order_relaxed) && background_.is_running();
+    }
+
+    /// Effects: starts or stops watching the control group in `directory`, or that of the process if it is nullptr, on
+    ///   the background thread, which returns free memory under pressure. A no-op if there is no such group.
+    /// Returns: false if the thread cannot be started.
+    bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
+    {
+        if (is_wanted)
+            pressure_.start(directory);
+        else
+            pressure_.stop();
+        const bool is_done = start_or_stop_background();
+        if (!is_done)
+            pressure_.stop();
+        return is_done;
+    }
+
+    /// Effects: one turn of the background thread: the work that is due, and a wait if it watches pressure.
+    /// Returns: milliseconds until the next turn.
+    std::uint64_t work() noexcept
+    {
+        const bool is_pressed = pressure_.is_pressed();
+        heaps_.pages.decay().limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
+        const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
+        if (!pressure_.is_on())
+            return pause;
+        if (background_.is_running() && !is_ending_.load(std::memory_order_relaxed))
+            pressure_.wait(pause);
+        if (pressure_.look())
+            answer_pressure();
+        return 0;
+    }
+
     background_work& background() noexcept { return background_; }
 
     /// Effects: free runs keep their memory for that many milliseconds from now on.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        pages_.decay().set_decay_ms(milliseconds);
-        pages_.early_in_slabs().end_pause();
+        heaps_.pages.decay().set_decay_ms(milliseconds);
+        heaps_.pages.early_in_slabs().end_pause();
         wake_background();
     }
 
@@ -114,21 +169,54 @@ public:
     /// Returns: how many times threads were asked to empty their caches.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
 
-protected:
-    /// Effects: one turn of the background thread: the work that is due, and a wait if it watches pressure.
-    /// Returns: milliseconds until the next turn.
-    std::uint64_t work() noexcept
+    // Around a fork. Not analyzed: the locks are held from one call to another.
+
+    void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        const bool is_pressed = pressure_.is_pressed();
-        pages_.decay().limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
-        const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
-        if (!pressure_.is_on())
-            return pause;
-        if (background_.is_running() && !is_ending_.load(std::memory_order_relaxed))
-            pressure_.wait(pause);
-        if (pressure_.look())
-            answer_pressure();
-        return 0;
+        background_.lock_for_fork();
+        pressure_.lock_for_fork();
+        pools_.lock_for_fork();
+        reports_.lock_for_fork();
+    }
+
+    void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        reports_.unlock_after_fork();
+        pools_.unlock_after_fork();
+        pressure_.unlock_after_fork();
+        background_.unlock_after_fork();
+    }
+
+    /// Effects: forgets, in the child, the background thread and the functions of others.
+    void forget_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        background_.forget_after_fork();
+        maintains_.store(false, std::memory_order_relaxed);
+        pressure_.forget_after_fork();
+        pools_.forget_after_fork();
+        reports_.forget_after_fork();
+        heaps_.pages.decay().limit_decay_ms(run_decay::never_ms);
+    }
+
+private:
+    static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
+
+    bool has_background_work() const noexcept
+    {
+        return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
+    }
+
+    /// Returns: false if there is work for a background thread, and it cannot be started.
+    bool start_or_stop_background() noexcept
+    {
+        if (!has_background_work()) {
+            stop_background();
+            if (!has_background_work()) // Another thread may just have added work.
+                return true;
+        }
+        const bool is_running = background_.start(turn_);
+        wake_background();
+        return is_running;
     }
 
     /// Effects: wakes the background thread, if there is one.
@@ -145,7 +233,7 @@ protected:
         pressure_.interrupt();
         background_.stop();
         is_ending_.store(false, std::memory_order_relaxed);
-        pages_.decay().limit_decay_ms(run_decay::never_ms);
+        heaps_.pages.decay().limit_decay_ms(run_decay::never_ms);
     }
 
     /// Effects: maintains all heaps and free runs.
@@ -153,40 +241,31 @@ protected:
     std::uint64_t collect_all() noexcept
     {
         bool is_done = true;
-        for (std::size_t left = heaps().count(); left != 0; --left)
+        for (std::size_t left = heaps_.unlocked_threads().count(); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
         is_done = sweep_shared_heaps() && is_done;
         while (purge_old_runs()) {
         }
-        is_done = is_done && pages_.figures().dirty == 0;
-        const std::uint64_t decay_ms = pages_.decay().decay_ms();
+        is_done = is_done && heaps_.pages.figures().dirty == 0;
+        const std::uint64_t decay_ms = heaps_.pages.decay().decay_ms();
         return std::max(is_done ? decay_ms : decay_ms / 8, min_pause_ms);
     }
-
-    background_work background_;
-    pressure_watch pressure_;
-    callbacks<trim_function*> pools_;
-    callbacks<visit_function*> reports_;
-    std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
-
-private:
-    static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
 
     /// Effects: returns all free memory that it can reach, and asks threads to empty their caches.
     void answer_pressure() noexcept
     {
         (void)ask_for_drains();
-        const std::size_t purged_before = pages_.purged();
-        const std::size_t reserved = pages_.figures().reserved;
+        const std::size_t purged_before = heaps_.pages.purged();
+        const std::size_t reserved = heaps_.pages.figures().reserved;
         trim_pools();
-        pages_.decay().limit_decay_ms(0);
+        heaps_.pages.decay().limit_decay_ms(0);
         for (const bool is_last : {false, true}) { // The first pass sees which heaps are in use.
             (void)collect_all();
             if (!is_last)
                 os::sleep_for_a_moment();
         }
-        pages_.decay().limit_decay_ms(pressed_decay_ms);
-        pressure_.note_answer(pages_.purged() - purged_before, reserved);
+        heaps_.pages.decay().limit_decay_ms(pressed_decay_ms);
+        pressure_.note_answer(heaps_.pages.purged() - purged_before, reserved);
     }
 
     void trim_pools() noexcept
@@ -199,23 +278,23 @@ private:
     void maintain_heaps() noexcept
     {
         misuse_list found; // First, so that it is reported last, without the lock.
-        if (!mutex_.try_lock())
+        if (!heaps_.mutex.try_lock())
             return;
-        const base::lock_guard lock(mutex_, base::adopt_lock);
-        heaps_.maintain_some(found);
+        const base::lock_guard lock(heaps_.mutex, base::adopt_lock);
+        heaps_.threads.maintain_some(found);
         sweep_a_shared_heap();
     }
 
     /// Does a step of a sweep of the shared heap that was not swept for the longest time.
-    void sweep_a_shared_heap() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void sweep_a_shared_heap() noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
         const std::uint64_t now = release_clock::now();
         if (now - shared_looked_at_ < tick_ms)
             return;
         shared_looked_at_ = now;
-        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
         shared_heap* next = nullptr;
-        for_each_shared_heap_and_internal([&next](shared_heap& each) {
+        heaps_.for_each_shared_heap_and_internal([&next](shared_heap& each) {
             if (!each.is_swept() && (next == nullptr || each.swept_at() < next->swept_at()))
                 next = &each;
         });
@@ -235,21 +314,21 @@ private:
     {
         misuse_list found; // First, so that it is reported last, without the lock.
         const background_work::turn turn(background_);
-        if (!turn.is_on() || !mutex_.try_lock())
+        if (!turn.is_on() || !heaps_.mutex.try_lock())
             return progress::later;
-        const base::lock_guard lock(mutex_, base::adopt_lock);
-        return heaps_.maintain_next(found);
+        const base::lock_guard lock(heaps_.mutex, base::adopt_lock);
+        return heaps_.threads.maintain_next(found);
     }
 
     bool sweep_shared_heaps() noexcept
     {
         const background_work::turn turn(background_);
-        if (!turn.is_on() || !mutex_.try_lock())
+        if (!turn.is_on() || !heaps_.mutex.try_lock())
             return false;
-        const base::lock_guard lock(mutex_, base::adopt_lock);
+        const base::lock_guard lock(heaps_.mutex, base::adopt_lock);
         bool are_swept = true;
-        const std::uint64_t min_age_ms = sweep_age_ms(pages_.decay().decay_ms());
-        for_each_shared_heap_and_internal(
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
+        heaps_.for_each_shared_heap_and_internal(
             [&are_swept, min_age_ms](shared_heap& each) { are_swept = each.sweep_some(min_age_ms) && are_swept; });
         return are_swept;
     }
@@ -257,10 +336,17 @@ private:
     bool purge_old_runs() noexcept
     {
         const background_work::turn turn(background_);
-        return turn.is_on() && pages_.purge_old(1);
+        return turn.is_on() && heaps_.pages.purge_old(1);
     }
 
-    std::uint64_t shared_looked_at_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    heap_table& heaps_;
+    const os::background_thread::work turn_;
+    background_work background_;
+    pressure_watch pressure_;
+    callbacks<trim_function*> pools_;
+    callbacks<visit_function*> reports_;
+    std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
+    std::uint64_t shared_looked_at_ MEMORY_POOL_GUARDED_BY(heaps_.mutex) = 0;
     std::atomic<std::uint32_t> drains_asked_{0};
     std::atomic<bool> is_ending_{false}; ///< The background thread: it must not wait.
 };

@@ -3,7 +3,9 @@
 /// \file
 /// How a thread gets a heap when it first needs one, and where that goes when the thread ends.
 ///
-///     all_heaps  <-  heap_maintenance  <-  fork_handlers  <-  heap_registry
+///     heap_registry:   heap_table    the heaps, and the memory they share
+///                      heap_maintenance    drains, sweeps and purges on behalf of other threads
+///                      fork_handlers       locks around a fork
 ///
 /// The heap of a thread is never destroyed. When its thread ends, it is parked with its outstanding blocks; the next
 /// new thread adopts it. A few parked heaps keep their magazines and free memory for that; the others have returned
@@ -20,6 +22,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/core/profiles/byte_sampler.hpp>
 #include <memory_pool/os/clock.hpp>
@@ -37,7 +40,9 @@
 #include "../support/output.hpp"
 #include "fork_handlers.hpp"
 #include "heap.hpp"
+#include "heap_maintenance.hpp"
 #include "heap_pages.hpp"
+#include "heap_table.hpp"
 #include "shared_heap.hpp"
 #include "thread_cache.hpp"
 #include "thread_heap.hpp"
@@ -77,16 +82,22 @@ class heap_registry;
 inline heap_registry& registry() noexcept;
 
 /// The heaps of a process, and which thread has which.
-class heap_registry : public fork_handlers
+class heap_registry : base::immovable<heap_registry>
 {
 public:
+    heap_table& heaps() noexcept { return heaps_; }
+    const heap_table& heaps() const noexcept { return heaps_; }
+    page_heap& pages() noexcept { return heaps_.pages; }
+    heap_maintenance& maintenance() noexcept { return maintenance_; }
+    const fork_handlers& forks() const noexcept { return forks_; }
+
     // Heaps of threads.
 
     /// Effects: gives a thread that has none a heap: a parked one, or a new one.
     /// Returns: whether it has one now; not if it has ended, its end could not be observed, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
-        if (!thread.may_have_heap || !start())
+        if (!thread.may_have_heap || !heaps_.start())
             return false;
         if (!adopt(thread) && !make_heap(thread))
             return false;
@@ -131,8 +142,8 @@ public:
     void stop_watching_threads() noexcept
     {
         thread_end_.stop();
-        const base::lock_guard lock(mutex_);
-        heaps_.forget_threads_but(heap_of_this_thread());
+        const base::lock_guard lock(heaps_.mutex);
+        heaps_.threads.forget_threads_but(heap_of_this_thread());
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
@@ -150,40 +161,7 @@ public:
         return sent_without_heap_[size_class].load(std::memory_order_relaxed);
     }
 
-    // Maintenance.
-
-    /// Effects: starts a background thread that maintains all heaps and free runs, so that memory returns to the system
-    ///   also while the program does not call; or stops it.
-    /// Returns: whether it is so.
-    bool work_in_background(bool is_wanted) noexcept
-    {
-        maintains_.store(is_wanted, std::memory_order_relaxed);
-        if (start_or_stop_background())
-            return true;
-        maintains_.store(false, std::memory_order_relaxed);
-        return !is_wanted;
-    }
-
-    /// Returns: whether that thread is running.
-    bool works_in_background() noexcept
-    {
-        return maintains_.load(std::memory_order_relaxed) && background_.is_running();
-    }
-
-    /// Effects: starts or stops watching the control group in `directory`, or that of the process if it is nullptr, on
-    ///   the background thread, which returns free memory under pressure. A no-op if there is no such group.
-    /// Returns: false if the thread cannot be started.
-    bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
-    {
-        if (is_wanted)
-            pressure_.start(directory);
-        else
-            pressure_.stop();
-        const bool is_done = start_or_stop_background();
-        if (!is_done)
-            pressure_.stop();
-        return is_done;
-    }
+    // Memory.
 
     /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have,
     ///   what others have in their slabs, and free runs.
@@ -194,11 +172,11 @@ public:
             misuse_list found;
             if (mine.cache.has_heap())
                 mine.cache.put_all_back(found);
-            const base::lock_guard lock(mutex_);
-            heaps_.trim(found);
-            for_each_shared_heap_and_internal([](shared_heap& each) { each.sweep_all(); });
+            const base::lock_guard lock(heaps_.mutex);
+            heaps_.threads.trim(found);
+            heaps_.for_each_shared_heap_and_internal([](shared_heap& each) { each.sweep_all(); });
         }
-        return pages_.trim();
+        return pages().trim();
     }
 
     // Call sites.
@@ -211,7 +189,7 @@ public:
             thread.traced =
                 static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) % traced_heap_count);
         }
-        return traced_[thread.traced - 1U];
+        return heaps_.traced[thread.traced - 1U];
     }
 
     /// Returns: whether a block with an allocation site was ever asked for.
@@ -237,7 +215,7 @@ public:
     {
         if (MEMORY_POOL_LIKELY(accesses_are_watched_.load(std::memory_order_acquire)))
             return true;
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(heaps_.mutex);
         const bool are_watched = os::watch_faults(&report_wrong_access);
         accesses_are_watched_.store(are_watched, std::memory_order_release);
         if (!are_watched)
@@ -249,7 +227,7 @@ public:
     void stop_watching_accesses() noexcept
     {
         set_sample_bytes(0);
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(heaps_.mutex);
         if (accesses_are_watched_.exchange(false, std::memory_order_relaxed))
             os::stop_watching_faults();
     }
@@ -262,8 +240,8 @@ public:
     /// Returns: whether there was.
     static bool prepare_for_fork() noexcept
     {
-        if (os::at_fork([] { registry().before_fork(); }, [] { registry().after_fork(); },
-                        [] { registry().after_fork_in_child(); }))
+        if (os::at_fork([] { registry().forks_.before_fork(); }, [] { registry().forks_.after_fork(); },
+                        [] { registry().forks_.after_fork_in_child(); }))
             return true;
         output(nullptr, nullptr)
             .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
@@ -272,27 +250,9 @@ public:
     }
 
 private:
-    bool has_background_work() const noexcept
-    {
-        return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
-    }
-
-    /// Returns: false if there is work for a background thread, and it cannot be started.
-    bool start_or_stop_background() noexcept
-    {
-        if (!has_background_work()) {
-            stop_background();
-            if (!has_background_work()) // Another thread may just have added work.
-                return true;
-        }
-        const bool is_running = background_.start([] { return registry().work(); });
-        wake_background();
-        return is_running;
-    }
-
     /// Returns: whether thread ends can be observed: not if the system is out of memory, the program has used up the
     ///   keys, or thread-local storage is gone by then.
-    bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
         return os::thread_locals_outlive_destructors &&
                (thread_end_.has_started() ||
@@ -303,8 +263,8 @@ private:
     /// Returns: whether there was one, and the end of the thread can be observed.
     bool adopt(thread_state& thread) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return hears_of_ends() && heaps_.adopt(thread.cache);
+        const base::lock_guard lock(heaps_.mutex);
+        return hears_of_ends() && heaps_.threads.adopt(thread.cache);
     }
 
     /// Effects: gives a thread a new heap.
@@ -313,16 +273,16 @@ private:
     {
         void* memory = nullptr;
         {
-            const base::lock_guard lock(mutex_);
-            memory = hears_of_ends() ? heaps_.take_pages() : nullptr;
+            const base::lock_guard lock(heaps_.mutex);
+            memory = hears_of_ends() ? heaps_.threads.take_pages() : nullptr;
         }
         if (memory == nullptr)
             return false;
         // Without the lock: the system brings the pages now, and many threads may begin at once.
-        thread_heap& made = heap_pages::make(memory, pages_);
+        thread_heap& made = heap_pages::make(memory, pages());
         MEMORY_POOL_DELAY_POINT();
-        const base::lock_guard lock(mutex_);
-        heaps_.add(made, thread.cache);
+        const base::lock_guard lock(heaps_.mutex);
+        heaps_.threads.add(made, thread.cache);
         return true;
     }
 
@@ -334,17 +294,20 @@ private:
             return;
         thread_heap& memory = thread.cache.heap();
         misuse_list found; // First, so that it is reported last, without the lock.
-        heaps().leave_empty(thread.cache, found);
-        const base::lock_guard lock(mutex_);
-        heaps_.park(memory);
+        heaps_.unlocked_threads().leave_empty(thread.cache, found);
+        const base::lock_guard lock(heaps_.mutex);
+        heaps_.threads.park(memory);
     }
 
     bool park_whole(thread_state& thread) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return heaps_.park_whole(thread.cache);
+        const base::lock_guard lock(heaps_.mutex);
+        return heaps_.threads.park_whole(thread.cache);
     }
 
+    heap_table heaps_;
+    heap_maintenance maintenance_{heaps_, [] { return registry().maintenance_.work(); }};
+    fork_handlers forks_{heaps_, maintenance_};
     std::atomic<bool> accesses_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
     sample_rate rate_of_samples_;

@@ -91,7 +91,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
 {
     EXPECT_DEATH(np::registry().pages().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }), report)
         << "that of the page heap";
-    EXPECT_DEATH(np::registry().for_each_heap([](auto&) {
+    EXPECT_DEATH(np::registry().heaps().for_each_heap([](auto&) {
         (void)alarm(10);
         (void)np_trim();
     }),
@@ -105,7 +105,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
     };
     EXPECT_DEATH(with_lock_of_heap(), report);
     const auto with_lock_of_call_sites = [] {
-        for (np::traced_heap& each : np::registry().traced())
+        for (np::traced_heap& each : np::registry().heaps().traced)
             each.sites().lock();
         (void)alarm(10);
         (void)np_alloc_at(10, __FILE__, __LINE__);

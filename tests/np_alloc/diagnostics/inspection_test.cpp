@@ -502,7 +502,7 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
         void operator()(np::thread_heap& each) const { first = first != nullptr ? first : &each; }
         void operator()(np::shared_heap&) const {}
     } const remember_first{first};
-    all.for_each_heap(remember_first);
+    all.heaps().for_each_heap(remember_first);
     expect_inconsistency_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
 }
 
@@ -532,7 +532,7 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
         }
         void operator()(np::shared_heap&) const {}
     } const find_first{first};
-    all.for_each_heap(find_first);
+    all.heaps().for_each_heap(find_first);
     ASSERT_NE(first, nullptr);
     expect_inconsistency_with(first->next_parked, static_cast<np::thread_heap*>(nullptr),
                               "a parked heap is missing in the list of parked heaps");
@@ -621,7 +621,7 @@ TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
         void operator()(np::thread_heap& each) const { found = each.is_parked ? &each : found; }
         void operator()(np::shared_heap&) const {}
     } const find_parked{parked};
-    all.for_each_heap(find_parked);
+    all.heaps().for_each_heap(find_parked);
     ASSERT_NE(parked, nullptr);
     void**& top = parked->tops[size_class];
     expect_inconsistency_with(top, parked->begin(size_class) - 1, "a magazine is out of place");
@@ -688,7 +688,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
     for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local), reinterpret_cast<void*>(16),
                         static_cast<void*>(static_cast<std::byte*>(traced) + 16),
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
-        for (np::traced_heap& each : all.traced()) {
+        for (np::traced_heap& each : all.heaps().traced) {
             ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
             expect_inconsistency("a call site is recorded for a block that is not in use");
             each.sites().forget(wrong);
@@ -703,7 +703,7 @@ TEST_F(np_verify_finds, two_call_sites_of_one_block)
 {
     void* const traced = np_alloc_at(bytes, "a.c", 1);
     test::expect_in_child([&] { // where it need not be mended
-        np::call_sites& sites = all.traced().front().sites();
+        np::call_sites& sites = all.heaps().traced.front().sites();
         const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
         testing::internal::CaptureStderr();
         return is_damaged && np_verify() == 0 &&

@@ -34,7 +34,7 @@ void use(np::page_heap& all, const void* block, std::size_t bytes)
 
 TEST_F(checked_batches, frees_no_block_that_is_in_use)
 {
-    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
+    ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     void* const in_use = take(mine, 5, 1)[0];
     use(page_heap, in_use, 1);
     put(other, take(mine, 5, 1)[0]);

@@ -268,7 +268,7 @@ TEST(np_overrun, of_a_sample_reaches_no_data_of_the_library)
 
 TEST(np_overrun, of_a_block_outside_of_the_region_reaches_no_data_of_the_library)
 {
-    if (np::registry().has_started())
+    if (np::registry().heaps().has_started())
         GTEST_SKIP() << "the region is larger in this process";
     const test::option_for_now small(np_option_region_bytes, std::size_t{16} << 20);
     for (const std::size_t bytes : {std::size_t{20} << 20, std::size_t{50} << 20})

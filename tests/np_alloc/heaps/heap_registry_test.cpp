@@ -122,7 +122,7 @@ TEST(np_process, reports_each_block_freed_twice_in_a_row_also_when_magazines_are
     for (void*& block : blocks)
         block = np_alloc(100);
     for (void* const block : blocks) {
-        (void)np::registry().ask_for_drains();
+        (void)np::registry().maintenance().ask_for_drains();
         np_free(block);
         np_free(block);
     }

@@ -197,7 +197,7 @@ void* encoded(void* address)
 
 TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
 {
-    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
+    ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     int local = 0;
     const test::batch sound{nullptr, np::the_pointer_encoding.convert_count(1),
                             nullptr}; // with the block that it has brought, if nothing else is said
@@ -227,7 +227,7 @@ TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of
 
 TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_batch_and_written_to)
 {
-    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
+    ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     constexpr std::size_t smallest = 0;
     const std::vector<void*> blocks = take(mine, smallest, 8);
     for (void* each : blocks)
@@ -243,7 +243,7 @@ TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_
 
 TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
 {
-    ASSERT_TRUE(np::registry().start()) << "draws the key of addresses";
+    ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     const std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     int local = 0;
     void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before

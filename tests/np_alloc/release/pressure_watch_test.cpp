@@ -64,16 +64,16 @@ protected:
     np_pressure_watch()
     {
         group_.reach_high(0);
-        EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+        EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, group_.directory().c_str()));
     }
-    ~np_pressure_watch() override { EXPECT_TRUE(np::registry().watch_pressure(false)); }
+    ~np_pressure_watch() override { EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); }
 
     /// Effects: signals pressure, and waits for the answer.
     void make_memory_short()
     {
         const std::size_t before = statistics().pressure_trims;
         group_.reach_high(++times_);
-        np::registry().pressure().interrupt(); // As the kernel would.
+        np::registry().maintenance().pressure().interrupt(); // As the kernel would.
         EXPECT_TRUE(test::comes_true([before] { return statistics().pressure_trims > before; }));
     }
 
@@ -213,8 +213,8 @@ TEST_F(np_pressure_watch, leaves_blocks_alone_that_threads_work_with_whatever_is
     std::thread presses([this, &goes_on] {
         for (int times = 0; times != 20; ++times) {
             make_memory_short();
-            EXPECT_TRUE(np::registry().watch_pressure(false)); // It would back off.
-            EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+            EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); // It would back off.
+            EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, group_.directory().c_str()));
         }
         goes_on = false;
     });
@@ -245,7 +245,7 @@ TEST_F(np_pressure_watch, leaves_blocks_alone_that_threads_work_with_whatever_is
 TEST_F(np_pressure_watch, ends)
 {
     make_memory_short();
-    EXPECT_TRUE(np::registry().watch_pressure(false));
+    EXPECT_TRUE(np::registry().maintenance().watch_pressure(false));
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_off));
     const std::size_t signals = statistics().pressure_signals;
     group_.reach_high(1000);
@@ -259,12 +259,12 @@ TEST_F(np_pressure_watch, ends)
 TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
 {
     std::filesystem::remove(group_.file("memory.events"));
-    ASSERT_EQ(close(np::registry().pressure().events_descriptor()), 0); // Reading it fails from now on.
-    np::registry().pressure().interrupt();
+    ASSERT_EQ(close(np::registry().maintenance().pressure().events_descriptor()), 0); // Reading it fails from now on.
+    np::registry().maintenance().pressure().interrupt();
     EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_unknown; }));
     EXPECT_NE(printed_statistics().find("cannot be watched\n"), std::string::npos);
     group_.reach_high(0);
-    np::registry().pressure().interrupt();
+    np::registry().maintenance().pressure().interrupt();
     EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_none; }));
     make_memory_short();
 }
@@ -281,7 +281,7 @@ TEST_F(np_pressure_watch, goes_on_if_the_program_closes_all_its_files_and_leaves
     for (int file = 200; file != 220; ++file)
         ASSERT_EQ(dup2(ends[1], file), file);
     make_memory_short();
-    EXPECT_TRUE(np::registry().watch_pressure(false));
+    EXPECT_TRUE(np::registry().maintenance().watch_pressure(false));
     for (int file = 200; file != 220; ++file)
         EXPECT_EQ(close(file), 0) << "it has closed a file of the program";
     EXPECT_EQ(close(ends[1]), 0);
@@ -302,8 +302,8 @@ TEST_F(np_pressure_watch, does_not_hold_up_a_fork_while_it_trims_pools)
     std::thread presses([this, &goes_on] {
         while (goes_on) {
             make_memory_short();
-            EXPECT_TRUE(np::registry().watch_pressure(false));
-            EXPECT_TRUE(np::registry().watch_pressure(true, group_.directory().c_str()));
+            EXPECT_TRUE(np::registry().maintenance().watch_pressure(false));
+            EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, group_.directory().c_str()));
         }
     });
     for (int times = 0; times != 50; ++times)
@@ -331,10 +331,10 @@ TEST_F(np_pressure_watch, is_not_there_in_the_child_of_a_fork_until_it_begins_th
     test::expect_in_child([this, of_parent] {
         const bool is_off = statistics().pressure == np_pressure_off && close(of_parent) == -1;
         group_.reach_high(0);
-        if (!is_off || !np::registry().watch_pressure(true, group_.directory().c_str()))
+        if (!is_off || !np::registry().maintenance().watch_pressure(true, group_.directory().c_str()))
             return false;
         make_memory_short();
-        return statistics().pressure == np_pressure_some && np::registry().watch_pressure(false);
+        return statistics().pressure == np_pressure_some && np::registry().maintenance().watch_pressure(false);
     });
     times_ = 100;
     make_memory_short();
@@ -344,10 +344,10 @@ TEST_F(np_pressure_watch, is_not_there_in_the_child_of_a_fork_until_it_begins_th
 TEST(np_pressure, is_unknown_without_a_group_that_counts_memory)
 {
     const test::simulated_cgroup empty;
-    EXPECT_TRUE(np::registry().watch_pressure(true, empty.directory().c_str()));
+    EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, empty.directory().c_str()));
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_unknown));
     EXPECT_EQ(np_option_get(np_option_pressure), 1U);
-    EXPECT_FALSE(np::registry().background().is_running());
+    EXPECT_FALSE(np::registry().maintenance().background().is_running());
     EXPECT_EQ(np_option_set(np_option_pressure, 0), 0);
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_off));
     EXPECT_EQ(np_option_get(np_option_pressure), 0U);
@@ -391,7 +391,7 @@ private:
 bool survives_limits(const limited_group& group, const test::simulated_cgroup& told)
 {
     constexpr std::size_t live = 700 * mega;
-    if (!group.enter() || !np::registry().watch_pressure(true, told.directory().c_str()))
+    if (!group.enter() || !np::registry().maintenance().watch_pressure(true, told.directory().c_str()))
         return false;
     const std::size_t before = test::resident_bytes();
     auto freed = std::make_unique<test::many_blocks>(300 * mega);

@@ -37,7 +37,7 @@ std::map<line, in_use> all_sites()
                   &all),
               1)
         << "no line comes twice";
-    for (np::traced_heap& each : np::registry().traced())
+    for (np::traced_heap& each : np::registry().heaps().traced)
         EXPECT_TRUE(each.sites().is_valid());
     return all;
 }

@@ -72,7 +72,7 @@ struct process_that_ends_with_a_lock_death_test : testing::Test
 
 TEST_F(process_that_ends_with_a_lock_death_test, ends_nevertheless)
 {
-    EXPECT_EXIT(np::registry().for_each_heap([](auto&) { end_process(); }), testing::ExitedWithCode(7), "^$")
+    EXPECT_EXIT(np::registry().heaps().for_each_heap([](auto&) { end_process(); }), testing::ExitedWithCode(7), "^$")
         << "that of the lists";
     EXPECT_EXIT(np::registry().pages().with_runs([](const auto&) { return end_process(), 0; }),
                 testing::ExitedWithCode(7), "^$")
@@ -84,7 +84,7 @@ TEST_F(process_that_ends_with_a_lock_death_test, says_that_it_prints_nothing_whe
     const auto end_with_locks_of_call_sites = [](np_option option) {
         (void)np_option_set(option, 1);
         (void)np_option_set(np_option_background_thread, 1);
-        for (np::traced_heap& each : np::registry().traced())
+        for (np::traced_heap& each : np::registry().heaps().traced)
             each.sites().lock();
         end_process();
     };

@@ -49,11 +49,9 @@
 
 namespace memory_pool::np {
 /// The heaps of a process, and the memory they share.
-class all_heaps : base::immovable<all_heaps>
+class heap_table : base::immovable<heap_table>
 {
 public:
-    page_heap& pages() noexcept { return pages_; }
-
     /// Effects: reserves addresses, if that was not done yet.
     /// Returns: whether there are some.
     bool start() noexcept
@@ -61,7 +59,7 @@ public:
         if (MEMORY_POOL_LIKELY(has_started()))
             return true;
         const errno_as_it_was kept; // The system may refuse addresses at first.
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         if (is_started_.load(std::memory_order_relaxed))
             return true;
         the_options.read_once(os::trusted_environment());
@@ -71,10 +69,10 @@ public:
             if ((the_options.get(np_option_zero) & NP_ZERO_FREE) != 0)
                 the_poison.store(0, std::memory_order_relaxed);
         }
-        pages_.decay().set_decay_ms(the_options.get(np_option_decay_ms));
-        pages_.set_limits();
+        pages.decay().set_decay_ms(the_options.get(np_option_decay_ms));
+        pages.set_limits();
         const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
-        if (!pages_.start(the_options.get(np_option_region_bytes), is_to_grow))
+        if (!pages.start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
         is_started_.store(true, std::memory_order_release);
         return true;
@@ -83,43 +81,21 @@ public:
     /// Returns: whether addresses are reserved.
     bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
 
-    // Shared heaps.
-
-    /// Returns: the heap of threads that have ended, or have none.
-    shared_heap& fallback() noexcept { return fallback_; }
-
-    /// Returns: the heap of samples: as no thread has it, each free of one of its blocks takes the slow path, and
-    ///   notifies the profile.
-    shared_heap& profiled() noexcept { return profiled_; }
-
-    /// Those of all threads.
-    std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
-
-    /// In the checked build, blocks of 0 bytes have a heap of their own.
-    struct no_heap
-    {
-        constexpr explicit no_heap(page_heap&) noexcept {}
-        static constexpr slice_tag own_tag() noexcept { return no_owner; }
-    };
-    using zero_size_heap = std::conditional_t<is_checked, shared_heap, no_heap>;
-    zero_size_heap& zero_size() noexcept { return zero_size_; }
-
-    /// Returns: the heap of what the program does not know of.
-    shared_heap& internal() noexcept { return internal_; }
+    // Heaps that the program creates.
 
     /// Returns: whether the program has made that heap.
     bool is_made(const shared_heap& heap) const noexcept
     {
         const void* const made = &heap;
-        return made != &fallback_ && made != &profiled_ && made != &zero_size_ && !is_traced(heap);
+        return made != &fallback && made != &profiled && made != &zero_size && !is_traced(heap);
     }
 
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
     {
-        auto* const created = make<shared_heap>(pages_);
+        auto* const created = make<shared_heap>(pages);
         MEMORY_POOL_DELAY_POINT();
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         if (created != nullptr)
             shared_.add_first(created);
         return created;
@@ -128,9 +104,9 @@ public:
     /// Returns: the same, a heap that reports list by name.
     shared_heap* create_heap(const char* name) noexcept
     {
-        auto* const created = make<named_heap>(pages_, name);
+        auto* const created = make<named_heap>(pages, name);
         MEMORY_POOL_DELAY_POINT();
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         if (created == nullptr)
             return nullptr;
         created->serial = ++last_serial_;
@@ -142,15 +118,15 @@ public:
     /// As shared_heap::living.
     shared_heap* living(void* address) noexcept
     {
-        const page_heap::region_type& all = pages_.region();
+        const page_heap::region_type& all = pages.region();
         const std::uintptr_t steps = all.steps_to(address);
         const bool may_be_one = all.is_committed(steps) && (all.tag_after(steps).load(std::memory_order_relaxed) &
-                                                            ~class_bits) == internal_.own_tag();
+                                                            ~class_bits) == internal.own_tag();
         return shared_heap::living(address, may_be_one);
     }
 
     /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
-    bool is_heap(const void* address) noexcept { return internal_.is_in_use(address); }
+    bool is_heap(const void* address) noexcept { return internal.is_in_use(address); }
 
     /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits
     ///   for it.
@@ -160,7 +136,7 @@ public:
         ended.free_all();
         MEMORY_POOL_DELAY_POINT();
         {
-            const base::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex);
             shared_.remove(&ended);
             if (ended.has_name())
                 named_.remove(&static_cast<named_heap&>(ended));
@@ -178,7 +154,7 @@ public:
     template <class Visit>
     void for_some_named_heaps(std::uint64_t& last, std::size_t most, Visit&& visit) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         named_heap* each = named_.first();
         while (each != nullptr && each->serial <= last)
             each = each->next_named;
@@ -197,8 +173,8 @@ public:
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        heaps_.for_each(visit);
+        const base::lock_guard lock(mutex);
+        threads.for_each(visit);
         for_each_shared_heap(visit);
     }
 
@@ -208,10 +184,10 @@ public:
     template <class Visit>
     void visit_heap_of(slice_index slice, Visit&& visit) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         // A heap that ends frees its slabs before it leaves the list, so one that still has a slab is there.
-        const slice_tag tag = pages_.region().tag(slice).load(std::memory_order_relaxed);
-        if (!is_of_slab(tag) || (tag & ~class_bits) == internal_.own_tag())
+        const slice_tag tag = pages.region().tag(slice).load(std::memory_order_relaxed);
+        if (!is_of_slab(tag) || (tag & ~class_bits) == internal.own_tag())
             return;
         if (heap::of(tag).is_shared())
             visit(shared_heap::of(tag));
@@ -222,52 +198,85 @@ public:
     /// Returns: bytes of metadata pages, without those reserved for heaps that do not exist yet.
     std::size_t metadata_page_bytes() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return np::metadata_page_bytes.load(std::memory_order_relaxed) - heaps_.bytes_left();
+        const base::lock_guard lock(mutex);
+        return np::metadata_page_bytes.load(std::memory_order_relaxed) - threads.bytes_left();
     }
 
     /// Returns: how many heaps are in the list of those without a thread.
     std::size_t listed_as_parked() noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         std::size_t count = 0;
-        heaps_.for_each_parked([&count](const thread_heap&) { ++count; });
+        threads.for_each_parked([&count](const thread_heap&) { ++count; });
         return count;
     }
 
-protected:
-    /// Only for members that need no lock.
-    const heap_list& heaps() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return heaps_; }
+    /// Returns: the list of threads' heaps, for its members that need no lock.
+    const heap_list& unlocked_threads() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return threads; }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
     template <class Visit>
-    void for_each_shared_heap(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void for_each_shared_heap(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        visit(fallback_);
-        visit(profiled_);
-        for (shared_heap& each : traced_)
+        visit(fallback);
+        visit(profiled);
+        for (shared_heap& each : traced)
             visit(each);
         if constexpr (is_checked)
-            visit(zero_size_);
+            visit(zero_size);
         shared_.for_each([&](shared_heap* each) { visit(*each); });
     }
 
     template <class Visit>
-    void for_each_shared_heap_and_internal(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void for_each_shared_heap_and_internal(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         for_each_shared_heap(visit);
-        visit(internal_);
+        visit(internal);
     }
 
-    fork_mutex mutex_;
-    page_heap pages_;
-    heap_list heaps_ MEMORY_POOL_GUARDED_BY(mutex_){pages_};
-    shared_heap fallback_{pages_};
-    shared_heap profiled_{pages_};
-    std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
-                                                       traced_heap(pages_)};
-    shared_heap internal_{pages_};
-    zero_size_heap zero_size_{pages_};
+    // Around a fork. Not analyzed: the locks are held from one call to another.
+
+    void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        mutex.lock_for_fork();
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
+        for (traced_heap& each : traced)
+            each.sites().lock_for_fork();
+    }
+
+    void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        for (traced_heap& each : traced)
+            each.sites().unlock_after_fork();
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
+        mutex.unlock_after_fork();
+    }
+
+    // Parts.
+
+    /// Blocks of 0 bytes have a heap of their own in the checked build.
+    struct no_heap
+    {
+        constexpr explicit no_heap(page_heap&) noexcept {}
+        static constexpr slice_tag own_tag() noexcept { return no_owner; }
+    };
+    using zero_size_heap = std::conditional_t<is_checked, shared_heap, no_heap>;
+
+    /// Guards the lists of heaps.
+    fork_mutex mutex;
+    page_heap pages;
+    heap_list threads MEMORY_POOL_GUARDED_BY(mutex){pages};
+    /// The heap of threads that have ended, or have none.
+    shared_heap fallback{pages};
+    /// The heap of profiled blocks: no thread owns it, so each free of one of its blocks takes the slow path, which
+    /// notifies the profile.
+    shared_heap profiled{pages};
+    /// Heaps of blocks with allocation sites, shared by all threads.
+    std::array<traced_heap, traced_heap_count> traced{traced_heap(pages), traced_heap(pages), traced_heap(pages),
+                                                      traced_heap(pages)};
+    /// The heap of the library's own objects.
+    shared_heap internal{pages};
+    zero_size_heap zero_size{pages};
 
 private:
     template <class Heap>
@@ -278,7 +287,7 @@ private:
     Heap* make(Arguments&&... arguments) noexcept
     {
         static_assert(sizes::size(class_of<Heap>) % alignof(Heap) == 0, "blocks of that class have its alignment");
-        void* const memory = start() ? internal_.allocate(class_of<Heap>, sizeof(Heap)) : nullptr;
+        void* const memory = start() ? internal.allocate(class_of<Heap>, sizeof(Heap)) : nullptr;
         return memory != nullptr ? ::new (memory) Heap(std::forward<Arguments>(arguments)...) : nullptr;
     }
 
@@ -286,20 +295,20 @@ private:
     void unmake(Heap& ended) noexcept
     {
         ended.~Heap();
-        pages_.checks().library_writes_to(&ended);
-        internal_.free(class_of<Heap>, &ended);
+        pages.checks().library_writes_to(&ended);
+        internal.free(class_of<Heap>, &ended);
     }
 
     bool is_traced(const shared_heap& heap) const noexcept
     {
-        return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
+        return std::any_of(traced.begin(), traced.end(), [&heap](const traced_heap& each) { return &each == &heap; });
     }
 
     std::atomic<bool> is_started_{false};
     base::intrusive_list<base::member_links<shared_heap, &shared_heap::next, &shared_heap::previous>> shared_
-        MEMORY_POOL_GUARDED_BY(mutex_); ///< Heaps created by the program.
+        MEMORY_POOL_GUARDED_BY(mutex); ///< Heaps created by the program.
     base::intrusive_list<base::member_links<named_heap, &named_heap::next_named, &named_heap::previous_named>> named_
-        MEMORY_POOL_GUARDED_BY(mutex_);                            ///< Of those: with a name.
-    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of heaps with a name.
+        MEMORY_POOL_GUARDED_BY(mutex);                            ///< Of those: with a name.
+    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex) = 0; ///< Of heaps with a name.
 };
 } // namespace memory_pool::np
