@@ -54,8 +54,8 @@ struct heap_fixture : testing::Test
     heap other{page_heap};
     first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
-    heap_fixture() { EXPECT_TRUE(page_heap.start(std::size_t{1} << 30)); }
-    ~heap_fixture() override { page_heap.stop(); }
+    heap_fixture() { EXPECT_TRUE(page_heap.source().start(std::size_t{1} << 30)); }
+    ~heap_fixture() override { page_heap.source().stop(); }
 
     std::vector<void*> take(memory_pool::np::heap& from, std::size_t size_class, std::uint32_t count)
     {
@@ -114,7 +114,7 @@ struct heap_fixture : testing::Test
 
     std::size_t slices_in_use()
     {
-        return page_heap.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
+        return page_heap.source().with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
     }
 };
 } // namespace test

@@ -22,11 +22,11 @@ struct page_heap_fixture : testing::Test
     memory_pool::np::page_heap all;
     first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
-    page_heap_fixture() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
+    page_heap_fixture() { EXPECT_TRUE(all.source().start(std::size_t{256} << 20)); }
     ~page_heap_fixture() override
     {
-        EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
-        all.stop();
+        EXPECT_TRUE(all.source().with_runs([](const auto& runs) { return runs.is_valid(); }));
+        all.source().stop();
     }
 
     std::byte* memory(const memory_pool::np::run& of) { return all.region().address(of.first); }
@@ -36,27 +36,27 @@ struct page_heap_fixture : testing::Test
         constexpr std::size_t mebibyte = std::size_t{1} << 20;
         std::vector<memory_pool::np::run> blocks(64);
         for (memory_pool::np::run& each : blocks)
-            each = all.take_large(mebibyte, 1);
+            each = all.large().take_large(mebibyte, 1);
         for (const memory_pool::np::run& each : blocks)
-            all.give_large(each.first);
-        const std::size_t before = all.purged();
+            all.large().give_large(each.first);
+        const std::size_t before = all.source().purged();
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-        while (all.purged() == before && std::chrono::steady_clock::now() < end)
-            all.give_large(all.take_large(mebibyte, 1).first);
+        while (all.source().purged() == before && std::chrono::steady_clock::now() < end)
+            all.large().give_large(all.large().take_large(mebibyte, 1).first);
     }
 
     /// Effects: frees a large block, and returns its memory to the system.
     void give_and_purge(const memory_pool::np::run& block)
     {
-        all.decay().set_decay_ms(0);
-        all.give_large(block.first);
+        all.source().decay.set_decay_ms(0);
+        all.large().give_large(block.first);
         EXPECT_EQ(dirty(), 0U);
     }
 
     /// Returns: a large block that is fully resident.
     memory_pool::np::run take_filled(std::size_t bytes)
     {
-        const memory_pool::np::run taken = all.take_large(bytes, 1);
+        const memory_pool::np::run taken = all.large().take_large(bytes, 1);
         std::memset(memory(taken), 1, bytes);
         return taken;
     }
@@ -64,9 +64,9 @@ struct page_heap_fixture : testing::Test
     /// Returns: a large block without memory, after another of the same size was filled and freed.
     memory_pool::np::run take_after_filled(std::size_t bytes)
     {
-        all.give_large(take_filled(bytes).first);
-        (void)all.trim();
-        return all.take_large(bytes, 1);
+        all.large().give_large(take_filled(bytes).first);
+        (void)all.source().trim();
+        return all.large().take_large(bytes, 1);
     }
 
     bool is_filled(const memory_pool::np::run& of, std::size_t bytes, unsigned char value)
@@ -81,11 +81,11 @@ struct page_heap_fixture : testing::Test
     memory_pool::np::slice_tag tag(memory_pool::np::slice_index slice) { return all.region().tag(slice).load(); }
     std::size_t dirty()
     {
-        return all.with_runs([](const auto& runs) { return runs.dirty(); });
+        return all.source().with_runs([](const auto& runs) { return runs.dirty(); });
     }
     std::size_t in_use()
     {
-        return all.with_runs([](const auto& runs) { return runs.in_use(); });
+        return all.source().with_runs([](const auto& runs) { return runs.in_use(); });
     }
 };
 } // namespace test

@@ -246,7 +246,7 @@ bool apply(np_option option, std::size_t value) noexcept
     case np_option_profile_bytes: set_profile_bytes(value); return true;
     case np_option_limit_bytes:
     case np_option_soft_limit_bytes:
-        pages().set_limits();
+        pages().source().set_limits();
         answer_if_crossed();
         return true;
     default: return true; // It is read where it matters.

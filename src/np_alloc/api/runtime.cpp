@@ -53,8 +53,8 @@ public:
     {
         (void)heap_registry::prepare_for_fork();
         the_options.read_once(os::trusted_environment());
-        registry().pages().decay().set_decay_ms(the_options.get(np_option_decay_ms));
-        registry().pages().set_limits();
+        registry().pages().source().decay.set_decay_ms(the_options.get(np_option_decay_ms));
+        registry().pages().source().set_limits();
         // Not before: the loader is done with us now.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
@@ -87,7 +87,7 @@ public:
         registry().stop_watching_accesses();
         verify_at_end();
         list_leaks();
-        registry().pages().give_addresses_back();
+        registry().pages().source().give_addresses_back();
     }
 
 private:

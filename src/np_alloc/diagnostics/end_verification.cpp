@@ -100,7 +100,7 @@ private:
     /// Includes those in quarantine: in use, without an owner. Those being purged may have lost their fill pattern.
     void look_at_free_runs() noexcept
     {
-        all_.pages().with_runs([this](const auto& runs) {
+        all_.pages().source().with_runs([this](const auto& runs) {
             const slice_index end = slice_at(runs.used());
             for (slice_index first = first_slice; first != end && !found_; first = first + memory_.record(first).length)
                 if (memory_.tag(first).load(std::memory_order_relaxed) == no_owner &&

@@ -57,7 +57,7 @@ public:
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
                        if (tag == large_block)
-                           return tell_block(all_.pages().begin_of_large(first),
+                           return tell_block(all_.pages().large().begin_of_large(first),
                                              all_.pages().checks().bytes_of_large(first));
                        return record.for_each_outstanding([&](void* block, std::uint32_t number) {
                            return is_cached(first, number) || tell_block(block, bytes_of(first, record, number));
@@ -117,7 +117,7 @@ private:
     template <class Visit>
     bool for_each_run(Visit&& visit)
     {
-        return all_.pages().for_each_run([&](slice_index first, const slice_record& record) {
+        return all_.pages().source().for_each_run([&](slice_index first, const slice_record& record) {
             const slice_tag tag = tag_of(all_.pages().region(), first);
             return tag == no_owner || !is_wanted(record, tag) || visit(first, record, tag);
         });
@@ -166,7 +166,7 @@ public:
 
     inconsistency verify() noexcept
     {
-        if (!all_.pages().with_runs([](const auto& runs) { return runs.is_valid(); }))
+        if (!all_.pages().source().with_runs([](const auto& runs) { return runs.is_valid(); }))
             return {"the runs, or the lists of free ones, are damaged", memory_.base()};
         for (const auto find :
              {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts, &inspector::in_cached_blocks,
@@ -216,7 +216,7 @@ private:
         inconsistency found;
         if (!all_heaps_are_known_) // A thread that is not there may have been about to tag some, or to remove tags.
             return found;
-        (void)all_.pages().for_each_run([this, &found](slice_index first, const slice_record& record) {
+        (void)all_.pages().source().for_each_run([this, &found](slice_index first, const slice_record& record) {
             found = in_run(first, record);
             return !found;
         });
@@ -261,7 +261,7 @@ private:
         const page_heap_figures counted = all_.pages().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"the slab or large-block count does not match the runs", memory_.base()};
-        if (unowned_runs_ != all_.pages().unowned_runs())
+        if (unowned_runs_ != all_.pages().source().unowned_runs())
             return {"a run is in use but has no owner", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
@@ -308,7 +308,7 @@ private:
     inconsistency in_bytes() noexcept
     {
         inconsistency found;
-        (void)all_.pages().for_each_run([this, &found](slice_index first, const slice_record& record) {
+        (void)all_.pages().source().for_each_run([this, &found](slice_index first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;
         });
@@ -357,7 +357,7 @@ private:
             return false;
         const slice_index slice = memory_.slice_of(block);
         if (tag_of(memory_, slice) == large_block)
-            return all_.pages().begin_of_large(slice) == block && memory_.record(slice).home == &heap;
+            return all_.pages().large().begin_of_large(slice) == block && memory_.record(slice).home == &heap;
         return heap.has_outstanding(block);
     }
 

@@ -232,8 +232,8 @@ private:
             ++end;
         copy_.first = slice;
         copy_.owner = nullptr;
-        copy_.begin = all_.pages().begin_of_large(slice);
-        copy_.bytes = copy_.block_bytes = all_.pages().bytes_of_run(end - slice);
+        copy_.begin = all_.pages().large().begin_of_large(slice);
+        copy_.bytes = copy_.block_bytes = all_.pages().large().bytes_of_run(end - slice);
         copy_.capacity = 1;
         copy_.states.clear(1);
         copy_.states.set(0, is_in_use);

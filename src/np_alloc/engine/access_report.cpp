@@ -104,8 +104,8 @@ void report_wrong_access(const void* address, os::access how)
     static std::atomic<const void*> last_reported{nullptr};
     const page_heap& memory = registry().pages();
     const guarded_slots& places = memory.slots();
-    const guarded_block* block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
-    const std::optional<guarded_block> guarded = block == nullptr ? memory.guarded_at(address) : std::nullopt;
+    const guarded_block* block = places.contain(address) ? places.nearest(address) : memory.large().freed_at(address);
+    const std::optional<guarded_block> guarded = block == nullptr ? memory.large().guarded_at(address) : std::nullopt;
     if (guarded)
         block = &*guarded;
     // A handler of the program that returns has the access come again.

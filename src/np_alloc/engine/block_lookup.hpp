@@ -54,7 +54,8 @@ MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag
 
 inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
 {
-    return tag == inside_large_block || (tag == large_block && pages().begin_of_large(slice_of(block)) != block);
+    return tag == inside_large_block ||
+           (tag == large_block && pages().large().begin_of_large(slice_of(block)) != block);
 }
 
 /// Effects: reports writes around a sample.

@@ -448,7 +448,7 @@ struct checked_blocks
         if (tag_of(roomy) != large_block)
             return;
         pages().checks().leave_room(slice_of(roomy), bytes);
-        pages().note_asked(slice_of(roomy), bytes);
+        pages().large().note_asked(slice_of(roomy), bytes);
     }
 
     /// Returns: whether the block has room for `bytes` now, and not too much.
@@ -471,7 +471,7 @@ struct checked_blocks
             return false;
         if (where.is_large()) {
             if (bytes <= largest_asked_in_slab ||
-                !take_within_limits([&] { return pages().resize_large(slice_of(where.begin), bytes); }))
+                !take_within_limits([&] { return pages().large().resize_large(slice_of(where.begin), bytes); }))
                 return false;
             watch_if_large(bytes);
             return true;
@@ -497,7 +497,7 @@ struct checked_blocks
     {
         if (where.is_large()) {
             (void)pages().checks().resize_large(slice_of(where.begin), bytes, [] { return true; });
-            pages().note_asked(slice_of(where.begin), bytes);
+            pages().large().note_asked(slice_of(where.begin), bytes);
         } else if (!where.is_outside()) {
             resize_small(where, bytes);
         }

@@ -77,7 +77,7 @@ inline std::optional<checked_block> find_block(slice_tag tag, void* block) noexc
         return block_in_slab(tag, block);
     if (tag == direct_block)
         return outside_block(block);
-    if (tag != large_block || pages().begin_of_large(slice_of(block)) != block)
+    if (tag != large_block || pages().large().begin_of_large(slice_of(block)) != block)
         return std::nullopt;
     return large_block_at(block);
 }

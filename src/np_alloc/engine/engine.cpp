@@ -72,7 +72,7 @@ bool attach_to_free() noexcept
 ///   them, and heaps of threads that have ended.
 std::size_t debt_of(const thread_cache& cache) noexcept
 {
-    return pages().dirty_slices() + registry().heaps().unlocked_threads().bytes_kept() / slice_bytes +
+    return pages().source().dirty_slices() + registry().heaps().unlocked_threads().bytes_kept() / slice_bytes +
            (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
 }
 
@@ -83,7 +83,7 @@ void start_ticks_if_needed() noexcept
     thread_cache& cache = this_thread.cache;
     const std::size_t debt = debt_of(cache);
     if (MEMORY_POOL_UNLIKELY(debt > max_ignored_debt))
-        cache.ticks().forget(release_clock::last(), pages().decay().decay_ms());
+        cache.ticks().forget(release_clock::last(), pages().source().decay.decay_ms());
     if (!is_checked && MEMORY_POOL_UNLIKELY(cache.ticks().is_needed(debt)) && cache.has_heap())
         cache.start_ticks(release_clock::now(), debt);
 }
@@ -95,7 +95,7 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
     const std::size_t outstanding = cache.heap().slabs.outstanding_bytes();
     const std::size_t held = cache.heap().slabs.slab_bytes();
     if (MEMORY_POOL_UNLIKELY(cache.ticks().has_risen(outstanding)))
-        pages().early_in_slabs().note_reuse(outstanding, release_clock::last(), pages().decay().decay_ms());
+        pages().early_in_slabs().note_reuse(outstanding, release_clock::last(), pages().source().decay.decay_ms());
     if (MEMORY_POOL_LIKELY(!cache.ticks().may_have_fallen(outstanding, held)) ||
         !pages().may_be_early_in_slabs(release_clock::last()))
         return false;
@@ -129,7 +129,7 @@ MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
     const bool has_fallen = ticks.look(now) && fall_if_nearly_empty(cache);
     if (!ticks.is_time(now))
         return has_fallen;
-    if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().decay().decay_ms())))
+    if (ticks.is_idle(now, this_thread.slow_calls, sweep_age_ms(pages().source().decay.decay_ms())))
         heap_maintenance::drain_cache(cache);
     registry().maintenance().tick(cache, now);
     const std::size_t debt = debt_of(cache);

@@ -37,7 +37,7 @@ struct large_allocation
 ///   after its release, if it is revoked then.
 inline void watch_if_large(std::size_t bytes) noexcept
 {
-    if (page_heap::checks_type::wants_guards() || page_heap::is_revoked_when_freed(bytes))
+    if (page_heap::checks_type::wants_guards() || large_runs::is_revoked_when_freed(bytes))
         (void)registry().watch_accesses();
 }
 
@@ -45,7 +45,7 @@ inline void watch_if_large(std::size_t bytes) noexcept
 ///   memory.
 inline large_allocation take_large_block(std::size_t bytes, std::size_t alignment, shared_heap* home) noexcept
 {
-    const run taken = pages().take_large(bytes, alignment);
+    const run taken = pages().large().take_large(bytes, alignment);
     if (taken.first == no_slice) {
         void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
         count_allocation(direct, bytes);
@@ -54,7 +54,7 @@ inline large_allocation take_large_block(std::size_t bytes, std::size_t alignmen
     MEMORY_POOL_DELAY_POINT();
     if (home != nullptr)
         home->adopt_large(taken.first);
-    void* const block = pages().begin_of_large(taken.first);
+    void* const block = pages().large().begin_of_large(taken.first);
     if constexpr (is_checked)
         if (alignment > alignment_of_all)
             pages().checks().large_allocated_by(taken.first, allocated_by::aligned_alloc);
@@ -74,11 +74,11 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
         return {out_of_memory(), false};
     run_maintenance();
     watch_if_large(bytes);
-    const std::uint32_t refusals = pages().limit().refusals();
+    const std::uint32_t refusals = pages().source().limit().refusals();
     large_allocation made = take_large_block(bytes, alignment, home);
     // Empty slabs may be in the way, or free blocks that are too small.
-    if (made.block == nullptr && (pages().limit().refusals() != refusals || bytes <= pages().figures().reserved) &&
-        sweep())
+    if (made.block == nullptr &&
+        (pages().source().limit().refusals() != refusals || bytes <= pages().figures().reserved) && sweep())
         made = take_large_block(bytes, alignment, home);
     if (made.block == nullptr)
         (void)out_of_memory();
@@ -90,7 +90,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 inline bool free_large(slice_index first) noexcept
 {
     shared_heap* const home = pages().region().record(first).home;
-    return home != nullptr ? home->free_large(first) : pages().give_large(first);
+    return home != nullptr ? home->free_large(first) : pages().large().give_large(first);
 }
 
 /// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is

@@ -27,17 +27,17 @@ bool sweep() noexcept
 
 MEMORY_POOL_NOINLINE bool make_room(std::uint32_t refusals) noexcept
 {
-    return pages().limit().refusals() != refusals && sweep();
+    return pages().source().limit().refusals() != refusals && sweep();
 }
 
 MEMORY_POOL_NOINLINE void answer_crossing() noexcept
 {
-    if (this_thread_locks != 0 || this_thread.answers_crossing || !pages().limit().take_crossing())
+    if (this_thread_locks != 0 || this_thread.answers_crossing || !pages().source().limit().take_crossing())
         return;
     const errno_as_it_was kept;
     this_thread.answers_crossing = true;
     (void)sweep();
-    const soft_limit_callback callback = pages().with_limit(
+    const soft_limit_callback callback = pages().source().with_limit(
         [](const memory_limit& limit, std::size_t reserved) { return limit.callback_for(reserved); });
     if (callback.function != nullptr) {
         callback.function(callback.bytes, callback.argument);
@@ -53,6 +53,7 @@ extern "C" {
 MEMORY_POOL_VISIBLE void np_set_soft_limit_callback(void (*function)(size_t bytes, void* argument),
                                                     void* argument) noexcept
 {
-    np::pages().with_limit([=](np::memory_limit& limit, std::size_t) { limit.set_callback({function, argument, 0}); });
+    np::pages().source().with_limit(
+        [=](np::memory_limit& limit, std::size_t) { limit.set_callback({function, argument, 0}); });
 }
 }

@@ -32,7 +32,7 @@ void answer_crossing() noexcept;
 /// Effects: the same, if there is one.
 MEMORY_POOL_ALWAYS_INLINE void answer_if_crossed() noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(pages().limit().is_crossed()))
+    if (MEMORY_POOL_UNLIKELY(pages().source().limit().is_crossed()))
         answer_crossing();
 }
 
@@ -42,7 +42,7 @@ MEMORY_POOL_ALWAYS_INLINE void answer_if_crossed() noexcept
 template <class Take>
 auto take_within_limits(Take&& take) noexcept
 {
-    const std::uint32_t refusals = pages().limit().refusals();
+    const std::uint32_t refusals = pages().source().limit().refusals();
     auto taken = take();
     if (MEMORY_POOL_UNLIKELY(!taken) && make_room(refusals))
         taken = take();

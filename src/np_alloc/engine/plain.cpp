@@ -51,7 +51,7 @@ struct plain_blocks
     static bool resize_in_place(const block& its, std::size_t bytes) noexcept
     {
         if (is_large(its) && bytes > largest_in_slab)
-            return take_within_limits([&] { return pages().resize_large(slice_of(its.begin), bytes); });
+            return take_within_limits([&] { return pages().large().resize_large(slice_of(its.begin), bytes); });
         return bytes <= its.held && bytes >= its.held / 2;
     }
 
@@ -62,13 +62,13 @@ struct plain_blocks
         constexpr std::size_t least_bytes = std::size_t{1} << 20;
         if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
             return nullptr;
-        const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8),
-                                             [&its] { (void)the_profile.forget(its.begin); });
+        const run moved = pages().large().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8),
+                                                     [&its] { (void)the_profile.forget(its.begin); });
         if (moved.first == no_slice)
             return nullptr;
-        pages().note_asked(moved.first, bytes);
+        pages().large().note_asked(moved.first, bytes);
         answer_if_crossed();
-        return pages().begin_of_large(moved.first);
+        return pages().large().begin_of_large(moved.first);
     }
 
     static void take_over(const block& from, void* to) noexcept { std::memcpy(to, from.begin, from.held); }
@@ -76,12 +76,12 @@ struct plain_blocks
     static void leave_room(void* roomy, std::size_t bytes) noexcept
     {
         if (tag_of(roomy) == large_block)
-            pages().note_asked(slice_of(roomy), bytes);
+            pages().large().note_asked(slice_of(roomy), bytes);
     }
     static void shrink_in_place(const block& its, std::size_t bytes) noexcept
     {
         if (is_large(its))
-            pages().note_asked(slice_of(its.begin), bytes);
+            pages().large().note_asked(slice_of(its.begin), bytes);
     }
 };
 } // namespace

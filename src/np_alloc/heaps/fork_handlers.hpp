@@ -81,7 +81,7 @@ public:
         is_forked_ = true;
         the_profile.gate().reset();
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
-        heaps_.pages.finish_purges();
+        heaps_.pages.source().finish_purges();
         maintenance_.forget_after_fork();
         for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.threads.forget_threads_but(heap_of_this_thread());
@@ -127,14 +127,14 @@ private:
         heaps_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
         the_profile.mutex().lock_for_fork();
-        heaps_.pages.lock_for_fork();
+        heaps_.pages.source().lock_for_fork();
         this_thread_forks = true;
     }
 
     void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         this_thread_forks = false;
-        heaps_.pages.unlock_after_fork();
+        heaps_.pages.source().unlock_after_fork();
         the_profile.mutex().unlock_after_fork();
         heaps_.unlock_after_fork();
         maintenance_.unlock_after_fork();

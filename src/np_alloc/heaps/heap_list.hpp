@@ -118,7 +118,7 @@ public:
             memory.slabs.forget_most();
             memory.drop_magazines();
         }
-        memory_.purge_if_mostly_free();
+        memory_.source().purge_if_mostly_free();
     }
 
     /// Effects: discards the random numbers of all heaps, in the child of a fork: its parent has the same.
@@ -288,7 +288,7 @@ private:
     {
         MEMORY_POOL_DELAY_POINT();
         const std::uint64_t now = release_clock::now();
-        const std::uint64_t min_age_ms = sweep_age_ms(memory_.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(memory_.source().decay.decay_ms());
         const std::uint32_t times = visited.slabs.owner_locks();
         const bool is_left_alone = std::exchange(visited.owner_locks_seen, times) == times;
         if (visited.is_parked && !visited.is_emptied && now - visited.parked_at >= min_age_ms) {

@@ -52,13 +52,13 @@ public:
     void collect() noexcept
     {
         maintain_heaps();
-        (void)heaps_.pages.purge_old(max_runs_a_call);
+        (void)heaps_.pages.source().purge_old(max_runs_a_call);
     }
 
     /// Effects: one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
     void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
-        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.source().decay.decay_ms());
         heap& mine = cache.heap().slabs;
         if (now - mine.swept_at() >= min_age_ms) {
             misuse_list found; // First, so that it is reported last, without the lock.
@@ -88,7 +88,7 @@ public:
             const heap::scoped_lock lock(cache.heap().slabs, found);
             cache.heap().slabs.sweep_early();
         }
-        heaps_.pages.purge_fallen();
+        heaps_.pages.source().purge_fallen();
     }
 
     // In the background.
@@ -131,7 +131,7 @@ public:
     std::uint64_t work() noexcept
     {
         const bool is_pressed = pressure_.is_pressed();
-        heaps_.pages.decay().limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
+        heaps_.pages.source().decay.limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
         const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
         if (!pressure_.is_on())
             return pause;
@@ -147,7 +147,7 @@ public:
     /// Effects: free runs keep their memory for that many milliseconds from now on.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        heaps_.pages.decay().set_decay_ms(milliseconds);
+        heaps_.pages.source().decay.set_decay_ms(milliseconds);
         heaps_.pages.early_in_slabs().end_pause();
         wake_background();
     }
@@ -195,7 +195,7 @@ public:
         pressure_.forget_after_fork();
         pools_.forget_after_fork();
         reports_.forget_after_fork();
-        heaps_.pages.decay().limit_decay_ms(run_decay::never_ms);
+        heaps_.pages.source().decay.limit_decay_ms(run_decay::never_ms);
     }
 
 private:
@@ -233,7 +233,7 @@ private:
         pressure_.interrupt();
         background_.stop();
         is_ending_.store(false, std::memory_order_relaxed);
-        heaps_.pages.decay().limit_decay_ms(run_decay::never_ms);
+        heaps_.pages.source().decay.limit_decay_ms(run_decay::never_ms);
     }
 
     /// Effects: maintains all heaps and free runs.
@@ -247,7 +247,7 @@ private:
         while (purge_old_runs()) {
         }
         is_done = is_done && heaps_.pages.figures().dirty == 0;
-        const std::uint64_t decay_ms = heaps_.pages.decay().decay_ms();
+        const std::uint64_t decay_ms = heaps_.pages.source().decay.decay_ms();
         return std::max(is_done ? decay_ms : decay_ms / 8, min_pause_ms);
     }
 
@@ -255,17 +255,17 @@ private:
     void answer_pressure() noexcept
     {
         (void)ask_for_drains();
-        const std::size_t purged_before = heaps_.pages.purged();
+        const std::size_t purged_before = heaps_.pages.source().purged();
         const std::size_t reserved = heaps_.pages.figures().reserved;
         trim_pools();
-        heaps_.pages.decay().limit_decay_ms(0);
+        heaps_.pages.source().decay.limit_decay_ms(0);
         for (const bool is_last : {false, true}) { // The first pass sees which heaps are in use.
             (void)collect_all();
             if (!is_last)
                 os::sleep_for_a_moment();
         }
-        heaps_.pages.decay().limit_decay_ms(pressed_decay_ms);
-        pressure_.note_answer(heaps_.pages.purged() - purged_before, reserved);
+        heaps_.pages.source().decay.limit_decay_ms(pressed_decay_ms);
+        pressure_.note_answer(heaps_.pages.source().purged() - purged_before, reserved);
     }
 
     void trim_pools() noexcept
@@ -292,7 +292,7 @@ private:
         if (now - shared_looked_at_ < tick_ms)
             return;
         shared_looked_at_ = now;
-        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.source().decay.decay_ms());
         shared_heap* next = nullptr;
         heaps_.for_each_shared_heap_and_internal([&next](shared_heap& each) {
             if (!each.is_swept() && (next == nullptr || each.swept_at() < next->swept_at()))
@@ -327,7 +327,7 @@ private:
             return false;
         const base::lock_guard lock(heaps_.mutex, base::adopt_lock);
         bool are_swept = true;
-        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.decay().decay_ms());
+        const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.source().decay.decay_ms());
         heaps_.for_each_shared_heap_and_internal(
             [&are_swept, min_age_ms](shared_heap& each) { are_swept = each.sweep_some(min_age_ms) && are_swept; });
         return are_swept;
@@ -336,7 +336,7 @@ private:
     bool purge_old_runs() noexcept
     {
         const background_work::turn turn(background_);
-        return turn.is_on() && heaps_.pages.purge_old(1);
+        return turn.is_on() && heaps_.pages.source().purge_old(1);
     }
 
     heap_table& heaps_;

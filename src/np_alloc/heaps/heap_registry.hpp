@@ -176,7 +176,7 @@ public:
             heaps_.threads.trim(found);
             heaps_.for_each_shared_heap_and_internal([](shared_heap& each) { each.sweep_all(); });
         }
-        return pages().trim();
+        return pages().source().trim();
     }
 
     // Call sites.

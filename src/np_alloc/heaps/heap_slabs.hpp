@@ -398,7 +398,8 @@ private:
         note_unswept();
         if (const std::size_t early = std::exchange(slab.early_pages, std::uint8_t{0});
             MEMORY_POOL_UNLIKELY(early != 0))
-            pages_.early_in_slabs().note_reuse(early * os::page_size(), slab.touched_at, pages_.decay().decay_ms());
+            pages_.early_in_slabs().note_reuse(early * os::page_size(), slab.touched_at,
+                                               pages_.source().decay.decay_ms());
         if (slab.is_empty())
             empty_.leave(slab.size_class);
         const std::uint32_t first = slab.carved_bytes() == 0 ? pages_.checks().first_to_take(slab.slab, count) : 0;

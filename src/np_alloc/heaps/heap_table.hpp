@@ -69,10 +69,10 @@ public:
             if ((the_options.get(np_option_zero) & NP_ZERO_FREE) != 0)
                 the_poison.store(0, std::memory_order_relaxed);
         }
-        pages.decay().set_decay_ms(the_options.get(np_option_decay_ms));
-        pages.set_limits();
+        pages.source().decay.set_decay_ms(the_options.get(np_option_decay_ms));
+        pages.source().set_limits();
         const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
-        if (!pages.start(the_options.get(np_option_region_bytes), is_to_grow))
+        if (!pages.source().start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
         is_started_.store(true, std::memory_order_release);
         return true;

@@ -121,13 +121,13 @@ public:
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
     bool free_large(slice_index first) noexcept
     {
-        forget(pages_.begin_of_large(first));
+        forget(pages_.large().begin_of_large(first));
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
         if (!is_own_large(first))
             return false;
         large_.remove(first, large_links{region()});
-        return pages_.give_large(first);
+        return pages_.large().give_large(first);
     }
 
     /// Effects: records that a block was moved to another one of the same size.
@@ -167,7 +167,7 @@ public:
             the_profile.forget_all_of(this);
         const base::lock_guard lock(mutex_);
         heap::give_back_slabs();
-        large_.for_each([this](slice_index each) { (void)pages_.give_large(each); }, large_links{region()});
+        large_.for_each([this](slice_index each) { (void)pages_.large().give_large(each); }, large_links{region()});
         large_.clear();
     }
 
@@ -185,7 +185,7 @@ public:
         });
         const auto add_large = [this, &sum](slice_index each) {
             ++sum.large_blocks;
-            sum.large_bytes += pages_.bytes_of_run(record(each).length);
+            sum.large_bytes += pages_.large().bytes_of_run(record(each).length);
         };
         large_.for_each(add_large, large_links{region()});
         for (std::size_t number = 0; number != class_count; ++number)

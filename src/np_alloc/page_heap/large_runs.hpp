@@ -41,16 +41,20 @@
 
 namespace memory_pool::np {
 /// Large blocks, of one run each.
-class large_runs : public run_source
+class large_runs : base::immovable<large_runs>
 {
 public:
+    using checks_type = run_source::checks_type;
+
+    constexpr explicit large_runs(run_source& source) noexcept : source_(source) {}
+
     /// Effects: makes a large block.
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         return take_large(bytes, alignment, [this, alignment](const run& its) {
-            mutex_.assume_held();
-            return huge_pages_.enter_large(its, alignment == 1 || alignment < os::page_size());
+            source_.mutex.assume_held();
+            return source_.huge_pages.enter_large(its, alignment == 1 || alignment < os::page_size());
         });
     }
 
@@ -67,15 +71,15 @@ public:
     template <class BeforeFree>
     run move_large(slice_index first, std::size_t bytes, BeforeFree&& before_free) noexcept
     {
-        const std::size_t old_bytes = checks().bytes_of_large(first);
+        const std::size_t old_bytes = source_.checks.bytes_of_large(first);
         const run moved = take_large(bytes, 1, [this, first](const run& its) {
-            mutex_.assume_held();
-            return huge_pages_.grow_large(first, region_.record(first).length, its);
+            source_.mutex.assume_held();
+            return source_.huge_pages.grow_large(first, source_.region.record(first).length, its);
         });
         if (moved.first == no_slice)
             return {};
-        std::byte* const from = region_.address(first);
-        std::byte* const to = region_.address(moved.first);
+        std::byte* const from = source_.region.address(first);
+        std::byte* const to = source_.region.address(moved.first);
         const os::moving result = moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
         if (result == os::moving::lost)
             return {};
@@ -90,10 +94,10 @@ public:
     ///   if a quarter of it would not be used.
     bool resize_large(slice_index first, std::size_t bytes) noexcept
     {
-        if (slices_for(bytes) == 0 || !is_conceivable(bytes))
+        if (run_source::slices_for(bytes) == 0 || !run_source::is_conceivable(bytes))
             return false;
         set_clean_pages(first, 0);
-        if (!checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); }))
+        if (!source_.checks.resize_large(first, bytes, [&] { return resize_run(first, bytes); }))
             return false;
         set_clean_pages(first, 0);
         note_asked(first, bytes);
@@ -103,7 +107,7 @@ public:
     /// Effects: records the requested size of a large block that was resized in place, for the statistics.
     void note_asked(slice_index first, std::size_t bytes) noexcept
     {
-        resized_.fetch_add(bytes - std::exchange(region_.record(first).asked, bytes), std::memory_order_relaxed);
+        resized_.fetch_add(bytes - std::exchange(source_.region.record(first).asked, bytes), std::memory_order_relaxed);
     }
 
     /// Returns: whether a block of `bytes` is revoked when it is freed.
@@ -117,7 +121,7 @@ public:
     // Not analyzed: called by the fault handler, which cannot wait for a lock.
     const guarded_block* freed_at(const void* address) const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        return revoked_.find(address);
+        return source_.revoked.find(address);
     }
 
     /// Returns: the large block whose guard contains an address, or the one behind that guard, if it is nearer; nothing
@@ -125,10 +129,11 @@ public:
     /// Thread safety: as freed_at.
     std::optional<guarded_block> guarded_at(const void* address) const noexcept
     {
-        if (region_.slices_before(address) >= region_.committed() || !checks_.is_guarded(address))
+        if (source_.region.slices_before(address) >= source_.region.committed() || !source_.checks.is_guarded(address))
             return std::nullopt;
-        const slice_index slice = region_.slice_of(address);
-        if (is_of_slab(region_.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is not known.
+        const slice_index slice = source_.region.slice_of(address);
+        if (is_of_slab(
+                source_.region.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is not known.
             return std::nullopt;
         const slice_index before = first_of_large(slice);
         const slice_index behind = first_of_large(end_of_large(slice));
@@ -143,30 +148,29 @@ public:
         return before != no_slice ? std::optional(description_at(before)) : std::nullopt;
     }
 
-    std::byte* begin_of_large(slice_index first) const noexcept { return checks_.begin_of_large(first); }
+    std::byte* begin_of_large(slice_index first) const noexcept { return source_.checks.begin_of_large(first); }
 
     /// Returns: bytes of a run of that length without the slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
-        const std::uint32_t guard = checks_.guard_slices();
+        const std::uint32_t guard = source_.checks.guard_slices();
         return (length > guard ? length - guard : 1) * slice_bytes; // To who walks by, a new run may look shorter.
     }
 
-protected:
-    void count_large(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void count_large(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         large_blocks_ += static_cast<std::size_t>(blocks);
         large_bytes_ += bytes;
     }
 
     /// Returns: bytes that were requested of large blocks in the region.
-    std::size_t large_asked() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t large_asked() const noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         return large_asked_ + resized_.load(std::memory_order_relaxed);
     }
 
-    std::size_t large_blocks_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::size_t large_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t blocks() const noexcept MEMORY_POOL_REQUIRES(source_.mutex) { return large_blocks_; }
+    std::size_t bytes() const noexcept MEMORY_POOL_REQUIRES(source_.mutex) { return large_bytes_; }
 
 private:
     /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
@@ -176,31 +180,31 @@ private:
     {
         first_touch touch;
         std::size_t to_purge = 0;
-        const run taken = take_bytes(
-            checks().with_guard(bytes), alignment,
+        const run taken = source_.take_bytes(
+            source_.checks.with_guard(bytes), alignment,
             [&](const run& its) {
-                mutex_.assume_held();
+                source_.mutex.assume_held();
                 touch = decide(its);
-                region_.record(its.first).home = nullptr;
-                region_.record(its.first).asked = bytes;
+                source_.region.record(its.first).home = nullptr;
+                source_.region.record(its.first).asked = bytes;
                 large_asked_ += bytes;
-                set_tag(its.first, 1, large_block);
-                set_tag(its.first + 1, its.length - 1, inside_large_block);
+                source_.set_tag(its.first, 1, large_block);
+                source_.set_tag(its.first + 1, its.length - 1, inside_large_block);
                 count_large(block_count{1}, bytes_of_run(its.length));
                 to_purge = start_tail(its, bytes);
-                guard_slices_ += checks().guard_slices();
+                source_.guard_slices += source_.checks.guard_slices();
             },
             is_checked);
         MEMORY_POOL_DELAY_POINT();
-        measure(touch, taken.first + taken.length);
+        source_.measure(touch, taken.first + taken.length);
         if (taken.first == no_slice)
             return taken;
-        if (to_purge != 0 && os::purge_memory(region_.address(taken.first + taken.length) - to_purge, to_purge))
-            purged_.fetch_add(to_purge, std::memory_order_relaxed);
-        const auto found = checks().large_made(taken.first, taken.length, bytes, alignment);
+        if (to_purge != 0 && os::purge_memory(source_.region.address(taken.first + taken.length) - to_purge, to_purge))
+            source_.note_purged(to_purge);
+        const auto found = source_.checks.large_made(taken.first, taken.length, bytes, alignment);
         if (!found.is_usable) {
-            (void)give(taken.first, true, [this, &taken] {
-                mutex_.assume_held();
+            (void)source_.give(taken.first, true, [this, &taken] {
+                source_.mutex.assume_held();
                 return end_large(taken.first);
             });
             return {};
@@ -212,7 +216,7 @@ private:
 
     /// Notes which pages of the last slice of a large block of `bytes` it does not need, as they will be clean.
     /// Returns: how many bytes at its end are to be purged for that.
-    std::size_t start_tail(const run& its, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t start_tail(const run& its, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         constexpr std::size_t page_bytes = 4096;
         // Less does not pay a system call, and pages that have to come back; nor does less than a quarter of a run.
@@ -232,7 +236,7 @@ private:
         const bool is_to_purge =
             tail_bytes >= clean_before + std::max(min_purged_bytes, its.length * slice_bytes / 4) &&
             os::page_size() == page_bytes && all_tails > std::max(max_tails_bytes, all_bytes / 8) &&
-            !huge_pages_.parts().are_asked_for(its.first, its.length);
+            !source_.huge_pages.parts().are_asked_for(its.first, its.length);
         forget_tails(its.first, its.length);
         set_clean_pages(its.first, (is_to_purge ? tail_bytes : std::min(clean_before, tail_bytes)) / page_bytes);
         return is_to_purge ? tail_bytes : 0;
@@ -241,15 +245,15 @@ private:
     /// Notes how many pages at the end of a large block are clean.
     void set_clean_pages(slice_index first, std::size_t pages) noexcept
     {
-        const std::uint32_t length = region_.record(first).length;
-        slice_record& last = region_.record(first + length - 1);
+        const std::uint32_t length = source_.region.record(first).length;
+        slice_record& last = source_.region.record(first + length - 1);
         last.clean_pages = static_cast<std::uint8_t>(pages);
         last.clean_since = long_runs_.load(std::memory_order_relaxed);
     }
 
     std::size_t clean_pages_of(slice_index slice) const noexcept
     {
-        const slice_record& its = region_.record(slice);
+        const slice_record& its = source_.region.record(slice);
         return its.clean_since == long_runs_.load(std::memory_order_relaxed) ? its.clean_pages : 0;
     }
 
@@ -262,13 +266,13 @@ private:
             return;
         }
         for (std::uint32_t i = 0; i != slices; ++i)
-            region_.record(first + i).clean_pages = 0;
+            source_.region.record(first + i).clean_pages = 0;
     }
 
     bool resize_run(slice_index first, std::size_t bytes) noexcept
     {
-        const std::uint32_t slices = slices_for(checks().with_guard(bytes));
-        const std::uint32_t length = region_.record(first).length;
+        const std::uint32_t slices = run_source::slices_for(source_.checks.with_guard(bytes));
+        const std::uint32_t length = source_.region.record(first).length;
         if (slices == 0 || (slices <= length && slices >= length - length / 4))
             return slices != 0;
         return slices > length ? extend_run(first, length, slices) : shorten_run(first, length, slices);
@@ -279,42 +283,42 @@ private:
         first_touch touch;
         bool is_extended = false;
         const auto growth = [&]() -> std::size_t {
-            mutex_.assume_held();
-            return runs_.growth_behind(first + length, slices - length) * slice_bytes;
+            source_.mutex.assume_held();
+            return source_.runs.growth_behind(first + length, slices - length) * slice_bytes;
         };
-        take_within_limit(growth, [&] {
-            mutex_.assume_held();
-            if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)))
+        source_.take_within_limit(growth, [&] {
+            source_.mutex.assume_held();
+            if (source_.revoked.overlap(source_.region.address(first + length), source_.region.address(first + slices)))
                 return;
-            const run extended = runs_.extend(first, length, slices);
+            const run extended = source_.runs.extend(first, length, slices);
             if (extended.first == no_slice)
                 return;
-            is_extended = huge_pages_.parts().commit(first + length, slices - length) &&
-                          checks().large_extended(first + length, slices - length);
+            is_extended = source_.huge_pages.parts().commit(first + length, slices - length) &&
+                          source_.checks.large_extended(first + length, slices - length);
             if (!is_extended) {
                 // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
-                runs_.shorten(first, slices, length, os::coarse_milliseconds());
+                source_.runs.shorten(first, slices, length, os::coarse_milliseconds());
                 return;
             }
             forget_tails(first + length, slices - length);
-            touch = huge_pages_.grow_large(first, length, extended);
-            set_tag(first + length, slices - length, inside_large_block);
+            touch = source_.huge_pages.grow_large(first, length, extended);
+            source_.set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
-            note_peak();
+            source_.note_peak();
         });
         if (is_extended)
-            measure(touch, first + slices);
+            source_.measure(touch, first + slices);
         return is_extended;
     }
 
     bool shorten_run(slice_index first, std::uint32_t length, std::uint32_t slices) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        huge_pages_.leave_large(first, length);
-        set_tag(first + slices, length - slices, no_owner);
+        const base::lock_guard lock(source_.mutex);
+        source_.huge_pages.leave_large(first, length);
+        source_.set_tag(first + slices, length - slices, no_owner);
         count_large(block_count{0}, std::size_t{0} - (length - slices) * slice_bytes);
-        runs_.shorten(first, length, slices, os::coarse_milliseconds());
-        note_peak();
+        source_.runs.shorten(first, length, slices, os::coarse_milliseconds());
+        source_.note_peak();
         return true;
     }
 
@@ -322,48 +326,48 @@ private:
     os::moving move_memory(slice_index from, const run& to) noexcept
     {
         {
-            const base::lock_guard lock(mutex_);
+            const base::lock_guard lock(source_.mutex);
             if (!note_mappings(from, to.first))
                 return os::moving::refused;
-            huge_pages_.parts().begin_move();
+            source_.huge_pages.parts().begin_move();
         }
-        const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
-                                                  region_.record(from).length * slice_bytes);
-        const base::lock_guard lock(mutex_);
-        huge_pages_.parts().end_move();
+        const os::moving result = os::move_memory(source_.region.address(from), source_.region.address(to.first),
+                                                  source_.region.record(from).length * slice_bytes);
+        const base::lock_guard lock(source_.mutex);
+        source_.huge_pages.parts().end_move();
         if (result == os::moving::refused)
-            huge_pages_.parts().forget(to.first, to.length);
+            source_.huge_pages.parts().forget(to.first, to.length);
         if (result == os::moving::lost)
-            note_lost(end_large(to.first));
+            source_.note_lost(end_large(to.first));
         return result;
     }
 
     bool give_large(slice_index first, bool is_dirty) noexcept
     {
         const std::optional<guarded_block> freed = description_of(first);
-        is_dirty = checks().large_ends(first, is_dirty, freed.has_value());
+        is_dirty = source_.checks.large_ends(first, is_dirty, freed.has_value());
         MEMORY_POOL_DELAY_POINT();
         const auto unmark = [&]() -> std::uint32_t {
-            mutex_.assume_held();
-            if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
+            source_.mutex.assume_held();
+            if (source_.region.tag(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = end_large(first);
             revoke(first, freed, is_dirty);
             return length;
         };
-        return give(first, is_dirty, unmark, is_checked);
+        return source_.give(first, is_dirty, unmark, is_checked);
     }
 
     /// Effects: makes a large block a run that has no owner.
     /// Returns: its slices.
-    std::uint32_t end_large(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::uint32_t end_large(slice_index first) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
-        const std::uint32_t length = region_.record(first).length;
-        huge_pages_.leave_large(first, length);
-        set_tag(first, length, no_owner);
+        const std::uint32_t length = source_.region.record(first).length;
+        source_.huge_pages.leave_large(first, length);
+        source_.set_tag(first, length, no_owner);
         count_large(-block_count{1}, std::size_t{0} - bytes_of_run(length));
-        guard_slices_ -= checks().guard_slices();
-        large_asked_ -= region_.record(first).asked;
+        source_.guard_slices -= source_.checks.guard_slices();
+        large_asked_ -= source_.region.record(first).asked;
         return length;
     }
 
@@ -372,7 +376,7 @@ private:
     {
         guarded_block found;
         found.begin = begin_of_large(first);
-        found.bytes = checks_.bytes_of_large(first);
+        found.bytes = source_.checks.bytes_of_large(first);
         found.is_in_use = true;
         return found;
     }
@@ -380,10 +384,11 @@ private:
     /// Returns: the first slice of the large block whose run contains a slice; no_slice if there is none.
     slice_index first_of_large(slice_index slice) const noexcept
     {
-        while (region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
+        while (source_.region.is_committed(slice) &&
+               source_.region.tag(slice).load(std::memory_order_relaxed) == inside_large_block)
             slice = slice - 1;
-        const bool is_large =
-            region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == large_block;
+        const bool is_large = source_.region.is_committed(slice) &&
+                              source_.region.tag(slice).load(std::memory_order_relaxed) == large_block;
         return is_large ? slice : no_slice;
     }
 
@@ -392,51 +397,53 @@ private:
     {
         do
             slice = slice + 1;
-        while (region_.is_committed(slice) && region_.tag(slice).load(std::memory_order_relaxed) == inside_large_block);
+        while (source_.region.is_committed(slice) &&
+               source_.region.tag(slice).load(std::memory_order_relaxed) == inside_large_block);
         return slice;
     }
 
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
     std::optional<guarded_block> description_of(slice_index first) noexcept
     {
-        if (!is_revoked_when_freed(checks().bytes_of_large(first)) || !can_revoke_more())
+        if (!is_revoked_when_freed(source_.checks.bytes_of_large(first)) || !can_revoke_more())
             return std::nullopt;
         guarded_block freed = description_at(first);
         freed.is_in_use = false;
         // Not under the lock of a heap: the loader may take its own.
-        if (region_.record(first).home == nullptr)
+        if (source_.region.record(first).home == nullptr)
             freed.freed_at = os::call_stack::of_this_thread();
         return freed;
     }
 
     void revoke(slice_index first, const std::optional<guarded_block>& freed, bool has_memory) noexcept
-        MEMORY_POOL_REQUIRES(mutex_)
+        MEMORY_POOL_REQUIRES(source_.mutex)
     {
-        const std::size_t bytes = checks().canary_end(first);
+        const std::size_t bytes = source_.checks.canary_end(first);
         if (freed &&
-            !revoked_.put(region_.address(first), bytes, checks_type::revoked::keep(bytes, has_memory), *freed) &&
+            !source_.revoked.put(source_.region.address(first), bytes, checks_type::revoked::keep(bytes, has_memory),
+                                 *freed) &&
             has_memory)
-            checks().large_not_revoked(first);
+            source_.checks.large_not_revoked(first);
     }
 
     bool can_revoke_more() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return revoked_.has_room();
+        const base::lock_guard lock(source_.mutex);
+        return source_.revoked.has_room();
     }
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each
     ///   end of what moves does from then on, here and there.
     /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since
     ///   6.17, one after the other, and when it may make no more mappings, some have moved and others have not.
-    bool note_mappings(slice_index from, slice_index to) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool note_mappings(slice_index from, slice_index to) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
-        const std::uint32_t length = region_.record(from).length;
-        if (mappings_ >= most_mappings || !huge_pages_.parts().are_alike(from, to, length) ||
-            !os::are_one_mapping(region_.address(from), length * slice_bytes))
+        const std::uint32_t length = source_.region.record(from).length;
+        if (mappings_ >= most_mappings || !source_.huge_pages.parts().are_alike(from, to, length) ||
+            !os::are_one_mapping(source_.region.address(from), length * slice_bytes))
             return false;
         for (const slice_index begin : {from, from + length, to, to + length})
-            if (region_.is_committed(begin) && !std::exchange(region_.record(begin).begins_mapping, true))
+            if (source_.region.is_committed(begin) && !std::exchange(source_.region.record(begin).begins_mapping, true))
                 ++mappings_;
         return true;
     }
@@ -445,11 +452,14 @@ private:
     /// copied.
     static constexpr std::size_t most_mappings = 16'384;
 
-    std::size_t mappings_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    run_source& source_;
+    std::size_t large_blocks_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
+    std::size_t large_bytes_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
+    std::size_t mappings_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
     /// Of a longer run, the tail is less than a quarter, and not worth a system call.
     static constexpr std::uint32_t max_slices_with_tail = 4;
     std::atomic<std::uint32_t> long_runs_{0};
-    std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< When the blocks in use were made.
+    std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0; ///< When the blocks in use were made.
     std::atomic<std::size_t> resized_{0}; ///< What resizing has changed of that, without the lock.
 };
 } // namespace memory_pool::np

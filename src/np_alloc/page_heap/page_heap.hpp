@@ -51,9 +51,18 @@ struct page_heap_figures
 };
 
 /// The memory of the heaps of a process.
-class page_heap : public large_runs
+class page_heap : base::immovable<page_heap>
 {
 public:
+    using region_type = run_source::region_type;
+    using checks_type = run_source::checks_type;
+
+    region_type& region() noexcept { return source_.region; }
+    checks_type& checks() noexcept { return source_.checks; }
+    run_source& source() noexcept { return source_; }
+    large_runs& large() noexcept { return large_; }
+    const large_runs& large() const noexcept { return large_; }
+
     /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is
     ///   not too much.
     /// Returns: its run; `first` is no_slice if there is no memory.
@@ -61,34 +70,34 @@ public:
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
-        const run taken = take(slices, 1, [this, size_class, will_be_filled, &touch](const run& its) {
-            mutex_.assume_held();
+        const run taken = source_.take(slices, 1, [this, size_class, will_be_filled, &touch](const run& its) {
+            source_.mutex.assume_held();
             checks().slab_taken(
                 its.first, size_class,
                 [this] {
-                    mutex_.assume_held();
-                    return take_for_library();
+                    source_.mutex.assume_held();
+                    return source_.take_for_library();
                 },
                 [this](slice_index given) {
-                    mutex_.assume_held();
-                    give_of_library(given);
+                    source_.mutex.assume_held();
+                    source_.give_of_library(given);
                 });
-            touch = huge_pages_.enter_slab(its, will_be_filled);
+            touch = source_.huge_pages.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)
             return {};
-        measure(touch, taken.first + slices);
+        source_.measure(touch, taken.first + slices);
         MEMORY_POOL_DELAY_POINT();
-        region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
+        source_.region.record(taken.first).start(taken.first, source_.region.address(taken.first), size_class);
         for (slice_index slice = taken.first; slice != taken.first + slices; ++slice) {
-            region_.record(slice).slab = taken.first;
-            region_.record(slice).clean_pages = 0;
+            source_.region.record(slice).slab = taken.first;
+            source_.region.record(slice).clean_pages = 0;
         }
         if (!checks().slab_made(taken.first, slices, taken.is_zeroed)) {
             return_slab(taken.first, true, slices);
             return {};
         }
-        set_tag(taken.first, slices, heap | size_class);
+        source_.set_tag(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken;
     }
@@ -102,24 +111,24 @@ public:
     void give_slab_and_memory(slice_index first) noexcept
     {
         lose_memory_of_slab(first);
-        const bool is_purged = os::purge_memory(region_.address(first), slab_bytes_of(first));
+        const bool is_purged = os::purge_memory(source_.region.address(first), slab_bytes_of(first));
         if (is_purged)
-            purged_.fetch_add(slab_bytes_of(first), std::memory_order_relaxed);
+            source_.note_purged(slab_bytes_of(first));
         give_slab(first, !is_purged);
     }
 
     /// Effects: notes that the caller is about to give pages of a slab back to the system.
     void lose_memory_of_slab(slice_index first) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
+        const base::lock_guard lock(source_.mutex);
+        source_.huge_pages.parts().lose_memory(first, slab_slices(source_.region.record(first).size_class));
     }
 
     /// Pages in slabs that go back early.
     early_release& early_in_slabs() noexcept { return early_in_slabs_; }
     bool may_be_early_in_slabs(std::uint64_t now) const noexcept
     {
-        return early_in_slabs_.may_be(now) && decay_.decay_ms() < run_decay::never_ms;
+        return early_in_slabs_.may_be(now) && source_.decay.decay_ms() < run_decay::never_ms;
     }
 
     // Blocks outside of the region.
@@ -127,10 +136,10 @@ public:
     /// Returns: a block that is mapped for itself; nullptr if the system has no memory.
     void* take_direct(std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (!is_conceivable(bytes))
+        if (!run_source::is_conceivable(bytes))
             return nullptr;
         return take_outside(direct_blocks::bytes_for(bytes), [&] {
-            mutex_.assume_held();
+            source_.mutex.assume_held();
             return direct_.take(bytes, alignment);
         });
     }
@@ -141,7 +150,7 @@ public:
     {
         const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may take its own.
         return take_outside(bytes, [&] {
-            mutex_.assume_held();
+            source_.mutex.assume_held();
             return direct_.take_guarded(bytes, by);
         });
     }
@@ -153,7 +162,7 @@ public:
     {
         if (!slots().contain(block))
             return block;
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         const std::size_t bytes_before = direct_.bytes(block);
         void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment, function);
         count_direct(block_count{0}, direct_.bytes(fitted) - bytes_before);
@@ -168,7 +177,7 @@ public:
         using result = decltype(visit(std::declval<guarded_slots&>()));
         if (!slots().contain(block))
             return result();
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         return direct_.bytes(block) != 0 ? visit(direct_.slots()) : result();
     }
 
@@ -178,7 +187,7 @@ public:
     {
         const auto by =
             slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         const std::size_t bytes = direct_.bytes(block);
         if (bytes == 0)
             return false;
@@ -193,7 +202,7 @@ public:
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
             return {error_kind::foreign_pointer, 0};
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         return direct_.what_is_wrong_with(address);
     }
 
@@ -206,7 +215,7 @@ public:
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
             return 0;
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         return direct_.bytes(block);
     }
 
@@ -215,7 +224,7 @@ public:
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
             return false;
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         return direct_.hold(address);
     }
 
@@ -235,7 +244,7 @@ public:
     /// Returns: whether what is known of blocks outside of the region fits together.
     bool direct_blocks_are_valid() noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(source_.mutex);
         return direct_.is_valid();
     }
 
@@ -244,16 +253,17 @@ public:
     /// Complexity: O(1).
     page_heap_figures figures() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return {reserved(),
-                peak_reserved_,
-                free_slices() * slice_bytes,
-                purged(),
+        const base::lock_guard lock(source_.mutex);
+        return {source_.reserved(),
+                source_.peak_reserved,
+                source_.free_slices() * slice_bytes,
+                source_.purged(),
                 slabs_.load(std::memory_order_relaxed),
-                large_blocks_,
-                large_bytes_,
-                large_asked() + direct_bytes_,
-                region_.table_bytes() + direct_.slots().bytes_around_blocks() + library_slices_ * slice_bytes};
+                large_.blocks(),
+                large_.bytes(),
+                large_.large_asked() + source_.direct_bytes,
+                source_.region.table_bytes() + direct_.slots().bytes_around_blocks() +
+                    source_.library_slices * slice_bytes};
     }
 
     /// Returns: bytes of blocks in use in slabs that were not asked for; 0 where blocks are not checked.
@@ -262,10 +272,10 @@ public:
     {
         std::size_t bytes = 0;
         if constexpr (is_checked) {
-            const base::lock_guard lock(mutex_);
-            const slice_index end = slice_at(runs_.used());
-            for (slice_index first = first_slice; first != end; first = first + region_.record(first).length)
-                if (const slice_tag tag = region_.tag(first).load(std::memory_order_relaxed); is_of_slab(tag))
+            const base::lock_guard lock(source_.mutex);
+            const slice_index end = slice_at(source_.runs.used());
+            for (slice_index first = first_slice; first != end; first = first + source_.region.record(first).length)
+                if (const slice_tag tag = source_.region.tag(first).load(std::memory_order_relaxed); is_of_slab(tag))
                     bytes += slack_of_slab(first, facts[tag & class_bits]);
         }
         return bytes;
@@ -277,10 +287,10 @@ public:
     {
         std::size_t pages = 0;
         const auto add = [&pages](void* memory, std::size_t bytes) { pages += os::resident_pages(memory, bytes); };
-        region_.for_each_range(add); // Without the lock, as that may take long.
-        const base::lock_guard lock(mutex_);
+        source_.region.for_each_range(add); // Without the lock, as that may take long.
+        const base::lock_guard lock(source_.mutex);
         direct_.for_each_range(add);
-        revoked_.for_each_backing_copy(add);
+        source_.revoked.for_each_backing_copy(add);
         return pages * os::page_size();
     }
 
@@ -289,7 +299,7 @@ private:
     {
         std::size_t bytes = 0;
         for (std::size_t number = 0; number != its.capacity; ++number)
-            if (const std::optional<std::size_t> asked = checks_.bytes_of(slab, number))
+            if (const std::optional<std::size_t> asked = source_.checks.bytes_of(slab, number))
                 bytes += its.block_bytes - *asked;
         return bytes;
     }
@@ -301,28 +311,28 @@ private:
     void* take_outside(std::size_t bytes, Take&& take) noexcept
     {
         void* block = nullptr;
-        take_within_limit([bytes] { return bytes; },
-                          [&] {
-                              mutex_.assume_held();
-                              block = take();
-                              direct_count_.store(direct_.count(), std::memory_order_relaxed);
-                              if (block != nullptr)
-                                  count_direct(block_count{1}, bytes);
-                          });
+        source_.take_within_limit([bytes] { return bytes; },
+                                  [&] {
+                                      source_.mutex.assume_held();
+                                      block = take();
+                                      direct_count_.store(direct_.count(), std::memory_order_relaxed);
+                                      if (block != nullptr)
+                                          count_direct(block_count{1}, bytes);
+                                  });
         return block;
     }
 
-    void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
-        count_large(blocks, bytes);
-        direct_bytes_ += bytes;
-        note_peak();
+        large_.count_large(blocks, bytes);
+        source_.direct_bytes += bytes;
+        source_.note_peak();
     }
 
     void give_slab(slice_index first, bool is_dirty) noexcept
     {
-        const std::uint32_t slices = slab_slices(region_.record(first).size_class);
-        set_tag(first, slices, no_owner);
+        const std::uint32_t slices = slab_slices(source_.region.record(first).size_class);
+        source_.set_tag(first, slices, no_owner);
         checks().slab_ends(first, slices, is_dirty);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
@@ -331,10 +341,10 @@ private:
 
     void return_slab(slice_index first, bool is_dirty, std::uint32_t slices) noexcept
     {
-        (void)give(first, is_dirty, [this, first, slices] {
+        (void)source_.give(first, is_dirty, [this, first, slices] {
             checks().slab_given(first, [this](slice_index given) {
-                mutex_.assume_held();
-                give_of_library(given);
+                source_.mutex.assume_held();
+                source_.give_of_library(given);
             });
             return slices;
         });
@@ -342,10 +352,12 @@ private:
 
     std::size_t slab_bytes_of(slice_index first) const noexcept
     {
-        return std::size_t{slab_slices(region_.record(first).size_class)} * slice_bytes;
+        return std::size_t{slab_slices(source_.region.record(first).size_class)} * slice_bytes;
     }
 
-    direct_blocks direct_ MEMORY_POOL_GUARDED_BY(mutex_);
+    run_source source_;
+    large_runs large_{source_};
+    direct_blocks direct_ MEMORY_POOL_GUARDED_BY(source_.mutex);
     early_release early_in_slabs_;
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> direct_count_{0};

@@ -54,38 +54,38 @@ public:
     /// Returns: whether there are some.
     bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        if (region_.most_slices() != 0)
+        const base::lock_guard lock(mutex);
+        if (region.most_slices() != 0)
             return true;
-        if (!(is_to_grow && region_.reserve_to_grow(most_bytes)) && !region_.reserve(most_bytes))
+        if (!(is_to_grow && region.reserve_to_grow(most_bytes)) && !region.reserve(most_bytes))
             return false;
-        if (checks_.start(region_.most_slices()))
+        if (checks.start(region.most_slices()))
             return true;
-        region_.release();
+        region.release();
         return false;
     }
 
     /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
     void give_addresses_back() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        region_.release_uncommitted();
+        const base::lock_guard lock(mutex);
+        region.release_uncommitted();
     }
 
     /// Effects: gives all addresses back.
     /// Preconditions: nothing is in use, or will be touched again.
     void stop() noexcept
     {
-        region_.release();
-        checks_.stop();
+        region.release();
+        checks.stop();
     }
 
     /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.
     template <class Look>
     auto with_runs(Look&& look) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return look(runs_);
+        const base::lock_guard lock(mutex);
+        return look(runs);
     }
 
     /// Effects: gives the memory of all free runs back to the system, and discards them.
@@ -94,7 +94,7 @@ public:
     {
         std::size_t bytes = 0;
         {
-            const base::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex);
             end_waiting();
         }
         // What the system does not take is the youngest then, and not tried again.
@@ -117,8 +117,8 @@ public:
     bool purge_old(int max_runs) noexcept
     {
         const std::uint64_t now = release_clock::now();
-        int left = purge({decay_.due_since(now), max_runs});
-        while (left != 0 && discard_clean_since(decay_.discard_due_since(now)))
+        int left = purge({decay.due_since(now), max_runs});
+        while (left != 0 && discard_clean_since(decay.discard_due_since(now)))
             --left;
         return left == 0;
     }
@@ -127,7 +127,7 @@ public:
     void purge_fallen() noexcept
     {
         const std::uint64_t now = release_clock::now();
-        if (decay_.may_be_early(now))
+        if (decay.may_be_early(now))
             purge({now, max_runs_at_fall});
     }
 
@@ -141,21 +141,18 @@ public:
             purge_fallen();
     }
 
-    /// Ages of free runs, and of pages in slabs.
-    run_decay& decay() noexcept { return decay_; }
-
     /// Effects: calls `look(memory_limit&, std::size_t reserved)` with the lock held, and returns what that returns.
     template <class Look>
     auto with_limit(Look&& look) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         return look(limit_, reserved());
     }
 
     /// Effects: sets the limits to those of the options.
     void set_limits() noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex);
         limit_.set(the_options.get(np_option_limit_bytes), the_options.get(np_option_soft_limit_bytes));
         limit_.note(reserved());
     }
@@ -164,24 +161,20 @@ public:
     // Not analyzed: see memory_limit.hpp.
     memory_limit& limit() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return limit_; }
 
-    /// Returns: slices in free runs that may have memory.
-    std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
-
     /// Returns: bytes that were ever given back to the system.
     std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
+    void note_purged(std::size_t bytes) noexcept { purged_.fetch_add(bytes, std::memory_order_relaxed); }
 
-    region_type& region() noexcept { return region_; }
+    /// Returns: slices in free runs that may have memory.
+    std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
 
     /// Returns: the number of runs in use without an owner: runs in quarantine, of the library, and runs that are lost
     ///   for good, as another mapping has their addresses.
     std::size_t unowned_runs() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        return lost_runs_ + library_slices_ + waiting_.count();
+        const base::lock_guard lock(mutex);
+        return lost_runs_ + library_slices + waiting_.count();
     }
-
-    /// Returns: guards and fill patterns of runs.
-    checks_type& checks() noexcept { return checks_; }
 
     /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until that returns
     ///   false.
@@ -191,24 +184,24 @@ public:
     bool for_each_run(Visit&& visit)
     {
         const slice_index end = with_runs([](const auto& all) { return slice_at(all.used()); });
-        for (slice_index first = first_slice; first != end; first = first + region_.record(first).length)
-            if (!visit(first, static_cast<const slice_record&>(region_.record(first))))
+        for (slice_index first = first_slice; first != end; first = first + region.record(first).length)
+            if (!visit(first, static_cast<const slice_record&>(region.record(first))))
                 return false;
         return true;
     }
 
     // Around a fork.
-    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
-    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex) { mutex.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex) { mutex.unlock_after_fork(); }
 
     /// Effects: gives back what threads that are not there were about to give back, and forgets what they were about to
     ///   move, as this is the child of a fork.
     // Not analyzed: the thread that forks holds all locks, so the lock is a no-op in purge().
     void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
+        for (run begun = runs.find_being_purged(); begun.first != no_slice; begun = runs.find_being_purged())
             (void)purge(begun);
-        huge_pages_.parts().forget_moves();
+        huge_pages.parts().forget_moves();
     }
 
     /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.
@@ -237,25 +230,23 @@ public:
                                                                        : run{};
     }
 
-protected:
-    std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        const std::size_t in_use =
-            runs_.in_use() + runs_.being_purged() - lost_slices_ - library_slices_ - guard_slices_;
-        return (in_use + runs_.dirty() - free_guard_slices()) * slice_bytes + direct_bytes_;
+        const std::size_t in_use = runs.in_use() + runs.being_purged() - lost_slices_ - library_slices - guard_slices;
+        return (in_use + runs.dirty() - free_guard_slices()) * slice_bytes + direct_bytes;
     }
 
     /// Returns: slices in free runs that may have memory, or wait to be free.
-    std::size_t free_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t free_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        return runs_.dirty() + runs_.being_purged() + waiting_.slices() - free_guard_slices();
+        return runs.dirty() + runs.being_purged() + waiting_.slices() - free_guard_slices();
     }
 
     /// Returns: those of them that are only guard: the runs of large blocks keep theirs until they are used again.
-    std::size_t free_guard_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t free_guard_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        const std::size_t all = checks_.guarded_slices();
-        return std::min(all - std::min(all, guard_slices_), runs_.dirty() + runs_.being_purged() + waiting_.slices());
+        const std::size_t all = checks.guarded_slices();
+        return std::min(all - std::min(all, guard_slices), runs.dirty() + runs.being_purged() + waiting_.slices());
     }
 
     /// Returns: whether it makes sense to have addresses for so much memory.
@@ -266,7 +257,7 @@ protected:
     }
 
     /// Records that the slices of a run are lost: they stay in use, but hold no block.
-    void note_lost(std::uint32_t slices) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void note_lost(std::uint32_t slices) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         ++lost_runs_;
         lost_slices_ += slices;
@@ -274,22 +265,22 @@ protected:
 
     /// Effects: takes a slice for what is known of blocks.
     /// Returns: it; no_slice if there is no memory.
-    slice_index take_for_library() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    slice_index take_for_library() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        run taken = runs_.take(1);
+        run taken = runs.take(1);
         if (taken.first != no_slice)
             taken = restored(taken, os::coarse_milliseconds());
         if (taken.first != no_slice)
-            checks_.guard_before(taken.first);
-        library_slices_ += taken.length;
+            checks.guard_before(taken.first);
+        library_slices += taken.length;
         return taken.first;
     }
 
     /// Effects: gives it back.
-    void give_of_library(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void give_of_library(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        --library_slices_;
-        runs_.put(first, 1, true, os::coarse_milliseconds());
+        --library_slices;
+        runs.put(first, 1, true, os::coarse_milliseconds());
     }
 
     /// Effects: purges free runs until the hard limit admits `growth()` more bytes, then calls `take()`, which adds at
@@ -299,7 +290,7 @@ protected:
     {
         for (os::short_wait wait;;) {
             {
-                const base::lock_guard lock(mutex_);
+                const base::lock_guard lock(mutex);
                 const std::size_t more = limit_.is_hard() ? growth() : 0;
                 if (MEMORY_POOL_LIKELY(limit_.admits(reserved(), more))) {
                     take();
@@ -307,7 +298,7 @@ protected:
                 }
                 limit_.note_refused(more);
                 end_waiting();
-                if (runs_.dirty() + runs_.being_purged() == 0)
+                if (runs.dirty() + runs.being_purged() == 0)
                     return;
             }
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
@@ -320,11 +311,11 @@ protected:
 
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
     /// dirty.
-    void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        peak_reserved_ = std::max(peak_reserved_, reserved());
+        peak_reserved = std::max(peak_reserved, reserved());
         limit_.note(reserved());
-        dirty_slices_.store(runs_.dirty() + waiting_.slices(), std::memory_order_relaxed);
+        dirty_slices_.store(runs.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
     /// Times a first touch, and others if that took long, without the lock. The caller owns the slices up to `end`. Not
@@ -334,15 +325,15 @@ protected:
         if constexpr (is_checked)
             return;
         while (MEMORY_POOL_UNLIKELY(touch.kind != first_touch::page::none)) {
-            const std::uint64_t cost = huge_page_policy<region_type>::measure(region_.address(touch.at));
-            const base::lock_guard lock(mutex_);
-            touch = huge_pages_.note_cost(touch, cost, end);
+            const std::uint64_t cost = huge_page_policy<region_type>::measure(region.address(touch.at));
+            const base::lock_guard lock(mutex);
+            touch = huge_pages.note_cost(touch, cost, end);
         }
     }
 
     void set_tag(slice_index first, std::uint32_t count, slice_tag tag) noexcept
     {
-        auto* each = &region_.tag(first);
+        auto* each = &region.tag(first);
         for (auto* const end = each + count; each != end; ++each)
             each->store(tag, std::memory_order_relaxed);
     }
@@ -354,29 +345,29 @@ protected:
         run taken;
         bool is_due = false;
         const auto growth = [&]() -> std::size_t {
-            mutex_.assume_held();
-            const std::uint32_t more = runs_.growth(slices, alignment);
-            return (more - std::min(more, has_guard ? checks_.guard_slices() : 0U)) * slice_bytes;
+            mutex.assume_held();
+            const std::uint32_t more = runs.growth(slices, alignment);
+            return (more - std::min(more, has_guard ? checks.guard_slices() : 0U)) * slice_bytes;
         };
         take_within_limit(growth, [&] {
-            mutex_.assume_held();
+            mutex.assume_held();
             const auto slices_to_leave = [this, slices, has_guard](slice_index first, std::uint32_t length) {
-                return has_guard ? checks_.slices_to_guard(first, length, slices) : 0;
+                return has_guard ? checks.slices_to_guard(first, length, slices) : 0;
             };
-            taken = runs_.take(slices, alignment, slices_to_leave, now);
+            taken = runs.take(slices, alignment, slices_to_leave, now);
             if (taken.first == no_slice && !waiting_.is_empty()) {
                 end_waiting();
-                taken = runs_.take(slices, alignment, slices_to_leave, now);
+                taken = runs.take(slices, alignment, slices_to_leave, now);
             }
             if (taken.first != no_slice)
                 taken = restored(taken, now);
             if (taken.first != no_slice)
-                checks_.guard_before(taken.first);
+                checks.guard_before(taken.first);
             if (taken.first != no_slice)
                 mark(taken);
             note_peak(); // Then: its guard does not count.
-            decay_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
-            is_due = has_dirty_since(decay_.due_since(now)) || runs_.has_clean_since(decay_.discard_due_since(now));
+            decay.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs.used(), now);
+            is_due = has_dirty_since(decay.due_since(now)) || runs.has_clean_since(decay.discard_due_since(now));
         });
         if (MEMORY_POOL_UNLIKELY(is_due))
             (void)purge_old(1);
@@ -393,44 +384,46 @@ protected:
         purge_plan plan;
         bool is_discard_due = false;
         {
-            const base::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex);
             const std::uint32_t slices = unmark();
             if (slices == 0)
                 return false;
             if (!waits || !waiting_.push({first, slices, is_dirty, now}))
-                runs_.put(first, slices, is_dirty, now);
+                runs.put(first, slices, is_dirty, now);
             end_waiting(most_waiting_slices());
-            if (!is_dirty && region_.grows())
+            if (!is_dirty && region.grows())
                 shrink_region();
             note_peak();
-            plan = decay_.after_return(runs_, now);
+            plan = decay.after_return(runs, now);
             if (this_thread_locks > 1) // Others wait for a heap, or the list of all.
                 plan.max_runs = std::min(plan.max_runs, 1);
-            is_discard_due = runs_.has_clean_since(decay_.discard_due_since(now));
+            is_discard_due = runs.has_clean_since(decay.discard_due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(plan.max_runs != 0))
             (void)purge(plan);
         if (MEMORY_POOL_UNLIKELY(is_discard_due))
-            (void)discard_clean_since(decay_.discard_due_since(now));
+            (void)discard_clean_since(decay.discard_due_since(now));
         return true;
     }
 
-    fork_mutex mutex_;
-    run_decay decay_;
-    region_type region_;
-    runs<region_type> runs_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
-    huge_page_policy<region_type> huge_pages_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
-    checks_type checks_{region_};
-    checks_type::revoked revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
-    std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::size_t lost_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;   ///< Of blocks outside of the region.
-    std::size_t guard_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;   ///< In runs of large blocks.
-    std::size_t library_slices_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Runs of one slice for what is known of blocks.
-    checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex_){};
-    memory_limit limit_ MEMORY_POOL_GUARDED_BY(mutex_);
-    std::atomic<std::size_t> purged_{0};
+    // Parts.
+
+    fork_mutex mutex;
+    /// Ages of free runs, and of pages in slabs.
+    run_decay decay;
+    region_type region;
+    np::runs<region_type> runs MEMORY_POOL_GUARDED_BY(mutex){region};
+    huge_page_policy<region_type> huge_pages MEMORY_POOL_GUARDED_BY(mutex){region};
+    /// Guards and fill patterns.
+    checks_type checks{region};
+    checks_type::revoked revoked MEMORY_POOL_GUARDED_BY(mutex);
+    std::size_t peak_reserved MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    /// Bytes of blocks outside of the region.
+    std::size_t direct_bytes MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    /// Slices in runs of large blocks that are only guard.
+    std::size_t guard_slices MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    /// Runs of one slice for the states of blocks.
+    std::size_t library_slices MEMORY_POOL_GUARDED_BY(mutex) = 0;
 
 private:
     /// Effects: carries out a plan.
@@ -444,14 +437,14 @@ private:
                 break;
             bytes += last.bytes;
         }
-        if (const std::uint64_t now = os::coarse_milliseconds(); bytes != 0 && plan.since > decay_.due_since(now))
-            decay_.early().note(bytes, now);
+        if (const std::uint64_t now = os::coarse_milliseconds(); bytes != 0 && plan.since > decay.due_since(now))
+            decay.early().note(bytes, now);
         return plan.max_runs;
     }
 
     /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads. None under a hard
     ///   limit, as clean neighbours count as dirty when a run leaves it.
-    std::size_t most_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t most_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         constexpr std::size_t threads = 64;
         return is_checked && !limit_.is_hard() ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes
@@ -460,36 +453,36 @@ private:
 
     /// Effects: frees the oldest runs in quarantine until at most `most` slices stay, without guards; or one run,
     ///   however long, unless `most` is 0.
-    void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const auto of_blocks = [this] {
-            mutex_.assume_held();
-            return waiting_.slices() - waiting_.count() * checks_.guard_slices();
+            mutex.assume_held();
+            return waiting_.slices() - waiting_.count() * checks.guard_slices();
         };
         while (waiting_.is_full() || (of_blocks() > most && waiting_.count() > (most != 0 ? 1U : 0U)))
             end_waiting_of_oldest();
     }
 
-    void end_waiting_of_oldest() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void end_waiting_of_oldest() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const waiting_run oldest = waiting_.pop();
-        runs_.put(oldest.first, oldest.slices, oldest.is_dirty, oldest.freed_at);
+        runs.put(oldest.first, oldest.slices, oldest.is_dirty, oldest.freed_at);
     }
 
-    bool has_dirty_since(std::uint64_t before) const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool has_dirty_since(std::uint64_t before) const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        return runs_.has_dirty_since(before) || waiting_.has_waited_since(before);
+        return runs.has_dirty_since(before) || waiting_.has_waited_since(before);
     }
 
     /// Returns: a run that was taken, if all of it may be touched now; if not, none.
-    run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const os::moving result =
-            huge_pages_.parts().commit(taken.first, taken.length)
-                ? revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length))
+            huge_pages.parts().commit(taken.first, taken.length)
+                ? revoked.take(region.address(taken.first), region.address(taken.first + taken.length))
                 : os::moving::refused;
         if (result == os::moving::refused)
-            runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
+            runs.put(taken.first, taken.length, !taken.is_zeroed, now);
         if (result == os::moving::lost)
             note_lost(taken.length);
         return result == os::moving::done ? taken : run{};
@@ -506,9 +499,9 @@ private:
         std::array<kept, revoked_runs::most> all; // It takes long, so others are not to wait for it.
         std::size_t count = 0;
         {
-            const base::lock_guard lock(mutex_);
-            revoked_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
-                                   [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
+            const base::lock_guard lock(mutex);
+            revoked.forget_memory(region.address(taken.first), region.address(taken.first + taken.length),
+                                  [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
         }
         while (count != 0) {
             --count;
@@ -528,14 +521,14 @@ private:
     {
         run oldest;
         {
-            const base::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex);
             while (waiting_.has_waited_since(since))
                 end_waiting_of_oldest();
-            oldest = runs_.take_dirty_since(since);
+            oldest = runs.take_dirty_since(since);
             if (oldest.first == no_slice)
                 return {};
-            huge_pages_.parts().lose_memory(oldest.first, oldest.length);
-            huge_pages_.parts().purge_around(oldest);
+            huge_pages.parts().lose_memory(oldest.first, oldest.length);
+            huge_pages.parts().purge_around(oldest);
         }
         return purge(oldest);
     }
@@ -545,17 +538,17 @@ private:
     {
         const std::size_t bytes = taken.length * slice_bytes;
         MEMORY_POOL_DELAY_POINT();
-        const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
+        const bool is_done = os::purge_memory(region.address(taken.first), bytes);
         if constexpr (is_checked)
             purge_backing_copies(taken);
         if (is_done)
-            checks().run_purged(taken.first, taken.length, true);
+            checks.run_purged(taken.first, taken.length, true);
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
-            purged_.fetch_add(bytes, std::memory_order_relaxed);
-        const base::lock_guard lock(mutex_);
-        runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
-        if (region_.grows())
+            note_purged(bytes);
+        const base::lock_guard lock(mutex);
+        runs.put_purged(taken, !is_done, os::coarse_milliseconds());
+        if (region.grows())
             shrink_region();
         note_peak();
         return {bytes, is_done};
@@ -568,21 +561,21 @@ private:
         run oldest;
         run discarded;
         {
-            const base::lock_guard lock(mutex_);
-            oldest = runs_.take_clean_since(since);
+            const base::lock_guard lock(mutex);
+            oldest = runs.take_clean_since(since);
             if (oldest.first == no_slice)
                 return false;
             // Not a guard at its end, of the run behind it.
             const slice_index end = oldest.first + oldest.length - (is_checked ? 1U : 0U);
-            discarded = huge_pages_.parts().begin_discard(oldest.first, end);
+            discarded = huge_pages.parts().begin_discard(oldest.first, end);
         }
-        checks().run_purged(oldest.first, oldest.length, true);
+        checks.run_purged(oldest.first, oldest.length, true);
         MEMORY_POOL_DELAY_POINT();
         discard(discarded);
         MEMORY_POOL_DELAY_POINT();
-        const base::lock_guard lock(mutex_);
-        runs_.put_purged(oldest, false, runs_.never);
-        if (region_.grows())
+        const base::lock_guard lock(mutex);
+        runs.put_purged(oldest, false, runs.never);
+        if (region.grows())
             shrink_region();
         return true;
     }
@@ -591,31 +584,36 @@ private:
     void discard(const run& its) noexcept
     {
         const std::size_t bytes = its.length * slice_bytes;
-        if (bytes != 0 && os::discard_memory(region_.address(its.first), bytes))
-            os::leave_out_of_dumps(region_.address(its.first), bytes);
+        if (bytes != 0 && os::discard_memory(region.address(its.first), bytes))
+            os::leave_out_of_dumps(region.address(its.first), bytes);
     }
 
     /// Effects: discards slices that were committed in advance.
     void discard_unused() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        const run discarded = huge_pages_.parts().begin_discard(slice_at(runs_.used()), slice_at(region_.committed()));
+        const base::lock_guard lock(mutex);
+        const run discarded = huge_pages.parts().begin_discard(slice_at(runs.used()), slice_at(region.committed()));
         discard(discarded);
     }
 
     /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something
     ///   else.
-    void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
-        if (const run last = runs_.forget_last_if_clean(); last.first != no_slice)
-            checks().run_purged(last.first, last.length, false); // Otherwise guards would be assumed there.
-        if (region_.committed() - runs_.used() < least_slices)
+        if (const run last = runs.forget_last_if_clean(); last.first != no_slice)
+            checks.run_purged(last.first, last.length, false); // Otherwise guards would be assumed there.
+        if (region.committed() - runs.used() < least_slices)
             return;
-        huge_pages_.parts().forget_from(slice_at(runs_.used()));
-        region_.shrink(runs_.used());
+        huge_pages.parts().forget_from(slice_at(runs.used()));
+        region.shrink(runs.used());
     }
 
+    std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    std::size_t lost_slices_ MEMORY_POOL_GUARDED_BY(mutex) = 0;
+    checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex){};
+    memory_limit limit_ MEMORY_POOL_GUARDED_BY(mutex);
+    std::atomic<std::size_t> purged_{0};
     std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
 };
 } // namespace memory_pool::np

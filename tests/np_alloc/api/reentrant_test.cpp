@@ -89,7 +89,8 @@ void* allocate_in_handler(std::size_t bytes)
 
 TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
 {
-    EXPECT_DEATH(np::registry().pages().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }), report)
+    EXPECT_DEATH(
+        np::registry().pages().source().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }), report)
         << "that of the page heap";
     EXPECT_DEATH(np::registry().heaps().for_each_heap([](auto&) {
         (void)alarm(10);

@@ -508,9 +508,9 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
 
 TEST_F(np_verify_finds, a_run_without_an_owner)
 {
-    const np::run taken = all.pages().take_bytes(1, 1);
+    const np::run taken = all.pages().source().take_bytes(1, 1);
     expect_inconsistency("a run is in use but has no owner");
-    all.pages().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
+    all.pages().source().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
 TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)

@@ -54,7 +54,7 @@ unsigned char* freed_block(std::size_t bytes)
 
 bool is_revoked(const unsigned char* address)
 {
-    return np::registry().pages().freed_at(address) != nullptr;
+    return np::registry().pages().large().freed_at(address) != nullptr;
 }
 
 void write(volatile unsigned char* at)

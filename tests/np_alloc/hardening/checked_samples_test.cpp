@@ -75,7 +75,7 @@ TEST(checked_samples, that_are_given_back_by_a_function_that_does_not_match_are_
     bool is_right = np_option_set(np_option_region_bytes, std::size_t{16} << 20) == 0;
     np_free(np_alloc(1));
     memory_pool::np::page_heap& memory = memory_pool::np::registry().pages();
-    while (memory.take_bytes(1, 1).first != memory_pool::np::no_slice) {
+    while (memory.source().take_bytes(1, 1).first != memory_pool::np::no_slice) {
     }
     void* const one = sample(0);
     void* const other = sample(0);

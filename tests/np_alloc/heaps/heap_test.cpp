@@ -289,11 +289,11 @@ TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
 {
     const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
-    const np::run rest = page_heap.take_large(std::size_t{all} * np::slice_bytes, 1);
+    const np::run rest = page_heap.large().take_large(std::size_t{all} * np::slice_bytes, 1);
     ASSERT_NE(rest.first, np::no_slice);
     void* block = nullptr;
     EXPECT_EQ(mine.take(0, &block, 1), 0U);
-    page_heap.give_large(rest.first);
+    page_heap.large().give_large(rest.first);
     EXPECT_EQ(mine.take(0, &block, 1), 1U);
 }
 

@@ -98,8 +98,9 @@ TEST_F(remote_frees, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_on
 {
     const std::vector<void*> blocks = take(mine, 0, 5);
     const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
-    const auto used = page_heap.with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
-    const np::run rest = page_heap.take_large(std::size_t{all - used} * np::slice_bytes, 1);
+    const auto used =
+        page_heap.source().with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
+    const np::run rest = page_heap.large().take_large(std::size_t{all - used} * np::slice_bytes, 1);
     ASSERT_NE(rest.first, np::no_slice);
     for (void* block : blocks)
         put(other, block);
@@ -108,7 +109,7 @@ TEST_F(remote_frees, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_on
     (void)mine.drain();
     EXPECT_EQ(outstanding(mine), 0U);
     EXPECT_EQ(sent_minus_received(mine) + sent_minus_received(other), 0U);
-    page_heap.give_large(rest.first);
+    page_heap.large().give_large(rest.first);
 }
 
 TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)

@@ -30,11 +30,11 @@ struct thread_cache : testing::Test
 
     thread_cache()
     {
-        EXPECT_TRUE(page_heap.start(std::size_t{1} << 30));
-        const np::run run = page_heap.take_bytes(sizeof(np::thread_heap), alignof(np::thread_heap));
+        EXPECT_TRUE(page_heap.source().start(std::size_t{1} << 30));
+        const np::run run = page_heap.source().take_bytes(sizeof(np::thread_heap), alignof(np::thread_heap));
         memory = ::new (page_heap.region().address(run.first)) np::thread_heap(page_heap, for_others);
     }
-    ~thread_cache() override { page_heap.stop(); }
+    ~thread_cache() override { page_heap.source().stop(); }
 
     void* take(std::size_t size_class)
     {

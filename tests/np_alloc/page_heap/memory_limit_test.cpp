@@ -23,7 +23,7 @@ struct memory_limit : test::page_heap_fixture
 {
     void limit_bytes(std::size_t hard, std::size_t soft = 0)
     {
-        all.with_limit([=](np::memory_limit& its, std::size_t reserved) {
+        all.source().with_limit([=](np::memory_limit& its, std::size_t reserved) {
             its.set(hard, soft);
             its.note(reserved);
         });
@@ -34,18 +34,18 @@ struct memory_limit : test::page_heap_fixture
     }
     np::run take(std::size_t slices, std::size_t alignment = 1)
     {
-        return all.take_large(slices * np::slice_bytes, alignment * np::slice_bytes);
+        return all.large().take_large(slices * np::slice_bytes, alignment * np::slice_bytes);
     }
     bool takes(std::size_t slices, std::size_t alignment = 1) { return take(slices, alignment).first != np::no_slice; }
     std::size_t reserved() { return all.figures().reserved; }
     std::size_t reserved_slices() { return reserved() / np::slice_bytes; }
-    bool has_crossed() { return all.limit().take_crossing(); }
+    bool has_crossed() { return all.source().limit().take_crossing(); }
 };
 
 TEST_F(memory_limit, is_none_at_first)
 {
     EXPECT_TRUE(takes(1000));
-    EXPECT_EQ(all.limit().refusals(), 0U);
+    EXPECT_EQ(all.source().limit().refusals(), 0U);
     EXPECT_FALSE(has_crossed());
 }
 
@@ -56,10 +56,10 @@ TEST_F(memory_limit, is_reached_and_not_exceeded)
     EXPECT_TRUE(takes(3));
     EXPECT_EQ(reserved_slices(), 8U);
     EXPECT_FALSE(takes(1));
-    EXPECT_EQ(all.limit().refusals(), 1U);
+    EXPECT_EQ(all.source().limit().refusals(), 1U);
     EXPECT_EQ(reserved_slices(), 8U);
     EXPECT_EQ(all.figures().peak_reserved, 8 * np::slice_bytes);
-    all.give_large(five.first);
+    all.large().give_large(five.first);
     EXPECT_FALSE(takes(6));
     EXPECT_TRUE(takes(5));
     EXPECT_EQ(reserved_slices(), 8U);
@@ -81,7 +81,7 @@ TEST_F(memory_limit, counts_no_refusal_of_what_could_never_be_had)
 {
     limit_slices(4);
     EXPECT_FALSE(takes(5));
-    EXPECT_EQ(all.limit().refusals(), 0U);
+    EXPECT_EQ(all.source().limit().refusals(), 0U);
 }
 
 TEST_F(memory_limit, hands_nothing_out_while_there_is_more_already)
@@ -90,7 +90,7 @@ TEST_F(memory_limit, hands_nothing_out_while_there_is_more_already)
     (void)take(4);
     limit_slices(6);
     EXPECT_FALSE(takes(1));
-    all.give_large(four.first);
+    all.large().give_large(four.first);
     EXPECT_TRUE(takes(2)) << "what was free is purged";
     EXPECT_EQ(reserved_slices(), 6U);
 }
@@ -102,49 +102,50 @@ TEST_F(memory_limit, has_free_runs_purged_that_are_too_short)
     (void)take(1);
     const np::run second = take(2);
     (void)take(1);
-    all.give_large(first.first);
-    all.give_large(second.first);
+    all.large().give_large(first.first);
+    all.large().give_large(second.first);
     EXPECT_EQ(dirty(), 4U);
     EXPECT_TRUE(takes(4));
     EXPECT_EQ(dirty(), 0U);
     EXPECT_EQ(reserved_slices(), 6U);
-    EXPECT_EQ(all.purged(), 4 * np::slice_bytes);
+    EXPECT_EQ(all.source().purged(), 4 * np::slice_bytes);
 }
 
 TEST_F(memory_limit, leaves_free_runs_alone_that_are_taken)
 {
     limit_slices(8);
     const np::run run = take(8);
-    all.give_large(run.first);
+    all.large().give_large(run.first);
     const np::run again = take(8);
     EXPECT_EQ(again.first, run.first);
     EXPECT_FALSE(again.is_zeroed) << "it has its memory";
-    EXPECT_EQ(all.purged(), 0U);
-    EXPECT_EQ(all.limit().refusals(), 0U);
+    EXPECT_EQ(all.source().purged(), 0U);
+    EXPECT_EQ(all.source().limit().refusals(), 0U);
 }
 
 TEST_F(memory_limit, holds_when_blocks_become_longer)
 {
     limit_slices(8);
     const np::run block = take(4);
-    EXPECT_FALSE(all.resize_large(block.first, 9 * np::slice_bytes));
+    EXPECT_FALSE(all.large().resize_large(block.first, 9 * np::slice_bytes));
     EXPECT_EQ(reserved_slices(), 4U);
-    EXPECT_TRUE(all.resize_large(block.first, 8 * np::slice_bytes));
+    EXPECT_TRUE(all.large().resize_large(block.first, 8 * np::slice_bytes));
     EXPECT_EQ(reserved_slices(), 8U);
-    EXPECT_FALSE(all.resize_large(block.first, 9 * np::slice_bytes));
-    EXPECT_TRUE(all.resize_large(block.first, 4 * np::slice_bytes));
+    EXPECT_FALSE(all.large().resize_large(block.first, 9 * np::slice_bytes));
+    EXPECT_TRUE(all.large().resize_large(block.first, 4 * np::slice_bytes));
     EXPECT_EQ(dirty(), 4U);
-    EXPECT_TRUE(all.resize_large(block.first, 8 * np::slice_bytes)) << "by what it has left";
-    EXPECT_EQ(all.purged(), 0U);
+    EXPECT_TRUE(all.large().resize_large(block.first, 8 * np::slice_bytes)) << "by what it has left";
+    EXPECT_EQ(all.source().purged(), 0U);
 }
 
 TEST_F(memory_limit, holds_when_blocks_move)
 {
     limit_slices(30);
     const np::run block = take(10);
-    EXPECT_EQ(all.move_large(block.first, 21 * np::slice_bytes, [] {}).first, np::no_slice) << "both are there then";
+    EXPECT_EQ(all.large().move_large(block.first, 21 * np::slice_bytes, [] {}).first, np::no_slice)
+        << "both are there then";
     EXPECT_EQ(reserved_slices(), 10U);
-    EXPECT_NE(all.move_large(block.first, 20 * np::slice_bytes, [] {}).first, np::no_slice);
+    EXPECT_NE(all.large().move_large(block.first, 20 * np::slice_bytes, [] {}).first, np::no_slice);
     EXPECT_LE(all.figures().peak_reserved, 30 * np::slice_bytes);
 }
 
@@ -152,7 +153,7 @@ TEST_F(memory_limit, holds_for_aligned_blocks)
 {
     limit_slices(16);
     const np::run last = take(5);
-    all.give_large(last.first);
+    all.large().give_large(last.first);
     for (const std::size_t alignment : {std::size_t{8}, std::size_t{64}, std::size_t{256}})
         EXPECT_TRUE(takes(4, alignment)) << alignment;
     EXPECT_FALSE(takes(5, 8));
@@ -201,12 +202,12 @@ TEST_F(memory_limit, is_a_refusal_where_the_system_takes_nothing_back)
     test::system_calls calls;
     limit_slices(4);
     const np::run four = take(4);
-    all.give_large(four.first);
+    all.large().give_large(four.first);
     calls.refuse_from(test::system_call::advise, 1);
     calls.refuse_from(test::system_call::map, 1);
     limit_slices(3);
     EXPECT_FALSE(takes(2));
-    EXPECT_EQ(all.limit().refusals(), 1U);
+    EXPECT_EQ(all.source().limit().refusals(), 1U);
     EXPECT_EQ(reserved_slices(), 4U);
 }
 
@@ -224,7 +225,7 @@ TEST_F(memory_limit, refuses_no_thread_what_others_are_purging)
                 continue;
             }
             std::memset(memory(taken), 1, taken.length * np::slice_bytes); // So that it takes long to purge it.
-            all.give_large(taken.first);
+            all.large().give_large(taken.first);
         }
     });
     EXPECT_EQ(refused, 0U);
@@ -241,7 +242,7 @@ TEST_F(memory_limit, is_reached_by_many_threads_and_not_exceeded)
             const np::run first = take(1 + thread);
             EXPECT_LE(in_use(), most);
             if (round % 2 == 0 && first.first != np::no_slice)
-                all.give_large(first.first);
+                all.large().give_large(first.first);
         }
         while (takes(1))
             ++taken;
@@ -261,9 +262,9 @@ TEST_F(memory_limit, if_soft_is_crossed_once_until_there_is_less)
     EXPECT_FALSE(has_crossed()) << "told once";
     (void)take(1);
     EXPECT_FALSE(has_crossed()) << "above already";
-    all.give_large(four.first);
-    all.give_large(one.first);
-    EXPECT_EQ(all.trim(), 5 * np::slice_bytes);
+    all.large().give_large(four.first);
+    all.large().give_large(one.first);
+    EXPECT_EQ(all.source().trim(), 5 * np::slice_bytes);
     (void)take(3);
     EXPECT_FALSE(has_crossed());
     (void)take(1);
@@ -274,10 +275,10 @@ TEST_F(memory_limit, if_soft_is_crossed_by_each_kind_of_memory)
 {
     limit_slices(0, 8);
     const np::run eight = take(8);
-    EXPECT_TRUE(all.resize_large(eight.first, 9 * np::slice_bytes));
+    EXPECT_TRUE(all.large().resize_large(eight.first, 9 * np::slice_bytes));
     EXPECT_TRUE(has_crossed());
-    all.give_large(eight.first);
-    (void)all.trim();
+    all.large().give_large(eight.first);
+    (void)all.source().trim();
     (void)take(8);
     void* const outside = all.take_direct(1, 1);
     EXPECT_TRUE(has_crossed());
@@ -306,10 +307,10 @@ TEST_F(memory_limit, has_a_function_for_what_is_above_the_soft_one)
     int argument = 0;
     const auto function = [](std::size_t, void*) {};
     const auto called_with = [&](std::size_t bytes) {
-        return all.with_limit([=](np::memory_limit& its, std::size_t) { return its.callback_for(bytes); });
+        return all.source().with_limit([=](np::memory_limit& its, std::size_t) { return its.callback_for(bytes); });
     };
     EXPECT_EQ(called_with(101).function, nullptr);
-    all.with_limit([&](np::memory_limit& its, std::size_t) { its.set_callback({function, &argument, 0}); });
+    all.source().with_limit([&](np::memory_limit& its, std::size_t) { its.set_callback({function, &argument, 0}); });
     EXPECT_EQ(called_with(100).function, nullptr);
     EXPECT_EQ(called_with(101).function, function);
     EXPECT_EQ(called_with(101).argument, &argument);

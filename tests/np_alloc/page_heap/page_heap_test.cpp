@@ -26,11 +26,11 @@ using page_heap = test::page_heap_fixture;
 
 TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
 {
-    const np::run large = all.take_large(3 * np::slice_bytes, 1);
+    const np::run large = all.large().take_large(3 * np::slice_bytes, 1);
     EXPECT_EQ(tag(large.first), np::large_block);
     EXPECT_EQ(tag(large.first + 1), np::inside_large_block);
     EXPECT_EQ(tag(large.first + 2), np::inside_large_block);
-    all.give_large(large.first);
+    all.large().give_large(large.first);
     for (np::slice_index slice = large.first; slice != large.first + 3; ++slice)
         EXPECT_EQ(tag(slice), np::no_owner);
     EXPECT_EQ(in_use(), 0U);
@@ -38,143 +38,143 @@ TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
 
 TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
 {
-    const np::run large = all.take_large(MiB, 1);
-    all.give_large(large.first);
+    const np::run large = all.large().take_large(MiB, 1);
+    all.large().give_large(large.first);
     EXPECT_EQ(dirty(), MiB / np::slice_bytes);
-    EXPECT_EQ(all.purged(), 0U);
+    EXPECT_EQ(all.source().purged(), 0U);
 }
 
 TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 {
-    all.decay().set_decay_ms(0);
-    const np::run large = all.take_large(MiB, 1);
+    all.source().decay.set_decay_ms(0);
+    const np::run large = all.large().take_large(MiB, 1);
     memory(large)[0] = std::byte{1};
-    all.give_large(large.first);
+    all.large().give_large(large.first);
     EXPECT_EQ(dirty(), 0U);
-    EXPECT_EQ(all.purged(), MiB);
-    const np::run again = all.take_large(MiB, 1);
+    EXPECT_EQ(all.source().purged(), MiB);
+    const np::run again = all.large().take_large(MiB, 1);
     EXPECT_TRUE(again.is_zeroed);
     EXPECT_EQ(memory(again)[0], std::byte{0});
 }
 
 TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
-    all.decay().set_decay_ms(60000); // so that nothing becomes due in this test
+    all.source().decay.set_decay_ms(60000); // so that nothing becomes due in this test
     use_a_lot();
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
 TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
 {
-    all.decay().set_decay_ms(60000);
-    const np::run in_use = all.take_large(100 * MiB, 1);
-    const np::run large = all.take_large(100 * MiB, 1);
-    all.give_large(large.first);
-    EXPECT_EQ(all.purged(), 0U);
-    EXPECT_EQ(all.trim(), 100 * MiB);
-    all.give_large(in_use.first);
+    all.source().decay.set_decay_ms(60000);
+    const np::run in_use = all.large().take_large(100 * MiB, 1);
+    const np::run large = all.large().take_large(100 * MiB, 1);
+    all.large().give_large(large.first);
+    EXPECT_EQ(all.source().purged(), 0U);
+    EXPECT_EQ(all.source().trim(), 100 * MiB);
+    all.large().give_large(in_use.first);
 }
 
 TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_that_is_needed_again)
 {
-    all.decay().set_decay_ms(60000);
-    const auto use_and_free = [this] { all.give_large(all.take_large(150 * MiB, 1).first); };
+    all.source().decay.set_decay_ms(60000);
+    const auto use_and_free = [this] { all.large().give_large(all.large().take_large(150 * MiB, 1).first); };
     use_and_free();
-    EXPECT_EQ(all.purged(), 150 * MiB);
+    EXPECT_EQ(all.source().purged(), 150 * MiB);
     use_and_free();
-    EXPECT_EQ(all.purged(), 150 * MiB);
+    EXPECT_EQ(all.source().purged(), 150 * MiB);
     EXPECT_EQ(dirty(), 150 * MiB / np::slice_bytes);
 }
 
 TEST_F(page_heap, discards_nothing_that_an_aligned_block_has_left_just_now)
 {
-    all.decay().set_decay_ms(np::run_decay::never_ms);
-    (void)all.take_large(MiB, 1);
-    const np::run block = all.take_large(MiB, 64 * MiB);
+    all.source().decay.set_decay_ms(np::run_decay::never_ms);
+    (void)all.large().take_large(MiB, 1);
+    const np::run block = all.large().take_large(MiB, 64 * MiB);
     ASSERT_NE(block.first, np::no_slice);
     EXPECT_NE(huge_pages(block.first - np::slices_of_huge_page), np::huge_page_use::discarded);
-    all.decay().set_decay_ms(60'000);
-    EXPECT_FALSE(all.purge_old(1));
+    all.source().decay.set_decay_ms(60'000);
+    EXPECT_FALSE(all.source().purge_old(1));
 }
 
 TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
 {
-    all.decay().set_decay_ms(60000);
+    all.source().decay.set_decay_ms(60000);
     const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
-    const np::run to_be_clean = all.take_large(MiB, 1);
-    const np::run neighbour = all.take_large(MiB / 4, 1);
+    const np::run to_be_clean = all.large().take_large(MiB, 1);
+    const np::run neighbour = all.large().take_large(MiB / 4, 1);
     ASSERT_EQ(neighbour.first, to_be_clean.first + to_be_clean.length);
-    all.give_large(to_be_clean.first);
-    EXPECT_EQ(all.trim(), MiB);
-    const np::run others = all.take_large(3 * MiB, 1);
-    EXPECT_TRUE(all.resize_large(neighbour.first, MiB / 8));
+    all.large().give_large(to_be_clean.first);
+    EXPECT_EQ(all.source().trim(), MiB);
+    const np::run others = all.large().take_large(3 * MiB, 1);
+    EXPECT_TRUE(all.large().resize_large(neighbour.first, MiB / 8));
     expect_peak();
-    all.give_large(neighbour.first);
+    all.large().give_large(neighbour.first);
     EXPECT_EQ(dirty(), (MiB + MiB / 4) / np::slice_bytes);
     expect_peak();
-    all.give_large(others.first);
+    all.large().give_large(others.first);
     expect_peak();
 }
 
 TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 {
-    all.decay().set_decay_ms(0);
-    const np::run large = all.take_large(MiB, 1);
+    all.source().decay.set_decay_ms(0);
+    const np::run large = all.large().take_large(MiB, 1);
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::advise, 1);
-        all.give_large(large.first);
-        EXPECT_EQ(all.trim(), 0U);
+        all.large().give_large(large.first);
+        EXPECT_EQ(all.source().trim(), 0U);
     }
     EXPECT_EQ(dirty(), MiB / np::slice_bytes);
-    EXPECT_EQ(all.trim(), MiB);
+    EXPECT_EQ(all.source().trim(), MiB);
     EXPECT_EQ(dirty(), 0U);
 }
 
 TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
 {
-    all.decay().set_decay_ms(60000);
+    all.source().decay.set_decay_ms(60000);
     std::vector<np::run> blocks(5);
     for (np::run& each : blocks)
-        each = all.take_large(MiB, 1);
+        each = all.large().take_large(MiB, 1);
     for (const std::size_t number : {0U, 2U, 4U})
-        all.give_large(blocks[number].first);
+        all.large().give_large(blocks[number].first);
     const test::system_calls calls;
     calls.refuse(test::system_call::advise, 1);
-    EXPECT_EQ(all.trim(), 2 * MiB);
+    EXPECT_EQ(all.source().trim(), 2 * MiB);
     EXPECT_EQ(dirty(), MiB / np::slice_bytes);
-    EXPECT_EQ(all.trim(), MiB);
+    EXPECT_EQ(all.source().trim(), MiB);
 }
 
 TEST_F(page_heap, trims_all_that_is_free)
 {
-    const np::run a = all.take_large(MiB, 1);
-    const np::run b = all.take_large(MiB, 1);
-    const np::run c = all.take_large(MiB, 1);
-    all.give_large(a.first);
-    all.give_large(c.first);
-    EXPECT_EQ(all.trim(), 2 * MiB);
-    EXPECT_EQ(all.trim(), 0U);
-    all.give_large(b.first);
+    const np::run a = all.large().take_large(MiB, 1);
+    const np::run b = all.large().take_large(MiB, 1);
+    const np::run c = all.large().take_large(MiB, 1);
+    all.large().give_large(a.first);
+    all.large().give_large(c.first);
+    EXPECT_EQ(all.source().trim(), 2 * MiB);
+    EXPECT_EQ(all.source().trim(), 0U);
+    all.large().give_large(b.first);
 }
 
 TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_there)
 {
-    const np::run a = all.take_large(MiB, 1);
-    (void)all.take_large(MiB, 1);
-    const np::run b = all.take_large(2 * MiB, 1);
-    (void)all.take_large(MiB, 1);
-    all.give_large(a.first);
-    all.give_large(b.first);
+    const np::run a = all.large().take_large(MiB, 1);
+    (void)all.large().take_large(MiB, 1);
+    const np::run b = all.large().take_large(2 * MiB, 1);
+    (void)all.large().take_large(MiB, 1);
+    all.large().give_large(a.first);
+    all.large().give_large(b.first);
     const auto begin_to_purge = [](auto& runs) {
         return runs.take_dirty_since(std::numeric_limits<std::uint64_t>::max());
     };
-    EXPECT_EQ(all.with_runs(begin_to_purge).length, a.length);
-    EXPECT_EQ(all.with_runs(begin_to_purge).length, b.length);
-    all.finish_purges();
-    EXPECT_EQ(all.purged(), 3 * MiB);
+    EXPECT_EQ(all.source().with_runs(begin_to_purge).length, a.length);
+    EXPECT_EQ(all.source().with_runs(begin_to_purge).length, b.length);
+    all.source().finish_purges();
+    EXPECT_EQ(all.source().purged(), 3 * MiB);
     EXPECT_EQ(all.figures().reserved, 2 * MiB);
-    EXPECT_EQ(all.take_large(2 * MiB, 1).first, b.first);
+    EXPECT_EQ(all.large().take_large(2 * MiB, 1).first, b.first);
 }
 
 TEST_F(page_heap, discards_what_it_trims_and_has_it_be_accessible_when_it_is_needed)
@@ -183,18 +183,18 @@ TEST_F(page_heap, discards_what_it_trims_and_has_it_be_accessible_when_it_is_nee
     const np::run block = take_filled(20 * MiB);
     (void)take_filled(MiB);
     const np::run behind = take_filled(MiB);
-    all.give_large(block.first);
-    EXPECT_EQ(all.trim(), 20 * MiB);
+    all.large().give_large(block.first);
+    EXPECT_EQ(all.source().trim(), 20 * MiB);
     EXPECT_EQ(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
     EXPECT_EQ(huge_pages(np::slice_at(all.region().committed() - np::slices_of_huge_page)),
               np::huge_page_use::discarded)
         << "what was committed in advance";
     EXPECT_EQ(all.figures().reserved, 3 * MiB);
-    const np::run slab_like = all.take_large(100'000, 1);
+    const np::run slab_like = all.large().take_large(100'000, 1);
     ASSERT_TRUE(is_filled(slab_like, 100'000, 0));
     const np::run again = take_filled(15 * MiB);
     EXPECT_TRUE(is_filled(again, 15 * MiB, 1));
-    EXPECT_TRUE(all.resize_large(behind.first, 40 * MiB)) << "into what was committed in advance";
+    EXPECT_TRUE(all.large().resize_large(behind.first, 40 * MiB)) << "into what was committed in advance";
     std::memset(memory(behind) + MiB, 2, 39 * MiB);
     EXPECT_TRUE(is_filled(before, MiB, 1));
 }
@@ -204,14 +204,14 @@ TEST_F(page_heap, discards_what_was_not_needed_for_another_decay_time)
     const np::run block = take_filled(20 * MiB);
     (void)take_filled(MiB);
     give_and_purge(block);
-    all.decay().set_decay_ms(60'000);
-    EXPECT_FALSE(all.purge_old(1));
+    all.source().decay.set_decay_ms(60'000);
+    EXPECT_FALSE(all.source().purge_old(1));
     EXPECT_NE(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
-    all.decay().set_decay_ms(0);
+    all.source().decay.set_decay_ms(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
-    EXPECT_TRUE(all.purge_old(1));
+    EXPECT_TRUE(all.source().purge_old(1));
     EXPECT_EQ(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
-    EXPECT_FALSE(all.purge_old(1));
+    EXPECT_FALSE(all.source().purge_old(1));
 }
 
 TEST_F(page_heap, loses_nothing_if_what_was_discarded_may_not_be_committed)
@@ -219,17 +219,17 @@ TEST_F(page_heap, loses_nothing_if_what_was_discarded_may_not_be_committed)
     const np::run first = take_filled(MiB);
     const np::run block = take_filled(20 * MiB);
     (void)take_filled(MiB);
-    all.give_large(block.first);
-    (void)all.trim();
+    all.large().give_large(block.first);
+    (void)all.source().trim();
     const std::size_t before = in_use();
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::protect, 1);
-        EXPECT_EQ(all.take_large(10 * MiB, 1).first, np::no_slice);
-        EXPECT_FALSE(all.resize_large(first.first, 10 * MiB));
+        EXPECT_EQ(all.large().take_large(10 * MiB, 1).first, np::no_slice);
+        EXPECT_FALSE(all.large().resize_large(first.first, 10 * MiB));
         EXPECT_EQ(in_use(), before);
     }
-    EXPECT_TRUE(all.resize_large(first.first, 10 * MiB));
+    EXPECT_TRUE(all.large().resize_large(first.first, 10 * MiB));
     std::memset(memory(first), 2, 10 * MiB);
 }
 
@@ -239,9 +239,9 @@ TEST_F(page_heap, uses_what_it_was_about_to_discard_when_threads_are_not_there)
     (void)take_filled(MiB);
     give_and_purge(block);
     const auto begin_to_discard = [](auto& runs) { return runs.take_clean_since(runs.never); };
-    EXPECT_EQ(all.with_runs(begin_to_discard).first, block.first);
+    EXPECT_EQ(all.source().with_runs(begin_to_discard).first, block.first);
     EXPECT_EQ(all.figures().reserved, MiB) << "it is not in use";
-    all.finish_purges();
+    all.source().finish_purges();
     const np::run again = take_filled(20 * MiB);
     EXPECT_EQ(again.first, block.first);
 }
@@ -252,18 +252,18 @@ TEST_F(page_heap, counts_towards_limits_and_promises_of_memory_until_it_trims)
     test::system_calls calls;
     calls.have_memory_promised();
     np::page_heap other;
-    ASSERT_TRUE(other.start(std::size_t{256} << 20));
+    ASSERT_TRUE(other.source().start(std::size_t{256} << 20));
     const std::size_t data = test::data_bytes();
     const std::size_t promised = test::bytes_with_flag("ac");
-    const np::run block = other.take_large(200 * MiB, 1);
+    const np::run block = other.large().take_large(200 * MiB, 1);
     std::memset(other.region().address(block.first), 1, 200 * MiB);
     EXPECT_GE(test::data_bytes() - data, 200 * MiB);
     EXPECT_GE(test::bytes_with_flag("ac") - promised, 200 * MiB);
-    other.give_large(block.first);
-    (void)other.trim();
+    other.large().give_large(block.first);
+    (void)other.source().trim();
     EXPECT_LE(test::data_bytes(), data + 10 * MiB);
     EXPECT_LE(test::bytes_with_flag("ac"), promised + 10 * MiB);
-    other.stop();
+    other.source().stop();
 }
 #endif
 
@@ -275,7 +275,7 @@ TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
     for (int tried = 0; tried != 3; ++tried) {
         while (huge_pages(all.take_slab(0, 128, true).first) != np::huge_page_use::asked_for) {
         }
-        (void)all.take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another part.
+        (void)all.large().take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another part.
     }
     EXPECT_EQ(huge_pages(all.take_slab(0, 128, true).first), np::huge_page_use::untold);
 }
@@ -305,30 +305,30 @@ TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_
 
 TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 {
-    all.decay().set_decay_ms(0);
+    all.source().decay.set_decay_ms(0);
     const np::slice_index slab = all.take_slab(0, 128, true).first;
     all.lose_memory_of_slab(slab);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
     const np::run large = take_after_filled(6 * MiB);
-    const np::run behind = all.take_large(MiB / 2, 1);
+    const np::run behind = all.large().take_large(MiB / 2, 1);
     const np::slice_index inside = large.first + 2 * np::slices_of_huge_page;
     const np::slice_index last = large.first + large.length - 1;
-    all.give_large(large.first);
+    all.large().give_large(large.first);
     EXPECT_EQ(huge_pages(large.first), np::huge_page_use::refused);
     EXPECT_EQ(huge_pages(inside), np::huge_page_use::asked_for) << "of that part, all has gone";
     EXPECT_EQ(huge_pages(last), np::huge_page_use::refused);
-    all.give_large(behind.first);
+    all.large().give_large(behind.first);
 }
 
 #if defined(__linux__)
 TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
 {
     const np::slice_index slab = all.take_slab(0, 128, false).first;
-    const np::run block = all.take_large(MiB, 1);
-    ASSERT_TRUE(all.resize_large(block.first, 6 * MiB));
+    const np::run block = all.large().take_large(MiB, 1);
+    ASSERT_TRUE(all.large().resize_large(block.first, 6 * MiB));
     std::memset(memory(block), 0x5A, 6 * MiB);
     const test::system_calls calls;
-    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB, [] {}), 6 * MiB, 0x5A));
+    EXPECT_TRUE(is_filled(all.large().move_large(block.first, 9 * MiB, [] {}), 6 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 1U);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::asked_for);
 }
@@ -336,13 +336,13 @@ TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_wit
 
 TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
 {
-    all.decay().set_decay_ms(60000);
+    all.source().decay.set_decay_ms(60000);
     use_a_lot();
     use_a_lot();
-    const std::size_t purged = all.purged();
+    const std::size_t purged = all.source().purged();
     EXPECT_NE(purged, 0U);
     use_a_lot();
-    EXPECT_EQ(all.purged(), purged);
+    EXPECT_EQ(all.source().purged(), purged);
 }
 
 TEST_F(page_heap, knows_the_blocks_outside_of_the_region)
@@ -366,11 +366,11 @@ struct growing_page_heap : testing::Test
 {
     np::page_heap all;
 
-    growing_page_heap() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
+    growing_page_heap() { EXPECT_TRUE(all.source().start(std::size_t{256} << 20, true)); }
     ~growing_page_heap() override
     {
-        EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
-        all.stop();
+        EXPECT_TRUE(all.source().with_runs([](const auto& runs) { return runs.is_valid(); }));
+        all.source().stop();
     }
 
     void SetUp() override
@@ -386,23 +386,23 @@ struct growing_page_heap : testing::Test
 TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
 {
     EXPECT_LE(mebibytes(), 1U);
-    const np::run small = all.take_large(MiB, 1);
-    const np::run large = all.take_large(100 * MiB, 1);
+    const np::run small = all.large().take_large(MiB, 1);
+    const np::run large = all.large().take_large(100 * MiB, 1);
     std::memset(all.region().address(large.first), 7, 100 * MiB);
     EXPECT_GE(mebibytes(), 101U);
     EXPECT_LE(mebibytes(), 108U);
-    all.give_large(large.first);
-    (void)all.trim();
+    all.large().give_large(large.first);
+    (void)all.source().trim();
     EXPECT_LE(mebibytes(), 2U);
-    const np::run again = all.take_large(100 * MiB, 1);
+    const np::run again = all.large().take_large(100 * MiB, 1);
     EXPECT_EQ(again.first, large.first);
     EXPECT_TRUE(again.is_zeroed);
     EXPECT_EQ(*all.region().address(again.first), std::byte{0});
-    all.give_large(small.first);
-    all.trim();
+    all.large().give_large(small.first);
+    all.source().trim();
     EXPECT_GE(mebibytes(), 101U) << "what is behind is in use";
-    all.give_large(again.first);
-    all.trim();
+    all.large().give_large(again.first);
+    all.source().trim();
     EXPECT_LE(mebibytes(), 1U);
 }
 
@@ -411,21 +411,21 @@ TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
     const auto go_on = [this] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
         while (std::chrono::steady_clock::now() < end)
-            all.give_large(all.take_large(MiB, 1).first);
+            all.large().give_large(all.large().take_large(MiB, 1).first);
     };
     std::size_t given_back = 0;
     for (int round = 0; round != 8; ++round) {
-        const np::run hole = all.take_large(MiB, 1);
-        const np::run small = all.take_large(MiB, 1);
-        const np::run large = all.take_large(100 * MiB, 1);
-        all.give_large(hole.first);
-        all.give_large(large.first);
+        const np::run hole = all.large().take_large(MiB, 1);
+        const np::run small = all.large().take_large(MiB, 1);
+        const np::run large = all.large().take_large(100 * MiB, 1);
+        all.large().give_large(hole.first);
+        all.large().give_large(large.first);
         go_on(); // In the hole.
-        all.give_large(small.first);
+        all.large().give_large(small.first);
         given_back += mebibytes() < 50 ? 1U : 0U;
     }
     EXPECT_GE(given_back, 1U);
     EXPECT_LE(given_back, 3U) << "it was in vain";
-    all.trim();
+    all.source().trim();
 }
 } // namespace

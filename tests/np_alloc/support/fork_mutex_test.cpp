@@ -74,7 +74,7 @@ TEST_F(process_that_ends_with_a_lock_death_test, ends_nevertheless)
 {
     EXPECT_EXIT(np::registry().heaps().for_each_heap([](auto&) { end_process(); }), testing::ExitedWithCode(7), "^$")
         << "that of the lists";
-    EXPECT_EXIT(np::registry().pages().with_runs([](const auto&) { return end_process(), 0; }),
+    EXPECT_EXIT(np::registry().pages().source().with_runs([](const auto&) { return end_process(), 0; }),
                 testing::ExitedWithCode(7), "^$")
         << "that of the page heap";
 }
