@@ -48,6 +48,9 @@ public:
 
     constexpr explicit large_runs(run_source& source) noexcept : source_(source) {}
 
+    /// Asserts to the analysis that the lock of the source is held: it cannot tell that the caller holds that one.
+    void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(source_.mutex) {}
+
     /// Effects: makes a large block.
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept

@@ -254,6 +254,7 @@ public:
     page_heap_figures figures() noexcept
     {
         const base::lock_guard lock(source_.mutex);
+        large_.assume_held();
         return {source_.reserved(),
                 source_.peak_reserved,
                 source_.free_slices() * slice_bytes,
@@ -324,6 +325,7 @@ private:
 
     void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
+        large_.assume_held();
         large_.count_large(blocks, bytes);
         source_.direct_bytes += bytes;
         source_.note_peak();
