@@ -55,16 +55,22 @@ __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const s
     return (one[0] | one[1] | one[2] | one[3]) == 0;
 }
 
+/// Returns: a mask of the words there that have one of the values.
+__attribute__((target("avx2"))) inline auto find_any_of(const std::byte* from,
+                                                        const std::array<std::uint64_t, 3>& values) noexcept
+{
+    const wide_vector loaded = load_wide(from);
+    return (loaded == values[0]) | (loaded == values[1]) | (loaded == values[2]);
+}
+
 /// Preconditions: there are 32 bytes at least.
 __attribute__((target("avx2"), noinline)) inline bool are_any_of_by_vectors(
     const std::byte* first, std::size_t bytes, const std::array<std::uint64_t, 3>& values) noexcept
 {
     const std::byte* const last = first + bytes - sizeof(wide_vector); // Some bytes may be read twice.
-    auto are_all = load_wide(last) == load_wide(last);
-    for (const std::byte* each = first; each < last + sizeof(wide_vector); each += sizeof(wide_vector)) {
-        const wide_vector loaded = load_wide(std::min(each, last));
-        are_all &= (loaded == values[0]) | (loaded == values[1]) | (loaded == values[2]);
-    }
+    auto are_all = find_any_of(last, values);
+    for (; first < last; first += sizeof(wide_vector))
+        are_all &= find_any_of(first, values);
     return (are_all[0] & are_all[1] & are_all[2] & are_all[3]) != 0;
 }
 #endif

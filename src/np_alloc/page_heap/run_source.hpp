@@ -331,7 +331,7 @@ public:
         }
     }
 
-    void set_tag(slice_index first, std::uint32_t count, slice_tag tag) noexcept
+    void set_tag(slice_index first, std::uint32_t count, slice_tag tag) const noexcept
     {
         auto* each = &region.tag(first);
         for (auto* const end = each + count; each != end; ++each)
@@ -581,7 +581,7 @@ private:
     }
 
     /// Effects: discards slices, if there are some. If that is refused, they are accessible before they have to be.
-    void discard(const run& its) noexcept
+    void discard(const run& its) const noexcept
     {
         const std::size_t bytes = its.length * slice_bytes;
         if (bytes != 0 && os::discard_memory(region.address(its.first), bytes))
