@@ -9,6 +9,8 @@
 ///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
 ///                        |             0             |           0           | 4 |     never allocated: all zeros
 ///                        |             0             |           0           | 5 |     never allocated: used before
+///                        |    the same, for reports  |       the same        | 6 |     freed, sent to its heap: its first
+///                                                                                      bytes are the library's
 ///                        |             0             |           0           | 0 |     unknown, or written to by the
 ///                                                                                      library
 ///
@@ -112,9 +114,27 @@ public:
     bool is_recycled() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) == recycled; }
 
     /// Returns: whether is_purged() or is_recycled().
-    bool is_not_filled() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) >= purged; }
+    bool is_not_filled() const noexcept
+    {
+        return (word_.load(std::memory_order_relaxed) & all_states) - purged <= recycled - purged;
+    }
 
     bool is_unknown() const noexcept { return word_.load(std::memory_order_relaxed) == 0; }
+
+    /// Effects: the block, which is not in use, is sent to its heap: the library writes to its first bytes.
+    void send() noexcept
+    {
+        const std::uint32_t word = word_.load(std::memory_order_relaxed);
+        word_.store(is_given_back(word) ? (word & ~all_states) | sent : 0, std::memory_order_release);
+    }
+
+    /// Effects: the block, which was sent or unknown, is filled again.
+    void receive() noexcept
+    {
+        word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | given_back, std::memory_order_relaxed);
+    }
+
+    bool is_sent() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) == sent; }
 
     /// Effects: the content of the block, which is not in use, is unknown from now on, but its last word is canary.
     void forget() noexcept { word_.store(0, std::memory_order_release); }
@@ -138,6 +158,7 @@ private:
     static constexpr std::uint32_t being_changed = 3;
     static constexpr std::uint32_t purged = 4;
     static constexpr std::uint32_t recycled = 5;
+    static constexpr std::uint32_t sent = 6;
     static constexpr std::uint32_t all_states = 7;
     static constexpr std::uint32_t state_bits = 3;
 

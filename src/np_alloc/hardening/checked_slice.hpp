@@ -135,6 +135,9 @@ public:
     using revoked = revoked_runs;
     using quarantine = run_quarantine;
 
+    /// How much of a free block the library writes to as it sends the block to its heap.
+    static constexpr std::size_t bytes_sent = 16;
+
     constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
 
     /// Effects: allocates what is kept about `slices` slices besides their records.
@@ -279,6 +282,26 @@ public:
         const checked_slice& slab = *found.slab;
         the_canary.write_last(slab.begin + (found.number + 1) * slab.block_bytes); // First, as it may be purged.
         slab.blocks[found.number].forget();
+    }
+
+    /// Effects: lets the library write to the first bytes_sent bytes of a free block: no more.
+    void library_sends(const void* block) noexcept
+    {
+        if (const located_block found = locate(block); found.slab != nullptr) {
+            the_canary.write_last(found.slab->begin + (found.number + 1) * found.slab->block_bytes);
+            found.slab->blocks[found.number].send();
+        }
+    }
+
+    /// Effects: fills the part of a free block that the library wrote to: nothing of that can be read in a new one.
+    void library_has_read(void* block) noexcept
+    {
+        const located_block found = locate(block);
+        if (found.slab == nullptr || !fills_free_memory())
+            return;
+        block_state& state = found.slab->blocks[found.number];
+        state.is_sent() ? poison(block, bytes_sent) : poison_block(block, found.slab->block_bytes);
+        state.receive();
     }
 
     /// Returns: whether a block of a slab begins there that is in use.
@@ -647,6 +670,10 @@ private:
             return first_damage(block, slab.block_bytes) == nullptr;
         if (fills_free_memory() && state.is_given_back())
             return is_poisoned_block(block, slab.block_bytes);
+        if (fills_free_memory() && state.is_sent())
+            return first_damage(block + bytes_sent, slab.block_bytes - bytes_sent - canary::last_bytes, true) ==
+                       nullptr &&
+                   the_canary.is_last_intact(end);
         const bool has_last_word = block < slab.carved_end && slab.size_class != class_of_zero_size;
         return !has_last_word || the_canary.is_last_intact(end) || (state.is_purged() && canary::is_last_clear(end));
     }

@@ -59,7 +59,10 @@ public:
     static void slab_dropped(slice_index) noexcept {}
     static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}
+    static constexpr std::size_t bytes_sent = 16;
     static void library_writes_to(const void*) noexcept {}
+    static void library_sends(const void*) noexcept {}
+    static void library_has_read(void*) noexcept {}
     static constexpr bool is_in_use(const void*) noexcept { return false; }
     static constexpr std::optional<base::misuse_log::finding> mend_front(const void*) noexcept { return std::nullopt; }
     static constexpr bool may_be_purged(slice_index, const std::byte*, const std::byte*) noexcept { return true; }

@@ -130,7 +130,7 @@ public:
     /// Thread safety: any thread.
     void send_one(void* block) noexcept
     {
-        pages_.checks().library_writes_to(block);
+        pages_.checks().library_sends(block);
         send(*::new (block) free_batch);
     }
 
@@ -214,6 +214,7 @@ private:
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
+    static_assert(sizeof(free_batch) == page_heap::checks_type::bytes_sent);
     static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
     using outgoing = outbox::outgoing;
@@ -350,6 +351,7 @@ private:
         const slice_tag tag = tag_of(read);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag)) {
             void* const block = read;
+            pages_.checks().library_has_read(block);
             return drain_of_one_slab(&block, 1).taken_back != 0;
         }
         of(tag).send_one(read);

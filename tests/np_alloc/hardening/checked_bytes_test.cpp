@@ -370,6 +370,39 @@ TEST_F(checked_bytes, of_the_last_word_of_a_block_that_was_never_allocated_are_l
     np_heap_destroy(heap);
 }
 
+TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_are_looked_at_when_it_goes_out_again)
+{
+    for (const std::size_t offset : {16U, 50U, 99U}) {
+        unsigned char* const block = some_block(100);
+        std::thread([block] { np_free(block); }).join();
+        block[offset] ^= 7U;
+        const test::error_recorder now;
+        std::vector<void*> all;
+        while (now.reports().empty() && all.size() != 5000)
+            all.push_back(some_block(100));
+        ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << offset;
+        EXPECT_EQ(now.reports()[0].address, block);
+        std::for_each(all.begin(), all.end(), np_free);
+    }
+}
+
+TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_hold_nothing_of_the_library)
+{
+    std::vector<void*> blocks(10);
+    for (void*& each : blocks)
+        each = some_block(100);
+    std::thread([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); }).join();
+    std::vector<void*> all;
+    for (int i = 0; i != 5000; ++i) {
+        all.push_back(some_block(100));
+        const auto* const block = static_cast<unsigned char*>(all.back());
+        if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) {
+            ASSERT_EQ(std::count(block, block + 64, np::poison_byte), 64);
+        }
+    }
+    std::for_each(all.begin(), all.end(), np_free);
+}
+
 TEST_F(checked_bytes, of_blocks_in_slabs_hold_nothing_that_other_blocks_held)
 {
     for (const std::size_t held : {100U, 3000U, 8000U, 20'000U, 32'000U}) {
