@@ -9,7 +9,7 @@
 ///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
 ///                        |             0             |           0           | 4 |     never allocated: all zeros
 ///                        |             0             |           0           | 5 |     never allocated: used before
-///                        |    the same, for reports  |       the same        | 6 |     freed, sent to its heap: its first
+///                        |    the same, for reports  |       the same        | 6 |     freed, in transit: its first
 ///                                                                                      bytes are the library's
 ///                        |             0             |           0           | 0 |     unknown, or written to by the
 ///                                                                                      library
