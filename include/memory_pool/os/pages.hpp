@@ -32,19 +32,28 @@ inline std::size_t page_size() noexcept
 #endif
 }
 
+/// Effects: calls `visit(byte)` for the first byte at `memory`, and the first one of each further page among the
+///   `bytes`.
+/// Complexity: linear in pages.
+template <class Visit>
+void for_each_page(void* memory, std::size_t bytes, Visit&& visit) noexcept
+{
+    if (bytes == 0)
+        return;
+    const std::size_t page = page_size();
+    auto* const first = static_cast<unsigned char*>(memory);
+    visit(first);
+    const std::size_t to_next_page = page - (reinterpret_cast<std::uintptr_t>(memory) & (page - 1));
+    for (std::size_t offset = to_next_page; offset < bytes; offset += page)
+        visit(first + offset);
+}
+
 /// Effects: writes a zero to each page that has a byte among the `bytes` at `memory`, so that all of them become
 ///   resident now. The bytes written are lost.
 /// Preconditions: the bytes may be written to.
 /// Complexity: linear in pages.
 inline void touch_pages(void* memory, std::size_t bytes) noexcept
 {
-    if (bytes == 0)
-        return;
-    const std::size_t page = page_size();
-    auto* const first = static_cast<volatile unsigned char*>(memory);
-    *first = 0;
-    const std::size_t to_next_page = page - (reinterpret_cast<std::uintptr_t>(memory) & (page - 1));
-    for (std::size_t offset = to_next_page; offset < bytes; offset += page)
-        first[offset] = 0;
+    for_each_page(memory, bytes, [](volatile unsigned char* byte) { *byte = 0; });
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

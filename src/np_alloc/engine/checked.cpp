@@ -71,13 +71,10 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
 ///   write, and an interrupt of each other thread.
 void prefault(std::byte* block, std::size_t bytes) noexcept
 {
-    const std::size_t page_bytes = os::page_size();
-    for (std::size_t offset = 0; offset < bytes;) {
+    os::for_each_page(block, bytes, [](unsigned char* byte) { // NOLINT(readability-non-const-parameter): written to
         unsigned char expected = 0;
-        (void)__atomic_compare_exchange_n(reinterpret_cast<unsigned char*>(block + offset), &expected, expected, false,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-        offset += page_bytes - reinterpret_cast<std::uintptr_t>(block + offset) % page_bytes;
-    }
+        (void)__atomic_compare_exchange_n(byte, &expected, expected, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    });
 }
 
 /// As hand_out(), for a block that was purged or never allocated.
@@ -86,8 +83,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_unfilled(block_state& state, std::byte* bloc
 {
     const std::size_t bytes_before = state.last_bytes();
     prefault(block, block_bytes);
-    const bool is_intact = !fills_free_memory() || (state.is_purged() ? is_purged_block(block, block_bytes)
-                                                                      : first_damage(block, block_bytes) == nullptr);
+    const bool is_intact = !fills_free_memory() || is_as_left(state, block, block_bytes);
     the_canary.write_last(block + block_bytes); // First: other threads accept zeros only while it is purged.
     (void)state.hand_out(bytes, function);
     if (!is_intact) {

@@ -31,6 +31,9 @@
 #include <optional>
 
 namespace memory_pool::np {
+/// How much of a free block the library writes to as it sends the block to its heap.
+inline constexpr std::size_t bytes_of_sent = 16;
+
 /// The state of one block. Zeroed, it was never allocated.
 class block_state
 {

@@ -71,6 +71,22 @@ inline bool fills_free_memory() noexcept
     return the_options.get(np_option_poison) != 0;
 }
 
+/// Returns: whether a free block holds what its state says.
+/// Preconditions: fills_free_memory(); the block was carved, or its state is known.
+inline bool is_as_left(const block_state& state, const std::byte* block, std::size_t bytes) noexcept
+{
+    if (state.is_purged())
+        return is_purged_block(block, bytes);
+    if (state.is_recycled())
+        return first_damage(block, bytes) == nullptr;
+    if (state.is_given_back())
+        return is_poisoned_block(block, bytes);
+    const bool is_rest_intact =
+        !state.is_sent() ||
+        first_damage(block + bytes_of_sent, bytes - bytes_of_sent - canary::last_bytes, true) == nullptr;
+    return is_rest_intact && the_canary.is_last_intact(block + bytes);
+}
+
 /// Collects adjacent guards of one kind, to remove them by one system call.
 class joined_guards
 {
@@ -134,9 +150,6 @@ class run_checks : base::immovable<run_checks<Region>>
 public:
     using revoked = revoked_runs;
     using quarantine = run_quarantine;
-
-    /// How much of a free block the library writes to as it sends the block to its heap.
-    static constexpr std::size_t bytes_sent = 16;
 
     constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
 
@@ -284,7 +297,7 @@ public:
         slab.blocks[found.number].forget();
     }
 
-    /// Effects: lets the library write to the first bytes_sent bytes of a free block: no more.
+    /// Effects: lets the library write to the first bytes_of_sent bytes of a free block, and no more.
     void library_sends(const void* block) noexcept
     {
         if (const located_block found = locate(block); found.slab != nullptr) {
@@ -300,7 +313,7 @@ public:
         if (found.slab == nullptr || !fills_free_memory())
             return;
         block_state& state = found.slab->blocks[found.number];
-        state.is_sent() ? poison(block, bytes_sent) : poison_block(block, found.slab->block_bytes);
+        state.is_sent() ? poison(block, bytes_of_sent) : poison_block(block, found.slab->block_bytes);
         state.receive();
     }
 
@@ -345,12 +358,10 @@ public:
             return false;
         const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
         const std::size_t carved = static_cast<std::size_t>(slab.carved_end - slab.begin) / slab.block_bytes;
-        const std::size_t behind =
-            std::min((static_cast<std::size_t>(end - slab.begin) - 1) / slab.block_bytes + 1, carved);
-        for (std::size_t number = begin; number < slab.capacity && slab.begin + number * slab.block_bytes < end;
-             ++number)
-            if ((number < behind || slab.blocks[number].is_recycled()) && damage_of(first, number))
-                return false;
+        const std::size_t end_of_row = (static_cast<std::size_t>(end - slab.begin) - 1) / slab.block_bytes + 1;
+        const std::size_t behind = std::min(end_of_row, carved);
+        if (!are_intact(first, begin, end_of_row))
+            return false;
         for (std::size_t number = begin; number < behind; ++number)
             slab.blocks[number].purge();
         if (begin < behind) { // The first and the last one may extend beyond the row.
@@ -467,10 +478,10 @@ public:
     }
 
     /// Effects: a large block has become longer by slices that were free.
-    /// Returns: whether they are usable.
+    /// Returns: whether they are usable: not if they were written to, which is reported when another block gets them.
     bool large_extended(slice_index first, std::uint32_t slices) noexcept
     {
-        return find_damage(first, slices, false).is_usable;
+        return !verify_free(first, slices) && find_damage(first, slices, false).is_usable;
     }
 
     /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
@@ -637,6 +648,12 @@ public:
             (void)os::purge_memory(reinterpret_cast<void*>(begin), end - begin);
     }
 
+    /// Effects: a run was not purged, or not as a whole: parts of it may be zero now.
+    void run_kept(slice_index first, std::uint32_t slices) noexcept
+    {
+        noted_.for_each(first, slices, [this](slice_index slice) { region_.record(slice).is_filled = false; });
+    }
+
 private:
     /// A block of a slab; `slab` is nullptr if none begins there.
     struct located_block
@@ -664,18 +681,22 @@ private:
     static bool is_free_intact(const checked_slice& slab, const block_state& state, const std::byte* block) noexcept
     {
         const std::byte* const end = block + slab.block_bytes;
-        if (fills_free_memory() && state.is_purged())
-            return is_purged_block(block, slab.block_bytes);
-        if (fills_free_memory() && state.is_recycled())
-            return first_damage(block, slab.block_bytes) == nullptr;
-        if (fills_free_memory() && state.is_given_back())
-            return is_poisoned_block(block, slab.block_bytes);
-        if (fills_free_memory() && state.is_sent())
-            return first_damage(block + bytes_sent, slab.block_bytes - bytes_sent - canary::last_bytes, true) ==
-                       nullptr &&
-                   the_canary.is_last_intact(end);
         const bool has_last_word = block < slab.carved_end && slab.size_class != class_of_zero_size;
+        if (fills_free_memory() && (has_last_word || state.is_not_filled()))
+            return is_as_left(state, block, slab.block_bytes);
         return !has_last_word || the_canary.is_last_intact(end) || (state.is_purged() && canary::is_last_clear(end));
+    }
+
+    /// Returns: whether the blocks of those numbers in a slab, all of them free, are intact. Memory that was never in
+    ///   use is not read.
+    bool are_intact(slice_index first, std::size_t number, std::size_t end) const noexcept
+    {
+        const checked_slice& slab = region_.record(first);
+        const std::size_t carved = static_cast<std::size_t>(slab.carved_end - slab.begin) / slab.block_bytes;
+        for (; number < std::min<std::size_t>(end, slab.capacity); ++number)
+            if ((number < carved || slab.blocks[number].is_recycled()) && damage_of(first, number))
+                return false;
+        return true;
     }
 
     /// Effects: fills blocks of an ending slab that the library wrote to.

@@ -59,7 +59,6 @@ public:
     static void slab_dropped(slice_index) noexcept {}
     static constexpr std::uint32_t slices_to_guard(slice_index, std::uint32_t, std::uint32_t) noexcept { return 0; }
     static void guard_before(slice_index) noexcept {}
-    static constexpr std::size_t bytes_sent = 16;
     static void library_writes_to(const void*) noexcept {}
     static void library_sends(const void*) noexcept {}
     static void library_has_read(void*) noexcept {}
@@ -98,6 +97,7 @@ public:
     static inconsistency verify_large(slice_index) noexcept { return {}; }
     static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
     static void run_purged(slice_index, std::uint32_t, bool) noexcept {}
+    static void run_kept(slice_index, std::uint32_t) noexcept {}
 
 private:
     Region& region_;

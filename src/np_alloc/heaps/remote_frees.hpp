@@ -214,7 +214,7 @@ private:
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
-    static_assert(sizeof(free_batch) == page_heap::checks_type::bytes_sent);
+    static_assert(sizeof(free_batch) == bytes_of_sent);
     static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
     using outgoing = outbox::outgoing;

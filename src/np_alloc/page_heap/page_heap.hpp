@@ -107,7 +107,7 @@ public:
     void give_slab(slice_index first) noexcept { give_slab(first, true); }
 
     /// Effects: as give_slab(), and returns the memory of the slab to the system first.
-    /// Preconditions: the same; blocks are not checked.
+    /// Preconditions: the same.
     void give_slab_and_memory(slice_index first) noexcept
     {
         lose_memory_of_slab(first);

@@ -541,8 +541,7 @@ private:
         const bool is_done = os::purge_memory(region.address(taken.first), bytes);
         if constexpr (is_checked)
             purge_backing_copies(taken);
-        if (is_done)
-            checks.run_purged(taken.first, taken.length, true);
+        is_done ? checks.run_purged(taken.first, taken.length, true) : checks.run_kept(taken.first, taken.length);
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             note_purged(bytes);

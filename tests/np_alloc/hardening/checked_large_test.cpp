@@ -352,6 +352,19 @@ TEST_F(checked_large, leaves_memory_for_slabs_if_it_cannot_be_purged)
     (void)::munlock(block, 3 * mebibyte);
 }
 
+TEST_F(checked_large, does_not_grow_into_memory_that_was_written_to)
+{
+    unsigned char* const block = some_block(300'000);
+    unsigned char* const behind = some_block(400'000);
+    np_free(behind);
+    behind[7] ^= 1U;
+    EXPECT_FALSE(np_expand(block, 500'000));
+    EXPECT_EQ(np_verify(), 0) << "it is reported when another block gets it";
+    behind[7] ^= 1U;
+    EXPECT_TRUE(np_expand(block, 500'000));
+    np_free(block);
+}
+
 TEST_F(checked_large, that_was_freed_is_verified_for_zeros_too)
 {
     unsigned char* const block = freed_block(300'000);

@@ -213,10 +213,10 @@ private:
         return static_cast<std::uint64_t>(number + 0.5);
     }
 
-    static profile_values values_of(const stack_entry& its) noexcept
+    static profile_values values_of(const stack_entry& stack) noexcept
     {
-        return {rounded(its.allocated_blocks), rounded(its.allocated_bytes), rounded(its.blocks_in_use),
-                rounded(its.bytes_in_use)};
+        return {rounded(stack.allocated_blocks), rounded(stack.allocated_bytes), rounded(stack.blocks_in_use),
+                rounded(stack.bytes_in_use)};
     }
 
     static bool is_before(const profile_sample& one, const profile_sample& other) noexcept

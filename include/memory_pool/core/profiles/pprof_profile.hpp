@@ -35,7 +35,7 @@ class pprof_profile : base::immovable<pprof_profile>
 public:
     explicit pprof_profile(report_output to) : to_(to) {}
 
-    void begin(const profile_header& its)
+    void begin(const profile_header& header)
     {
         // In the order of `values`; strings are numbered from 0, which is the empty one.
         for (const std::string_view each :
@@ -47,33 +47,34 @@ public:
         value_type(sample_type, 6, 4);
         value_type(period_type, 7, 4);
         protobuf_message<128> rest;
-        rest.number(time_nanos, its.unix_ms * 1'000'000);
-        rest.number(period, its.period_bytes);
+        rest.number(time_nanos, header.unix_ms * 1'000'000);
+        rest.number(period, header.period_bytes);
         rest.number(default_sample_type, 6);
-        rest.number(drop_frames, string(its.dropped_frames));
+        rest.number(drop_frames, string(header.dropped_frames));
         to_ << rest.bytes();
-        for (const code_module* each = its.modules; each != nullptr; each = each->next.load(std::memory_order_acquire))
+        for (const code_module* each = header.modules; each != nullptr;
+             each = each->next.load(std::memory_order_acquire))
             add(*each);
     }
 
-    void sample(const profile_sample& its)
+    void sample(const profile_sample& taken)
     {
-        constexpr std::size_t longest_number = 10;
-        protobuf_message<profile_sample::max_frames * longest_number> locations;
-        for (const code_frame* frame = its.begin; frame != its.end; ++frame)
+        constexpr std::size_t max_bytes_of_number = 10;
+        protobuf_message<profile_sample::max_frames * max_bytes_of_number> locations;
+        for (const code_frame* frame = taken.begin; frame != taken.end; ++frame)
             locations.varint(location(*frame));
-        protobuf_message<4 * longest_number> values;
-        values.varint(its.values.allocated_blocks);
-        values.varint(its.values.allocated_bytes);
-        values.varint(its.values.blocks_in_use);
-        values.varint(its.values.bytes_in_use);
-        protobuf_message<profile_sample::max_frames * longest_number + 200> whole;
+        protobuf_message<4 * max_bytes_of_number> values;
+        values.varint(taken.values.allocated_blocks);
+        values.varint(taken.values.allocated_bytes);
+        values.varint(taken.values.blocks_in_use);
+        values.varint(taken.values.bytes_in_use);
+        protobuf_message<profile_sample::max_frames * max_bytes_of_number + 200> whole;
         whole.text(1, locations.bytes());
         whole.text(2, values.bytes());
-        if (!its.pool.empty()) {
+        if (!taken.pool.empty()) {
             protobuf_message<64> label;
             label.number(1, key_of_pool);
-            label.number(2, string_of_pool(its.pool));
+            label.number(2, string_of_pool(taken.pool));
             whole.text(3, label.bytes());
         }
         message(sample_field, whole.bytes());
@@ -121,10 +122,10 @@ private:
 
     void value_type(std::uint32_t field, std::uint64_t type, std::uint64_t unit)
     {
-        protobuf_message<32> its;
-        its.number(1, type);
-        its.number(2, unit);
-        message(field, its.bytes());
+        protobuf_message<32> value;
+        value.number(1, type);
+        value.number(2, unit);
+        message(field, value.bytes());
     }
 
     void add(const code_module& added)

@@ -55,29 +55,29 @@ inline void write_frames(report_output& to, const code_frame* first, const code_
     }
 }
 
-/// What flamegraph.pl and its relatives read.
+/// Folded stacks, the input of flamegraph.pl.
 class folded_profile
 {
 public:
     explicit folded_profile(report_output to) noexcept : to_(to) {}
 
-    void begin(const profile_header& /*its*/) {}
+    void begin(const profile_header& /*header*/) {}
 
-    void sample(const profile_sample& its)
+    void sample(const profile_sample& taken)
     {
-        if (its.values.bytes_in_use == 0)
+        if (taken.values.bytes_in_use == 0)
             return;
         std::string_view before;
-        if (!its.pool.empty()) {
-            write_name(its.pool);
+        if (!taken.pool.empty()) {
+            write_name(taken.pool);
             before = ";";
         }
-        for (const code_frame* frame = its.end; frame != its.begin; --frame) {
+        for (const code_frame* frame = taken.end; frame != taken.begin; --frame) {
             to_ << before;
             write_code_name(to_, frame[-1]);
             before = ";";
         }
-        to_ << " " << its.values.bytes_in_use << "\n";
+        to_ << " " << taken.values.bytes_in_use << "\n";
     }
 
 private:
@@ -108,21 +108,21 @@ class text_profile
 public:
     explicit text_profile(report_output to) noexcept : to_(to) {}
 
-    void begin(const profile_header& its)
+    void begin(const profile_header& header)
     {
-        to_ << its.library << ": allocations by call stack";
-        write_sampling(to_, its.period_bytes);
+        to_ << header.library << ": allocations by call stack";
+        write_sampling(to_, header.period_bytes);
         to_ << "\n";
     }
 
-    void sample(const profile_sample& its)
+    void sample(const profile_sample& taken)
     {
-        to_ << its.values.bytes_in_use << " bytes in use in " << its.values.blocks_in_use << " blocks; "
-            << its.values.allocated_bytes << " bytes allocated in " << its.values.allocated_blocks << " blocks";
-        if (!its.pool.empty())
-            to_ << "; pool '" << its.pool << "'";
+        to_ << taken.values.bytes_in_use << " bytes in use in " << taken.values.blocks_in_use << " blocks; "
+            << taken.values.allocated_bytes << " bytes allocated in " << taken.values.allocated_blocks << " blocks";
+        if (!taken.pool.empty())
+            to_ << "; pool '" << taken.pool << "'";
         to_ << ":\n";
-        write_frames(to_, its.begin, its.end);
+        write_frames(to_, taken.begin, taken.end);
     }
 
 private:
@@ -143,16 +143,16 @@ public:
         to_ << ":\n";
     }
 
-    void sample(const profile_sample& its)
+    void sample(const profile_sample& taken)
     {
         to_ << "  ";
-        if (its.begin != its.end)
-            write_code_name(to_, *its.begin);
+        if (taken.begin != taken.end)
+            write_code_name(to_, *taken.begin);
         else
             to_ << "unknown";
-        write_figures(its.values.blocks_in_use, its.values.bytes_in_use);
-        if (its.begin != its.end)
-            write_frames(to_, its.begin + 1, its.end);
+        write_figures(taken.values.blocks_in_use, taken.values.bytes_in_use);
+        if (taken.begin != taken.end)
+            write_frames(to_, taken.begin + 1, taken.end);
     }
 
     void end(std::uint64_t blocks, std::uint64_t bytes)
