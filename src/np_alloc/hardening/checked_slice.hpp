@@ -484,6 +484,14 @@ public:
         return !verify_free(first, slices) && find_damage(first, slices, false).is_usable;
     }
 
+    /// Effects: has slices verified before reuse that a large block loses, and resize_large() has erased.
+    void large_shortened(slice_index first, std::uint32_t slices) noexcept
+    {
+        const std::size_t kept_bytes = slices * slice_bytes;
+        if (canary_end(first) > kept_bytes) // Parts of what was erased may be zero.
+            expect_intact(first + slices, canary_end(first) - kept_bytes, false);
+    }
+
     /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
     ///   What is no longer of the block is filled.
     /// Returns: whether it did.

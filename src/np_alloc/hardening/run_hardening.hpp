@@ -78,6 +78,7 @@ public:
     static void large_not_revoked(slice_index) noexcept {}
     static void large_allocated_by(slice_index, allocated_by) noexcept {}
     static constexpr bool large_extended(slice_index, std::uint32_t) noexcept { return true; }
+    static void large_shortened(slice_index, std::uint32_t) noexcept {}
     template <class ResizeRun>
     static bool resize_large(slice_index, std::size_t, ResizeRun&& resize_run) noexcept
     {

@@ -320,6 +320,7 @@ private:
         source_.huge_pages.leave_large(first, length);
         source_.set_tag(first + slices, length - slices, no_owner);
         count_large(block_count{0}, std::size_t{0} - (length - slices) * slice_bytes);
+        source_.checks.large_shortened(first, slices);
         source_.runs.shorten(first, length, slices, os::coarse_milliseconds());
         source_.note_peak();
         return true;

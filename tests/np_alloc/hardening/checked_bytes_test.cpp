@@ -531,6 +531,18 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
     np_free(block);
 }
 
+TEST_F(checked_bytes, that_a_block_no_longer_has_are_looked_at_by_np_verify)
+{
+    const test::no_guards_for_now accessible;
+    auto* const block = some_block(1'000'000);
+    ASSERT_EQ(np_realloc(block, 100'000), block);
+    const unsigned char before = std::exchange(block[700'000], static_cast<unsigned char>(0x5A));
+    EXPECT_EQ(np_verify(), 0);
+    block[700'000] = before;
+    EXPECT_EQ(np_verify(), 1);
+    np_free(block);
+}
+
 TEST_F(checked_bytes, are_looked_at_by_np_verify)
 {
     const test::no_guards_for_now accessible;
