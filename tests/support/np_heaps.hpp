@@ -19,7 +19,7 @@
 namespace test {
 struct own_outbox
 {
-    memory_pool::np::heap::outbox for_others{};
+    memory_pool::np::outbox for_others{};
 };
 
 /// A heap as threads have them, but without magazines.

@@ -104,6 +104,6 @@ inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
         return pages().region().record_of(block).home;
     if (tag == direct_block)
         return nullptr;
-    return heap::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;
+    return heap_slabs::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;
 }
 } // namespace memory_pool::np

@@ -7,9 +7,10 @@
 #include "../support/internals.hpp"
 #include "defrag.hpp"
 
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/np_alloc.h>
 
-#include "../heaps/heap.hpp"
+#include "../heaps/heap_slabs.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "engine.hpp"
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex> // std::try_to_lock
+#include <optional>
 
 namespace memory_pool::np {
 namespace {
@@ -34,7 +36,7 @@ bool may_move(slice_tag tag) noexcept
 class locked_heap
 {
 public:
-    explicit locked_heap(slice_tag tag) noexcept : its_(heap::of(tag)), lock_(its_, found_, std::try_to_lock) {}
+    explicit locked_heap(slice_tag tag) noexcept : its_(heap_slabs::of(tag)), lock_(its_, found_, std::try_to_lock) {}
 
     bool is_in_sparse_slab(const void* block) const noexcept
     {
@@ -52,15 +54,17 @@ public:
     bool put(std::size_t size_class, void* block) noexcept
     {
         its_.assume_held();
-        if (lock_.is_on())
-            its_.put(size_class, &block, 1);
-        return lock_.is_on();
+        if (!lock_.is_on())
+            return false;
+        if (const std::optional<error_kind> wrong = its_.put(size_class, block))
+            its_.report(*wrong, size_class, block);
+        return true;
     }
 
 private:
     misuse_list found_; // Declared first: reported last, without the lock.
-    heap& its_;
-    const heap::scoped_lock lock_;
+    heap_slabs& its_;
+    const heap_slabs::scoped_lock lock_;
 };
 } // namespace
 

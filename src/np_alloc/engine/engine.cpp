@@ -359,8 +359,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
         const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
         const std::size_t size_class = tag & class_bits;
-        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && cache.stays_at_once(size_class) && !heap::of(tag).is_shared() &&
-            cache.top(size_class) != nullptr && cache.push(size_class, block)) {
+        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && cache.stays_at_once(size_class) &&
+            !heap_slabs::of(tag).is_shared() && cache.top(size_class) != nullptr && cache.push(size_class, block)) {
             own_cache_line(block);
             return;
         }

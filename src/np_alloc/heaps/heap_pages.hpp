@@ -42,15 +42,15 @@ public:
     /// Thread safety: any thread.
     static thread_heap& make(void* zeros, page_heap& from) noexcept
     {
-        auto* const outbox = reinterpret_cast<heap::outbox*>(static_cast<std::byte*>(zeros) + sizeof(thread_heap));
-        return *::new (zeros) thread_heap(from, *outbox);
+        auto* const for_others = reinterpret_cast<outbox*>(static_cast<std::byte*>(zeros) + sizeof(thread_heap));
+        return *::new (zeros) thread_heap(from, *for_others);
     }
 
     /// Returns: bytes of pages for heaps that do not exist yet.
     std::size_t bytes_left() const noexcept { return left_ * in_whole_pages(heap_bytes); }
 
 private:
-    static constexpr std::size_t heap_bytes = sizeof(thread_heap) + sizeof(heap::outbox);
+    static constexpr std::size_t heap_bytes = sizeof(thread_heap) + sizeof(outbox);
     static constexpr std::size_t heaps_at_a_time = huge_page_bytes / heap_bytes - 1;
 
     bool bring_more() noexcept

@@ -19,6 +19,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
@@ -45,7 +46,8 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The slabs of one thread; or of all, one at a time: see shared_heap.hpp.
+/// The slabs of one heap: a base class, as the tag of a slice leads to them, whichever heap it is: see heap.hpp and
+/// shared_heap.hpp.
 class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {
 public:
@@ -178,6 +180,17 @@ public:
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error_kind kind, const void*) { wrong = kind; });
         count_outstanding(size_class, -block_count{result.taken_back});
         return wrong;
+    }
+
+    /// Effects: calls `visit(const slice_record&)` for the slab that a slice is part of, under the heap lock, if it is
+    ///   one of this heap.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void with_slab(slice_index slice, Visit&& visit)
+    {
+        const base::lock_guard lock(mutex_);
+        if ((region().tag(slice).load(std::memory_order_relaxed) & ~class_bits) == own_tag())
+            visit(std::as_const(record(record(slice).slab)));
     }
 
     /// Effects: reports what is wrong with a block of that class, now, or when the holder of the lock releases it.

@@ -189,7 +189,7 @@ public:
         const slice_tag tag = pages.region().tag(slice).load(std::memory_order_relaxed);
         if (!is_of_slab(tag) || (tag & ~class_bits) == internal.own_tag())
             return;
-        if (heap::of(tag).is_shared())
+        if (heap_slabs::of(tag).is_shared())
             visit(shared_heap::of(tag));
         else
             visit(thread_heap::of(tag));

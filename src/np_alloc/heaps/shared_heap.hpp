@@ -25,7 +25,7 @@
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
-#include "heap.hpp"
+#include "heap_slabs.hpp"
 #include "heap_verify.hpp"
 
 #include <array>
@@ -49,18 +49,21 @@ struct heap_figures
 };
 
 /// A heap with a lock.
-class shared_heap : private heap
+class shared_heap : private heap_slabs
 {
 public:
     /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
-    constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept : heap(from), sites_(sites) {}
+    constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
+        : heap_slabs(from, true), sites_(sites)
+    {
+    }
 
     /// Returns: whether it is a named_heap.
     bool has_name() const noexcept { return has_name_; }
 
     /// Returns: the heap of blocks whose slices have that tag.
     /// Preconditions: the heap is shared.
-    static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap::of(tag)); }
+    static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap_slabs::of(tag)); }
 
     /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is
     ///   reported. `may_be_one`: whether a heap can lie there; other memory may be inaccessible.
@@ -74,16 +77,16 @@ public:
         return nullptr;
     }
 
-    using heap::counts;
-    using heap::has_outstanding;
-    using heap::is_swept;
-    using heap::outstanding;
-    using heap::own_tag;
-    using heap::slab_bytes;
-    using heap::slabs;
-    using heap::slack_estimate;
-    using heap::swept_at;
-    using heap::with_slab;
+    using heap_slabs::counts;
+    using heap_slabs::has_outstanding;
+    using heap_slabs::is_swept;
+    using heap_slabs::outstanding;
+    using heap_slabs::own_tag;
+    using heap_slabs::slab_bytes;
+    using heap_slabs::slabs;
+    using heap_slabs::slack_estimate;
+    using heap_slabs::swept_at;
+    using heap_slabs::with_slab;
 
     // Small blocks.
 
@@ -92,8 +95,8 @@ public:
     {
         const base::lock_guard lock(mutex_);
         void* block = nullptr;
-        heap::slack().note(size_class, facts[size_class].block_bytes - bytes);
-        return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
+        heap_slabs::slack().note(size_class, facts[size_class].block_bytes - bytes);
+        return heap_slabs::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
 
     /// Effects: takes a block of that class back; reports one that is none, or not in use.
@@ -102,7 +105,7 @@ public:
         forget(block);
         MEMORY_POOL_DELAY_POINT();
         if (const std::optional<error_kind> wrong = put(size_class, block))
-            heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
+            heap_slabs::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
     }
 
     // Large blocks.
@@ -166,7 +169,7 @@ public:
         if (has_samples())
             the_profile.forget_all_of(this);
         const base::lock_guard lock(mutex_);
-        heap::give_back_slabs();
+        heap_slabs::give_back_slabs();
         large_.for_each([this](slice_index each) { (void)pages_.large().give_large(each); }, large_links{region()});
         large_.clear();
     }
@@ -176,7 +179,7 @@ public:
     {
         const base::lock_guard lock(mutex_);
         heap_figures sum{};
-        heap::for_each_slab([&sum](const slice_record& slab) {
+        heap_slabs::for_each_slab([&sum](const slice_record& slab) {
             const std::size_t outstanding = slab.capacity - slab.free_count;
             ++sum.slabs;
             sum.slab_bytes += slab.length * slice_bytes;
@@ -189,7 +192,7 @@ public:
         };
         large_.for_each(add_large, large_links{region()});
         for (std::size_t number = 0; number != class_count; ++number)
-            sum.slack += heap::slack_estimate(number);
+            sum.slack += heap_slabs::slack_estimate(number);
         return sum;
     }
 
@@ -197,7 +200,7 @@ public:
     void sweep_all() noexcept
     {
         const base::lock_guard lock(mutex_);
-        heap::sweep_all();
+        heap_slabs::sweep_all();
     }
 
     /// Effects: as heap_slabs::sweep_some, if no other thread has the lock.
@@ -207,14 +210,14 @@ public:
         if (!mutex_.try_lock())
             return false;
         const base::lock_guard lock(mutex_, base::adopt_lock);
-        return heap::sweep_some(min_age_ms) && is_swept();
+        return heap_slabs::sweep_some(min_age_ms) && is_swept();
     }
 
     /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
     bool is_in_use(const void* address) noexcept
     {
         const base::lock_guard lock(mutex_);
-        return heap::has_outstanding(address);
+        return heap_slabs::has_outstanding(address);
     }
 
     /// Returns: what is wrong with its slabs, and its list of large blocks.
@@ -229,7 +232,7 @@ public:
         };
         if (!large_.is_linked(is_valid, large_links{region()}))
             return {"the list of large blocks of a heap is torn at a block", last};
-        return np::verify(static_cast<const heap&>(*this));
+        return np::verify(static_cast<const heap_slabs&>(*this));
     }
 
     /// Returns: how many large blocks it has.
@@ -277,7 +280,7 @@ private:
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept
     {
         const base::lock_guard lock(mutex_);
-        return heap::put(size_class, block);
+        return heap_slabs::put(size_class, block);
     }
 
     call_sites* const sites_;

@@ -213,8 +213,8 @@ public:
     /// Preconditions: has_heap().
     void expect_batches() noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(top(heap::batch_class) == nullptr))
-            (void)grow(heap::batch_class);
+        if (MEMORY_POOL_UNLIKELY(top(free_batch::size_class) == nullptr))
+            (void)grow(free_batch::size_class);
     }
 
     /// Effects: notes that a small block was freed here that is of another heap, and goes back to that.

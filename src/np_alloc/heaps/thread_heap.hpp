@@ -54,10 +54,7 @@ class thread_heap : base::immovable<thread_heap>
 
 public:
     /// Effects: makes a heap that keeps blocks of others in that outbox.
-    thread_heap(page_heap& from, heap::outbox& for_others) noexcept : slabs(from, for_others)
-    {
-        start_without_magazines();
-    }
+    thread_heap(page_heap& from, outbox& for_others) noexcept : slabs(from, for_others) { start_without_magazines(); }
 
     /// Returns: the heap of blocks whose slices have that tag.
     /// Preconditions: the heap is of a thread.

@@ -52,10 +52,10 @@ TEST_F(checked_batches, frees_no_block_that_is_in_use)
 TEST_F(checked_batches, reports_an_overflow_into_a_batch)
 {
     const test::nothing_waits in_order;
-    const std::vector<void*> blocks = take(other, np::heap::batch_class, 1);
+    const std::vector<void*> blocks = take(other, np::free_batch::size_class, 1);
     put(other, take(mine, 5, 1)[0]);
     test::batch& sent = test::batch_in(other);
-    ASSERT_EQ(reinterpret_cast<std::byte*>(&sent), static_cast<std::byte*>(blocks[0]) + np::heap::batch_bytes);
+    ASSERT_EQ(reinterpret_cast<std::byte*>(&sent), static_cast<std::byte*>(blocks[0]) + np::free_batch::bytes);
     use(page_heap, blocks[0], 500);
     std::memset(static_cast<std::byte*>(blocks[0]) + 500, 0x41, 12);
     other.send_all();

@@ -24,7 +24,7 @@ namespace {
 struct thread_cache : testing::Test
 {
     np::page_heap page_heap;
-    np::heap::outbox for_others{};
+    np::outbox for_others{};
     np::thread_heap* memory = nullptr;
     np::thread_cache mine;
 
@@ -500,11 +500,12 @@ TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_batches_are_an
     tidy(mine);
     std::byte* free_block = nullptr;
     memory->slabs.for_each_slab([&free_block](const np::slice_record& slab) {
-        free_block = slab.size_class == np::heap::batch_class ? slab.begin + 5 * np::heap::batch_bytes : free_block;
+        free_block =
+            slab.size_class == np::free_batch::size_class ? slab.begin + 5 * np::free_batch::bytes : free_block;
     });
     ASSERT_NE(free_block, nullptr);
     give(free_block);
-    EXPECT_EQ(mine.held(np::heap::batch_class), 1U);
+    EXPECT_EQ(mine.held(np::free_batch::size_class), 1U);
     test::error_recorder recorder;
     tidy(mine);
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
