@@ -261,7 +261,7 @@ public:
     bool owns(const void* address) const noexcept
     {
         return store_.with_slabs(
-            [address](const detail::core::slab_store& slabs) { return slabs.has_block_at(address); });
+            [address](const detail::core::slab_store& slabs) { return has_block_at(slabs.chunks(), address); });
     }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if freeing `block` now would be

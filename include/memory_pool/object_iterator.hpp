@@ -16,7 +16,7 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/objects/construct.hpp>
-#include <memory_pool/core/slabs/slab_queries.hpp>
+#include <memory_pool/core/slabs/block_walk.hpp>
 #include <memory_pool/fwd.hpp>
 
 #include <cstddef>

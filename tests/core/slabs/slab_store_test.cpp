@@ -27,8 +27,8 @@ constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 void trim(core::slab_store& store)
 {
     const core::slab_store::detached_chunks detached = store.detach_free();
-    store.leave(detached);
-    store.give_back(detached);
+    store.chunks().leave(detached);
+    store.chunks().give_back(detached);
 }
 
 class slab_store_test : public testing::Test
@@ -56,7 +56,7 @@ protected:
     void* take_last()
     {
         void* last = nullptr;
-        store_.for_each_handed_out([&](void* block) { last = block; });
+        for_each_handed_out(store_.chunks(), [&](void* block) { last = block; });
         return last;
     }
 
@@ -80,22 +80,22 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
 {
     for (const std::size_t blocks : {std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}}) {
         core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
-        EXPECT_EQ(store.room_for_magazine().array, nullptr);
+        EXPECT_EQ(store.chunks().room_for_magazine().array, nullptr);
         const std::size_t calls = upstream_.calls();
         store.grow(blocks);
         EXPECT_EQ(upstream_.calls(), calls + 1);
         EXPECT_GE(store.capacity(), blocks);
-        EXPECT_EQ(store.slab_count(), 1u);
-        EXPECT_EQ(upstream_.live_bytes(), store.bytes_reserved());
+        EXPECT_EQ(store.chunks().slab_count(), 1u);
+        EXPECT_EQ(upstream_.live_bytes(), store.chunks().bytes_reserved());
 
-        const auto room = store.room_for_magazine();
+        const auto room = store.chunks().room_for_magazine();
         EXPECT_EQ(room.size, core::magazine::suitable_room(store.capacity(), stride, 0));
         std::fill(room.array, room.array + room.size, nullptr);
         const std::vector<void*> taken = take_all(store);
         EXPECT_EQ(taken.size(), store.capacity());
         EXPECT_LE(static_cast<void*>(static_cast<char*>(*std::max_element(taken.begin(), taken.end())) + stride),
                   static_cast<void*>(room.array));
-        EXPECT_EQ(store.find(room.array).home, nullptr);
+        EXPECT_EQ(position_of(store.chunks(), room.array).home, nullptr);
         EXPECT_EQ(store.put(taken.data(), taken.size()), 0u);
         EXPECT_TRUE(store.verify());
     }
@@ -109,17 +109,17 @@ TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
     const std::size_t first = store.capacity();
     store.grow(1);
     std::vector<std::size_t> asked;
-    store.give_back(store.detach_free([&](std::size_t left) {
+    store.chunks().give_back(store.detach_free([&](std::size_t left) {
         asked.push_back(left);
         EXPECT_EQ(store.capacity(), first);
-        EXPECT_NE(store.room_for_magazine().array, nullptr);
+        EXPECT_NE(store.chunks().room_for_magazine().array, nullptr);
     }));
     EXPECT_EQ(store.capacity(), 0u);
-    EXPECT_EQ(store.room_for_magazine().array, nullptr);
+    EXPECT_EQ(store.chunks().room_for_magazine().array, nullptr);
     EXPECT_EQ(asked, std::vector<std::size_t>{0});
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     store.grow(1);
-    EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next chunk is the first again";
+    EXPECT_NE(store.chunks().room_for_magazine().array, nullptr) << "the next chunk is the first again";
     EXPECT_TRUE(store.verify());
 }
 
@@ -130,7 +130,7 @@ TEST_F(slab_store_test, grows_by_more_and_more_until_a_chunk_has_its_usual_size)
         const std::size_t before = store_.capacity();
         store_.grow(1);
         chunks.push_back(store_.capacity() - before);
-        EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+        EXPECT_EQ(upstream_.live_bytes(), store_.chunks().bytes_reserved());
     }
     EXPECT_LE(chunks.front() * stride, core::slab_layout::first_slab_bytes);
     for (std::size_t i = 1; i != chunks.size(); ++i)
@@ -171,13 +171,14 @@ TEST_F(slab_store_test, finds_blocks_and_nothing_else)
 {
     store_.grow(1);
     const core::block_span span = store_.take_span();
-    EXPECT_EQ(store_.find(span.begin + 5 * stride).index, 5u);
-    EXPECT_TRUE(store_.find(span.begin + 5 * stride).at_start);
-    EXPECT_FALSE(store_.find(span.begin + 5 * stride + 1).at_start);
-    EXPECT_EQ(store_.find(span.begin - 1).home, nullptr) << "the header";
-    EXPECT_EQ(store_.find(span.begin + store_.capacity() * stride).home, nullptr) << "behind the last block";
-    EXPECT_EQ(store_.find(nullptr).home, nullptr);
-    EXPECT_EQ(store_.find(this).home, nullptr);
+    EXPECT_EQ(position_of(store_.chunks(), span.begin + 5 * stride).index, 5u);
+    EXPECT_TRUE(position_of(store_.chunks(), span.begin + 5 * stride).at_start);
+    EXPECT_FALSE(position_of(store_.chunks(), span.begin + 5 * stride + 1).at_start);
+    EXPECT_EQ(position_of(store_.chunks(), span.begin - 1).home, nullptr) << "the header";
+    EXPECT_EQ(position_of(store_.chunks(), span.begin + store_.capacity() * stride).home, nullptr)
+        << "behind the last block";
+    EXPECT_EQ(position_of(store_.chunks(), nullptr).home, nullptr);
+    EXPECT_EQ(position_of(store_.chunks(), this).home, nullptr);
 }
 
 TEST_F(slab_store_test, visits_what_is_handed_out)
@@ -188,25 +189,25 @@ TEST_F(slab_store_test, visits_what_is_handed_out)
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(2));
     store_.put(blocks.data(), blocks.size() / 2);
     std::set<void*> visited;
-    store_.for_each_handed_out([&](void* block) { visited.insert(block); });
+    for_each_handed_out(store_.chunks(), [&](void* block) { visited.insert(block); });
     const auto half = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
     EXPECT_EQ(visited, std::set<void*>(half, blocks.end()));
     std::size_t free = 0;
-    store_.for_each_free([&](void*) { ++free; });
+    for_each_free(store_.chunks(), [&](void*) { ++free; });
     EXPECT_EQ(free + visited.size(), store_.capacity());
 }
 
 TEST_F(slab_store_test, finds_every_block_of_a_chunk_of_many_slabs)
 {
-    while (store_.slab_count() < 50)
+    while (store_.chunks().slab_count() < 50)
         store_.grow(1);
     for (void* const block : take_all(store_)) {
-        const auto position = store_.find(block);
+        const auto position = position_of(store_.chunks(), block);
         ASSERT_NE(position.home, nullptr);
         ASSERT_EQ(position.home->block(position.index, stride), block);
     }
     const char* const last_slab = reinterpret_cast<const char*>(core::slab::of(take_last(), layout_));
-    EXPECT_EQ(store_.find(last_slab + 8).home, nullptr) << "the header of a slab inside a chunk";
+    EXPECT_EQ(position_of(store_.chunks(), last_slab + 8).home, nullptr) << "the header of a slab inside a chunk";
 }
 
 TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
@@ -219,13 +220,13 @@ TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
         if (block != kept)
             store_.put(&block, 1);
     trim(store_);
-    EXPECT_EQ(store_.slab_count(), 1u);
-    EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+    EXPECT_EQ(store_.chunks().slab_count(), 1u);
+    EXPECT_EQ(upstream_.live_bytes(), store_.chunks().bytes_reserved());
     EXPECT_TRUE(store_.verify());
     store_.put(&kept, 1);
     trim(store_);
     EXPECT_EQ(upstream_.live_bytes(), 0u);
-    EXPECT_EQ(store_.bytes_reserved(), 0u);
+    EXPECT_EQ(store_.chunks().bytes_reserved(), 0u);
     store_.grow(1);
     EXPECT_TRUE(store_.verify()) << "works on";
 }
@@ -263,7 +264,7 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_from_any_call_on)
         } catch (const std::bad_alloc&) {
             EXPECT_EQ(store_.capacity(), capacity);
             EXPECT_GE(upstream_.live_bytes(), bytes);
-            EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+            EXPECT_EQ(upstream_.live_bytes(), store_.chunks().bytes_reserved());
             EXPECT_TRUE(store_.verify());
         }
     }
@@ -282,7 +283,7 @@ TEST_F(slab_store_test, asks_for_half_as_much_until_upstream_gives_it)
     const std::size_t added = store_.capacity() - before;
     EXPECT_GE(added, layout_.blocks_within(10'000) / 2) << "no less than half of what there is";
     EXPECT_LE(upstream_.calls() - calls, 12u);
-    EXPECT_TRUE(store_.is_short());
+    EXPECT_TRUE(store_.chunks().is_short());
     EXPECT_TRUE(store_.verify());
 
     calls = upstream_.calls();
@@ -311,7 +312,7 @@ TEST_F(slab_store_test, grows_by_more_and_more_again_when_upstream_recovers)
     EXPECT_THROW(store_.grow(1), std::bad_alloc);
     upstream_.never_fail();
     std::size_t step = 0;
-    while (store_.is_short()) {
+    while (store_.chunks().is_short()) {
         const std::size_t before = store_.capacity();
         store_.grow(1);
         EXPECT_GE(store_.capacity() - before, step);
@@ -326,10 +327,10 @@ TEST_F(slab_store_test, forgets_what_was_refused_when_it_gives_a_chunk_back)
     upstream_.fail_always();
     EXPECT_THROW(store_.grow(1), std::bad_alloc);
     trim(store_);
-    EXPECT_FALSE(store_.is_short());
+    EXPECT_FALSE(store_.chunks().is_short());
     EXPECT_THROW(store_.grow(1), std::bad_alloc);
     store_.release();
-    EXPECT_FALSE(store_.is_short());
+    EXPECT_FALSE(store_.chunks().is_short());
 }
 
 /// Hands out parts of one array, from alternating ends, so that chunks of any kind lie between others.
@@ -365,9 +366,9 @@ TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
             std::vector<void*> blocks = take_all(store);
             std::shuffle(blocks.begin(), blocks.end(), std::mt19937(3));
             for (void* const block : blocks) {
-                const auto position = store.find(block);
+                const auto position = position_of(store.chunks(), block);
                 ASSERT_NE(position.home, nullptr);
-                ASSERT_EQ(store.slab_of(block), position.home);
+                ASSERT_EQ(store.chunks().slab_of(block), position.home);
                 ASSERT_EQ(position.home->block(position.index, stride), block);
             }
             ASSERT_EQ(store.put(blocks.data(), blocks.size()), 0u);
@@ -375,7 +376,7 @@ TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
             ASSERT_TRUE(store.verify());
         }
         trim(store);
-        EXPECT_EQ(store.bytes_reserved(), 0u);
+        EXPECT_EQ(store.chunks().bytes_reserved(), 0u);
     }
 }
 
@@ -429,7 +430,7 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 
 TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address)
 {
-    while (store_.slab_count() < 30)
+    while (store_.chunks().slab_count() < 30)
         store_.grow(1);
     std::vector<void*> blocks = take_all(store_);
     std::sort(blocks.begin(), blocks.end());
@@ -441,15 +442,16 @@ TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address
             EXPECT_EQ(store_.put(&blocks[i], 1), 0u);
     }
     std::vector<void*> found;
-    for (void* block = store_.next_handed_out(nullptr); block != nullptr; block = store_.next_handed_out(block))
+    for (void* block = next_handed_out(store_.chunks(), nullptr); block != nullptr;
+         block = next_handed_out(store_.chunks(), block))
         found.push_back(block);
     EXPECT_EQ(found, kept);
-    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) - 1), kept[0]);
-    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) + 1), kept[1]);
+    EXPECT_EQ(next_handed_out(store_.chunks(), static_cast<char*>(kept[0]) - 1), kept[0]);
+    EXPECT_EQ(next_handed_out(store_.chunks(), static_cast<char*>(kept[0]) + 1), kept[1]);
     for (void* const block : kept)
         EXPECT_EQ(store_.put(&block, 1), 0u);
     trim(store_);
-    EXPECT_EQ(store_.next_handed_out(kept[0]), nullptr) << "its slab is gone";
+    EXPECT_EQ(next_handed_out(store_.chunks(), kept[0]), nullptr) << "its slab is gone";
 }
 
 TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
@@ -463,7 +465,7 @@ TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
 TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
 {
     store_.grow(1);
-    core::slab* const slab = store_.find(store_.take_span().begin).home;
+    core::slab* const slab = position_of(store_.chunks(), store_.take_span().begin).home;
     EXPECT_TRUE(store_.verify());
     *slab->word_of(0) ^= 1;
     EXPECT_FALSE(store_.verify());
@@ -545,7 +547,7 @@ TEST_F(slab_store_with_listener, tells_it_about_each_slab_that_comes_and_that_tr
         store_.grow(1);
     EXPECT_EQ(listener_.prepared, store_.capacity());
     void* const block = store_.take_one_late();
-    EXPECT_EQ(&store_.slab_of(block)->listener(), &listener_);
+    EXPECT_EQ(&store_.chunks().slab_of(block)->listener(), &listener_);
     trim(store_);
     EXPECT_EQ(listener_.prepared - listener_.left, store_.capacity());
     EXPECT_GT(store_.capacity(), 0u); // of the chunk with the block
@@ -596,7 +598,7 @@ TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
         ASSERT_TRUE(store_.verify());
     }
     EXPECT_LE(upstream_.calls(), 10u);
-    EXPECT_LE(store_.slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
+    EXPECT_LE(store_.chunks().slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
     std::set<void*> blocks;
     while (void* const block = store_.take_one_late())
         blocks.insert(block);
@@ -610,7 +612,7 @@ TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_
         for (int i = 0; i != 3; ++i) {
             void* const block = store_.take_one_late();
             ASSERT_NE(block, nullptr);
-            ASSERT_TRUE(store_.has_handed_out(block));
+            ASSERT_TRUE(has_handed_out(store_.chunks(), block));
         }
         ASSERT_EQ(store_.take_one_late(), nullptr);
         ASSERT_TRUE(store_.verify());
@@ -622,14 +624,14 @@ TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be
     store_.grow(6);
     store_.enlarge(); // in a slab with room for 6
     listener_.until_failure = 0;
-    const std::size_t slabs = store_.slab_count();
+    const std::size_t slabs = store_.chunks().slab_count();
     EXPECT_THROW(store_.enlarge(), std::bad_alloc);
     EXPECT_EQ(store_.capacity(), 9u);
     EXPECT_TRUE(store_.verify());
     listener_.until_failure = unbounded;
     store_.enlarge();
     EXPECT_EQ(store_.capacity(), 12u);
-    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_EQ(store_.chunks().slab_count(), slabs);
     EXPECT_TRUE(store_.verify());
 }
 
@@ -652,7 +654,7 @@ TEST_F(slab_store_with_listener, begins_each_slab_at_a_multiple_of_the_granule)
     while (store_.capacity() < 100'000)
         store_.grow(1);
     while (void* const block = store_.take_one_late())
-        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::slab_granule, 0u);
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.chunks().slab_of(block)) % core::slab_granule, 0u);
 }
 
 TEST_F(slab_store_with_listener, returns_a_chunk_of_which_no_block_could_be_initialised)
@@ -682,11 +684,11 @@ TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_
     EXPECT_TRUE(store_.verify());
     listener_.until_failure = unbounded;
     const std::size_t calls = upstream_.calls();
-    const std::size_t slabs = store_.slab_count();
+    const std::size_t slabs = store_.chunks().slab_count();
     store_.grow(1000);
     EXPECT_GE(listener_.prepared, before + 1000);
     EXPECT_EQ(upstream_.calls(), calls);
-    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_EQ(store_.chunks().slab_count(), slabs);
     EXPECT_TRUE(store_.verify());
     trim(store_);
     EXPECT_EQ(listener_.left, listener_.prepared);

@@ -8,12 +8,12 @@
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Thread safety: the caller holds the pool's lock where the declarations require it.
+/// Thread safety: none; the pool that owns it synchronizes. The cache that is given is the calling thread's.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
@@ -31,61 +31,40 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Blocks in slabs and caches. See shared_store, which decides when caches may be open.
-class cached_slabs
+/// Blocks in slabs and caches. See cache_revocation, which decides when caches may be open.
+class cached_slabs : base::immovable<cached_slabs>
 {
 public:
-protected:
-    /// There are no caches if free blocks are filled to detect misuse.
     cached_slabs(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
-                 const pool_identity& identity, std::pmr::memory_resource* upstream)
-        : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
-          has_barrier_(os::has_process_barrier()),
-          exchange_(magazine_exchange::suitable_room(layout.stride(), limit, options.max_cached_blocks), has_barrier_,
-                    upstream)
+                 const pool_identity& identity, std::pmr::memory_resource* upstream, magazine_exchange& exchange,
+                 thread_counts& counts)
+        : slabs(layout, limit, options, identity, upstream), exchange_(exchange), counts_(counts)
     {
     }
-    ~cached_slabs() { caches_.free_all(slabs_.upstream()); }
-
-    // Without the lock.
-
-    /// Returns a block, or nullptr if the depot and the cache, if there is one, are empty.
-    void* take_without_lock(thread_cache* cache) noexcept
-    {
-        return cache != nullptr ? exchange_.take(*cache) : nullptr;
-    }
-
-    /// Returns false if there is no cache, it is closed, or the depot has no empty magazine.
-    bool put_without_lock(thread_cache* cache, void* block) noexcept
-    {
-        return cache != nullptr && exchange_.put(*cache, block);
-    }
+    ~cached_slabs() { caches.free_all(slabs.chunks().upstream()); }
 
     // Caches.
 
     /// Registers a cache for a thread, with an empty magazine.
-    thread_cache& begin_cache() MEMORY_POOL_REQUIRES(mutex_)
+    thread_cache& begin_cache()
     {
-        thread_cache& cache = caches_.unused(slabs_.upstream());
+        thread_cache& cache = caches.unused(slabs.chunks().upstream());
         provide_magazines();
         if (!exchange_.equip(cache))
             throw_no_magazine();
-        caches_.take_unused();
+        caches.take_unused();
         cache.share = first_share;
         return cache;
     }
 
-    void provide_magazines() MEMORY_POOL_REQUIRES(mutex_) { exchange_.provide(slabs_.capacity(), caches_.made()); }
+    void provide_magazines() { exchange_.provide(slabs.capacity(), caches.made()); }
 
     /// Opens the closed cache of the calling thread.
     /// Returns: whether it is open.
-    bool open_equipped(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool open_equipped(thread_cache& cache) noexcept
     {
         if (!exchange_.is_equipped(cache)) { // the pool was trimmed or released since
-            (void)base::succeeds([this] {
-                mutex_.assume_held();
-                provide_magazines();
-            });
+            (void)base::succeeds([this] { provide_magazines(); });
             if (!exchange_.equip(cache))
                 return false;
         }
@@ -94,7 +73,7 @@ protected:
     }
 
     /// Takes a block from the depot, or a share of blocks from the slabs, through an open cache.
-    void* take_or_fill(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void* take_or_fill(thread_cache& cache) noexcept
     {
         if (void* const block = exchange_.take(cache))
             return block;
@@ -107,19 +86,19 @@ protected:
     }
 
     /// Takes the next block for a thread without a cache.
-    void* take_next() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void* take_next() noexcept
     {
         void* block = nullptr;
         if (refill_spare())
-            (void)spare_.pop_front(block, slabs_.layout().stride());
-        else if (slabs_.take(&block, 1) == 0 && empty_one_of_depot())
+            (void)spare_.pop_front(block, slabs.layout().stride());
+        else if (slabs.take(&block, 1) == 0 && empty_one_of_depot())
             return take_next();
         return block;
     }
 
     /// Puts a block into an open cache. Spills its loaded magazine into the slabs if the depot has no empty one.
     /// Returns: whether there was room.
-    bool put_or_spill(thread_cache& cache, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool put_or_spill(thread_cache& cache, void* block) noexcept
     {
         if (exchange_.put(cache, block))
             return true;
@@ -129,27 +108,23 @@ protected:
 
     // Slabs.
 
-    void put_into_slabs(void* const* blocks, std::size_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        refuse(slabs_.put(blocks, count));
-    }
+    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refuse(slabs.put(blocks, count)); }
 
     /// Closes every cache and puts what is in them into the slabs.
-    void close_caches() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void close_caches() noexcept
     {
         constexpr std::size_t most = 64;
         thread_cache* closed[most];
         std::size_t count = 0;
         const auto empty_closed = [&] {
-            mutex_.assume_held();
-            if (count != 0 && has_barrier_)
+            if (count != 0 && exchange_.has_barrier())
                 os::process_barrier();
             while (count != 0) {
                 thread_cache& cache = *closed[--count];
                 empty(cache, cache.slot->wait_for_top());
             }
         };
-        caches_.for_each_in_use([&](thread_cache& cache) {
+        caches.for_each_in_use([&](thread_cache& cache) {
             if (!cache.slot->is_open())
                 return;
             cache.slot->close();
@@ -164,58 +139,43 @@ protected:
     }
 
     /// Puts what is in a closed cache into the slabs.
-    void empty(thread_cache& cache, void** top) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void empty(thread_cache& cache, void** top) noexcept
     {
-        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) {
-            mutex_.assume_held();
-            put_into_slabs(blocks, count);
-        });
+        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
     }
 
-    bool empty_one_of_depot() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool empty_one_of_depot() noexcept
     {
-        return exchange_.empty_one_of_depot([this](void* const* blocks, std::size_t count) {
-            mutex_.assume_held();
-            put_into_slabs(blocks, count);
-        });
+        return exchange_.empty_one_of_depot(
+            [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
     }
 
     /// Brings every free block into the slabs.
-    void gather() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void gather() noexcept
     {
         close_caches();
-        refuse(slabs_.put(std::exchange(spare_, {})));
+        refuse(slabs.put(std::exchange(spare_, {})));
     }
 
     // Figures.
 
-    std::size_t bytes_reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t bytes_reserved() const noexcept
     {
-        return slabs_.bytes_reserved() + exchange_.bytes_reserved() + caches_.bytes();
+        return slabs.chunks().bytes_reserved() + exchange_.bytes_reserved() + caches.bytes();
     }
 
-    std::size_t in_use() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t in_use() const noexcept
     {
-        std::size_t free = spare_.bytes() / slabs_.layout().stride() + exchange_.blocks_in_depot();
-        caches_.for_each_in_use([&](const thread_cache& cache) {
+        std::size_t free = spare_.bytes() / slabs.layout().stride() + exchange_.blocks_in_depot();
+        caches.for_each_in_use([&](const thread_cache& cache) {
             if (cache.slot->is_open())
                 free += exchange_.blocks_in(cache);
         });
-        return slabs_.handed_out() - std::min(free, slabs_.handed_out());
+        return slabs.handed_out() - std::min(free, slabs.handed_out());
     }
 
-    /// Uncounts deallocations that turned out to be of foreign or free blocks.
-    void refuse(std::size_t blocks) noexcept MEMORY_POOL_REQUIRES(mutex_) { counts_.refuse(blocks); }
-
-    /// Only for constant members of the slabs, which need no lock.
-    const slab_store& slabs() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return slabs_; }
-
-    slab_store slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    const bool may_cache_;
-    const bool has_barrier_;
-    magazine_exchange exchange_;
-    thread_caches<> caches_ MEMORY_POOL_GUARDED_BY(mutex_);
-    thread_counts counts_;
+    slab_store slabs;
+    thread_caches<> caches;
 
 private:
     /// The first batch of a thread from the slabs, unless a magazine is smaller; it doubles each time. There may be
@@ -234,43 +194,43 @@ private:
 
     /// Writes a fair share of blocks from `out` on.
     /// Returns: how many.
-    std::size_t fill(thread_cache& cache, void** out) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t fill(thread_cache& cache, void** out) noexcept
     {
         const std::size_t wanted = share(cache);
         std::size_t taken = 0;
         if (refill_spare()) {
-            const std::size_t stride = slabs_.layout().stride();
+            const std::size_t stride = slabs.layout().stride();
             taken = std::min(wanted, spare_.bytes() / stride);
             for (std::size_t i = taken; i != 0; --i) // so that the lowest is on top
                 (void)spare_.pop_front(out[i - 1], stride);
         } else {
-            taken = slabs_.take(out, wanted);
+            taken = slabs.take(out, wanted);
         }
         return taken;
     }
 
     /// The fair share of a thread: up to a full magazine, growing with each batch; but when a bounded pool runs low, at
     /// most half of an equal share.
-    std::size_t share(thread_cache& cache) const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::size_t share(thread_cache& cache) const noexcept
     {
         const std::size_t most = std::min(cache.share, exchange_.room());
         cache.share = 2 * most;
-        if (slabs_.may_grow())
+        if (slabs.may_grow())
             return most;
-        const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / slabs_.layout().stride();
-        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, most);
+        const std::size_t free = slabs.capacity() - slabs.handed_out() + spare_.bytes() / slabs.layout().stride();
+        return std::clamp(free / (2 * std::max<std::size_t>(caches.in_use(), 1)), std::size_t{1}, most);
     }
 
     /// Returns: whether there are blocks in the spare span.
-    bool refill_spare() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool refill_spare() noexcept
     {
         if (spare_.empty())
-            spare_ = slabs_.take_span();
+            spare_ = slabs.take_span();
         return !spare_.empty();
     }
 
     /// Empties the loaded magazine of an open cache of this thread into the slabs.
-    void spill(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void spill(thread_cache& cache) noexcept
     {
         void** const top = cache.slot->begin_slowly();
         void** const bottom = exchange_.bottom_of(cache);
@@ -278,9 +238,11 @@ private:
         cache.slot->end(bottom);
     }
 
-    block_span spare_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Taken out of the slabs, handed out next.
+    /// Uncounts deallocations that turned out to be of foreign or free blocks.
+    void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
 
-protected:
-    mutable base::mutex mutex_;
+    magazine_exchange& exchange_;
+    thread_counts& counts_;
+    block_span spare_; ///< Taken out of the slabs, handed out next.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

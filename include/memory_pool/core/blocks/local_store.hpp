@@ -17,41 +17,37 @@
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/core/blocks/local_slabs.hpp>
+#include <memory_pool/core/blocks/allocation_counters.hpp>
+#include <memory_pool/core/blocks/local_caches.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
+#include <memory_pool/core/slabs/block_walk.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
-#include <memory_pool/core/slabs/slab_walk.hpp>
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
-class local_store : public local_slabs<base::checked_policy<Policy>::counts>,
+class local_store : public allocation_counters<base::checked_policy<Policy>::counts>,
                     public pool_use<base::checked_policy<Policy>::checks>
 {
     using variant = base::checked_policy<Policy>;
     using use = pool_use<variant::checks>;
-    using mine = local_slabs<variant::counts>;
-    using mine::begin_row, mine::count_cached, mine::end_row, mine::flush, mine::is_caching, mine::is_watched,
-        mine::limit_outgoing, mine::make_room_in_magazine, mine::note_change, mine::note_freed, mine::open_magazine,
-        mine::put, mine::take_cached, mine::take_row_out, mine::watch;
-    using mine::magazine_, mine::outgoing_, mine::incoming_, mine::stride_, mine::is_suspended_, mine::is_abandoned_,
-        mine::slabs_;
 
 public:
     /// Waiting is useless: no other thread can free a block.
@@ -59,11 +55,13 @@ public:
 
     local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                 slab_listener* listener)
-        : mine(checked_stride(block_size, canary_bytes, options, upstream), block_size, options,
-               {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
-                options.max_cached_blocks},
-               upstream),
-          use({name_in(options), block_size})
+        : use({name_in(options), block_size}), caches_(checked_stride(block_size, canary_bytes, options, upstream)),
+          slabs_(slab_layout(caches_.stride(), alignment_of_blocks(block_size, options.alignment), options.max_capacity,
+                             blocks_in_a_step(options), listener != nullptr ? slab_granule : 1),
+                 options.max_capacity,
+                 {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
+                  options.max_cached_blocks},
+                 {name_in(options), block_size}, upstream)
     {
         publish();
         base::pool_made(this);
@@ -72,7 +70,7 @@ public:
     ~local_store()
     {
         this->hand_over();
-        if (!is_abandoned_) { // Else each block was freed one by one.
+        if (!caches_.are_abandoned()) { // Else each block was freed one by one.
             observe_end(in_use(), false);
             observe_all_freed();
         }
@@ -80,7 +78,7 @@ public:
             const base::late_reports reports(slabs_);
             slabs_.report_damage();
         }
-        magazine_.drop(slabs_);
+        caches_.magazine().drop(slabs_.chunks());
         base::pool_gone(this);
     }
 
@@ -115,7 +113,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+        if (MEMORY_POOL_UNLIKELY(!caches_.take(block)))
             return observed(allocate_uncached(relieve));
         hand_out(block);
         return observed(block);
@@ -124,7 +122,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+        if (MEMORY_POOL_UNLIKELY(!caches_.take(block)))
             return observed(try_allocate_uncached());
         hand_out(block);
         return observed(block);
@@ -135,7 +133,7 @@ public:
         if constexpr (variant::checks) {
             if (block == nullptr || !note_use(block) || !slabs_.check(block))
                 return;
-            slabs_.checks().mark_free(block);
+            checks_of(slabs_.chunks()).mark_free(block);
         } else if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block)) {
             return;
         }
@@ -149,7 +147,7 @@ public:
     template <class T>
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
-        const std::size_t taken = take_cached(blocks, count);
+        const std::size_t taken = caches_.take(blocks, count);
         for (std::size_t i = 0; i != taken; ++i) {
             hand_out(base::address_of(blocks[i]));
             (void)observed(base::address_of(blocks[i]));
@@ -162,7 +160,7 @@ public:
     template <class T>
     std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
     {
-        return magazine_.push(blocks, count, [this](void* block) { given_back(block); });
+        return caches_.put(blocks, count, [this](void* block) { given_back(block); });
     }
 
     // All blocks.
@@ -184,14 +182,16 @@ public:
         const late_notes notes;
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
-        const slab_store::detached_chunks detached = slabs_.detach_free(
-            [this](std::size_t capacity_left) { magazine_.leave_first_chunk(slabs_, capacity_left); });
-        magazine_.shrink(slabs_);
+        const slab_store::detached_chunks detached = slabs_.detach_free([this](std::size_t capacity_left) {
+            caches_.magazine().leave_first_chunk(slabs_.chunks(), capacity_left);
+        });
+        caches_.magazine().shrink(slabs_.chunks());
         std::size_t bytes = before - bytes_reserved();
-        slabs_.leave(detached); // May run user code, which may use the pool.
-        slabs_.give_back(detached);
-        if (!variant::checks && magazine_.room() == 0 && magazine_.grow(slabs_)) // Now that there is memory for it.
-            bytes -= std::min(bytes, magazine_.own_bytes(slabs_));
+        slabs_.chunks().leave(detached); // May run user code, which may use the pool.
+        slabs_.chunks().give_back(detached);
+        if (!variant::checks && caches_.magazine().room() == 0 &&
+            caches_.magazine().grow(slabs_.chunks())) // Now that there is memory for it.
+            bytes -= std::min(bytes, caches_.magazine().own_bytes(slabs_.chunks()));
         publish();
         return bytes;
     }
@@ -201,7 +201,7 @@ public:
         (void)note_use();
         const base::late_reports reports(slabs_);
         forget_blocks();
-        magazine_.drop(slabs_);
+        caches_.magazine().drop(slabs_.chunks());
         slabs_.release();
         publish();
     }
@@ -213,7 +213,7 @@ public:
         forget_blocks();
         slabs_.reset();
         if constexpr (variant::checks)
-            slabs_.for_each_free([this](void* block) { slabs_.checks().mark_free(block); });
+            core::for_each_free(slabs_.chunks(), [this](void* block) { checks_of(slabs_.chunks()).mark_free(block); });
         publish();
     }
 
@@ -222,7 +222,7 @@ public:
     {
         (void)note_use();
         const cache_suspension suspended(*this);
-        slabs_.for_each_handed_out(visit);
+        for_each_handed_out(slabs_.chunks(), visit);
     }
 
     /// Returns: the blocks in use behind the lowest of `at`, which may have been freed; if `at` is empty, the first
@@ -230,41 +230,38 @@ public:
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use(blocks_in_use at) noexcept
     {
         (void)note_use();
-        watch();
-        return slabs_.next_in_use(at, static_cast<const local_caches&>(*this));
+        this->uncount_deallocations(caches_.watch(slabs_));
+        return block_walk(slabs_.chunks(), caches_).next(at);
     }
 
     /// Returns: those behind all of `at`.
     /// Preconditions: no block was freed since `at` was returned: `changes()` is the same.
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use_behind(blocks_in_use at) const noexcept
     {
-        return slabs_.next_in_use_behind(at, static_cast<const local_caches&>(*this));
+        return block_walk(slabs_.chunks(), caches_).next_behind(at);
     }
 
     /// Frees block number `index` of `home`, straight into its slab.
     void deallocate(slab& home, std::size_t index) noexcept
     {
-        given_back(home.block(index, stride_));
+        given_back(home.block(index, layout().stride()));
         if (!slabs_.put(home, index))
             this->uncount_deallocations(1);
-        note_change();
+        caches_.note_change();
     }
 
     std::size_t abandon() noexcept
     {
         this->allow_any_thread(); // hand_over() of the pool no longer includes these blocks.
         const base::late_reports reports(slabs_);
-        is_suspended_ = true;
-        is_abandoned_ = true;
-        flush();
-        magazine_.close();
+        this->uncount_deallocations(caches_.abandon(slabs_));
         return in_use();
     }
 
     template <class Visit>
     void for_each_free(Visit&& visit) const
     {
-        slabs_.for_each_free(visit);
+        core::for_each_free(slabs_.chunks(), visit);
     }
 
     template <class Look>
@@ -278,18 +275,25 @@ public:
 
     // Figures.
 
+    /// Returns: how often bits of slabs have changed while iterators move.
+    std::uint64_t changes() const noexcept { return caches_.changes(); }
+    std::size_t stride() const noexcept { return caches_.stride(); }
+
     const pool_identity& identity() const noexcept { return slabs_.identity(); }
     const slab_layout& layout() const noexcept { return slabs_.layout(); }
     std::size_t alignment() const noexcept { return layout().alignment(); }
-    std::pmr::memory_resource* upstream() const noexcept { return slabs_.upstream(); }
-    std::size_t limit() const noexcept { return slabs_.limit(); }
+    std::pmr::memory_resource* upstream() const noexcept { return slabs_.chunks().upstream(); }
+    std::size_t limit() const noexcept { return slabs_.chunks().limit(); }
     std::size_t capacity() const noexcept { return slabs_.capacity(); }
-    std::size_t slab_count() const noexcept { return slabs_.slab_count(); }
-    std::size_t bytes_reserved() const noexcept { return slabs_.bytes_reserved() + magazine_.own_bytes(slabs_); }
+    std::size_t slab_count() const noexcept { return slabs_.chunks().slab_count(); }
+    std::size_t bytes_reserved() const noexcept
+    {
+        return slabs_.chunks().bytes_reserved() + caches_.magazine().own_bytes(slabs_.chunks());
+    }
 
-    std::size_t in_use() const noexcept { return slabs_.handed_out() - count_cached(); }
+    std::size_t in_use() const noexcept { return slabs_.handed_out() - caches_.count(); }
 
-    std::size_t available() const noexcept { return (slabs_.is_bounded() ? limit() : capacity()) - in_use(); }
+    std::size_t available() const noexcept { return (slabs_.chunks().is_bounded() ? limit() : capacity()) - in_use(); }
 
     pool_statistics statistics() const noexcept
     {
@@ -313,12 +317,12 @@ public:
     bool verify() const noexcept
     {
         if (!slabs_.verify() || in_use() > capacity() ||
-            !slabs_.are_handed_out_once([this](auto&& visit) { this->for_each_cached(visit); }))
+            !are_handed_out_once(slabs_.chunks(), [this](auto&& visit) { caches_.for_each(visit); }))
             return false;
         if constexpr (variant::counts)
             if (this->read().in_use != in_use())
                 return false;
-        return !variant::checks || !slabs_.has_damage();
+        return !variant::checks || !has_damage(slabs_.chunks());
     }
 
 private:
@@ -331,27 +335,21 @@ private:
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
-    /// Blocks to take out of the slabs at once, where they do not stand in a row.
-    static constexpr std::size_t batch = 64;
-
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
     class cache_suspension : base::immovable<cache_suspension>
     {
     public:
-        explicit cache_suspension(local_store& pool) noexcept : pool_(pool), is_outermost_(!pool.is_suspended_)
+        explicit cache_suspension(local_store& pool) noexcept
+            : pool_(pool), is_outermost_(!pool.caches_.are_suspended())
         {
             const base::late_reports reports(pool.slabs_);
-            pool.is_suspended_ = true;
-            pool.flush();
-            pool.magazine_.close();
+            pool.uncount_deallocations(pool.caches_.suspend(pool.slabs_));
         }
         ~cache_suspension()
         {
-            if (is_outermost_) {
-                pool_.is_suspended_ = false;
-                pool_.open_magazine();
-            }
+            if (is_outermost_)
+                pool_.caches_.resume();
         }
 
     private:
@@ -372,9 +370,9 @@ private:
     void hand_out_checked(void* block) noexcept
     {
         const base::late_reports reports(slabs_);
-        if (!slabs_.checks().is_untouched(block))
+        if (!checks_of(slabs_.chunks()).is_untouched(block))
             slabs_.report_misuse(error_kind::write_after_free, block);
-        slabs_.checks().mark_in_use(block);
+        checks_of(slabs_.chunks()).mark_in_use(block);
         note_handed_out(block);
     }
 
@@ -433,7 +431,7 @@ private:
         // Does not enclose what may throw: the error handler need not return.
         const base::late_reports reports(slabs_);
         void* block = nullptr;
-        if (!take_cached(block)) // Succeeds if the error handler has used the pool since.
+        if (!caches_.take(block)) // Succeeds if the error handler has used the pool since.
             block = take_from_store();
         if (block != nullptr)
             hand_out(block);
@@ -444,22 +442,16 @@ private:
     /// of the capacity, as a slab may be searched for each batch, in time linear in its blocks.
     std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, capacity() / 64); }
 
-    /// Refills the caches, which are empty, except perhaps `incoming_`.
+    /// Refills the caches, which are empty, except perhaps the row.
     /// Returns: a block, or nullptr if no slab has a free one.
     void* take_from_store() noexcept
     {
-        if (!is_caching())
+        if (!caches_.are_used())
             return slabs_.take_one_late();
         const std::size_t most = entry_.is_on() ? most_unpublished() : slab::any_number;
-        outgoing_ = incoming_.empty() ? slabs_.take_span(most) : take_row_out();
-        if (MEMORY_POOL_UNLIKELY(most != slab::any_number))
-            limit_outgoing(most);
-        if (outgoing_.empty())
-            magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
-        note_change();
-        open_magazine();
+        this->uncount_deallocations(caches_.refill(slabs_, most));
         void* block = nullptr;
-        return take_cached(block) ? block : nullptr;
+        return caches_.take(block) ? block : nullptr;
     }
 
     template <class Enlarge>
@@ -467,25 +459,22 @@ private:
     {
         const late_notes notes;
         enlarge();
-        if (!variant::checks && magazine_.grow(slabs_)) // If upstream fails, the magazine keeps its size.
-            open_magazine();
+        if (!variant::checks &&
+            caches_.magazine().grow(slabs_.chunks())) // If upstream fails, the magazine keeps its size.
+            caches_.open();
     }
 
     // The way back.
 
-    /// Checks for nullptr only where that costs nothing: an empty `incoming_` has nullptr as its next block; while
-    /// there is a row, the magazine is closed.
     MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
     {
-        if (incoming_.is_next(block)) {
-            if (block == nullptr)
-                return;
-            incoming_.extend();
-        } else if (MEMORY_POOL_UNLIKELY(!magazine_.push(block))) {
+        if (MEMORY_POOL_UNLIKELY(!caches_.put(block)))
             return take_back_slowly(block);
-        }
         given_back(block);
     }
+
+    /// Puts a block back into its slab. A rejected one does not count as freed.
+    void put(void* block) noexcept { this->uncount_deallocations(slabs_.put(&block, 1)); }
 
     void given_back(void* block) noexcept
     {
@@ -501,7 +490,7 @@ private:
         std::optional<error_kind> misuse;
         {
             const cache_suspension suspended(*this);
-            misuse = slabs_.misuse_at(block);
+            misuse = misuse_at(slabs_.chunks(), block);
         }
         if (misuse)
             slabs_.report_misuse(*misuse, block);
@@ -512,25 +501,22 @@ private:
     {
         if (block == nullptr)
             return;
-        if (is_abandoned_) {
+        if (caches_.are_abandoned()) {
             given_back(block);
             if constexpr (variant::checks)
-                put(&block, 1);                          // Otherwise it would be reported as an overflow.
-            slabs_.listener()->survivor_returned(block); // May destroy this store.
+                put(block);                                       // Otherwise it would be reported as an overflow.
+            slabs_.chunks().listener()->survivor_returned(block); // May destroy this store.
             return;
         }
         const base::late_reports reports(slabs_);
-        if (is_watched() || !is_caching()) {
+        if (caches_.is_watched() || !caches_.are_used()) {
             given_back(block);
-            put(&block, 1);
-            if (note_freed())
-                open_magazine();
+            put(block);
+            if (caches_.note_freed())
+                caches_.open();
             return;
         }
-        if (!incoming_.empty())
-            end_row();
-        else if (!begin_row())
-            make_room_in_magazine();
+        this->uncount_deallocations(caches_.make_room(slabs_));
         take_back(block);
         publish();
     }
@@ -546,13 +532,13 @@ private:
         if constexpr (variant::checks)
             slabs_.report_damage();
         this->count_deallocations(in_use());
-        magazine_.clear();
-        outgoing_ = {};
-        incoming_ = {};
+        caches_.clear();
         base::pool_gone(this);
         base::pool_made(this);
     }
 
+    local_caches caches_;
+    slab_store slabs_;
     reported entry_{"block_pool", identity().name, {&read_figures, this, is_shared}};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -64,7 +64,8 @@ struct pool_access
     template <class Pool>
     static bool is_in_use(const Pool& pool, const void* block) noexcept
     {
-        return pool.store_.with_slabs([block](const slab_store& slabs) { return slabs.has_handed_out(block); });
+        return pool.store_.with_slabs(
+            [block](const slab_store& slabs) { return has_handed_out(slabs.chunks(), block); });
     }
 
     /// Effects: names the kind of what is built on a pool, in reports: for one thread, or shared by threads.

@@ -21,9 +21,9 @@ inline report_figures block_figures(const slab_store& slabs, std::size_t in_use,
     report_figures figures;
     figures.block_size = slabs.identity().block_size;
     figures.capacity = slabs.capacity();
-    figures.limit = slabs.is_bounded() ? slabs.limit() : report_figures::unlimited;
+    figures.limit = slabs.chunks().is_bounded() ? slabs.chunks().limit() : report_figures::unlimited;
     figures.in_use = in_use;
-    figures.slabs = slabs.slab_count();
+    figures.slabs = slabs.chunks().slab_count();
     figures.bytes_reserved = bytes_reserved;
     figures.bytes_in_use = in_use * figures.block_size;
     figures.bytes_cached = (slabs.handed_out() - in_use) * stride;

@@ -214,7 +214,7 @@ public:
                 return false;
         }
         if constexpr (variant::checks)
-            return with_slabs([](const slab_store& slabs) { return !slabs.has_damage(); });
+            return with_slabs([](const slab_store& slabs) { return !has_damage(slabs.chunks()); });
         return true;
     }
 

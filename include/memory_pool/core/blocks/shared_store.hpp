@@ -19,7 +19,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/blocks/cache_gate.hpp>
+#include <memory_pool/core/blocks/cache_revocation.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -38,14 +38,16 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for many threads.
-class shared_store : private cache_gate
+class shared_store
 {
+    using locked = cache_revocation::locked;
+
 public:
     /// Effects: makes a store without slabs. If free blocks are filled to detect misuse, every operation takes the
     ///   lock.
     shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
-        : cache_gate(layout, limit, options, identity, upstream)
+        : gate_(layout, limit, options, identity, upstream)
     {
     }
 
@@ -55,7 +57,7 @@ public:
     /// Returns: whether it had one.
     MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
     {
-        cache_slot* const mine = slots_.slot();
+        cache_slot* const mine = gate_.slots_of_threads.slot();
         return mine != nullptr && mine->pop(block);
     }
 
@@ -63,7 +65,7 @@ public:
     /// Returns: whether it had room.
     MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept
     {
-        cache_slot* const mine = slots_.slot();
+        cache_slot* const mine = gate_.slots_of_threads.slot();
         return mine != nullptr && mine->push(block);
     }
 
@@ -72,8 +74,8 @@ public:
     template <class T>
     std::size_t take_cached(T** blocks, std::size_t count) noexcept
     {
-        thread_cache* const cache = slots_.existing_cache();
-        return cache != nullptr ? exchange_.take(*cache, blocks, count) : 0;
+        thread_cache* const cache = gate_.slots_of_threads.existing_cache();
+        return cache != nullptr ? gate_.exchange.take(*cache, blocks, count) : 0;
     }
 
     /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. nullptr is
@@ -82,8 +84,8 @@ public:
     template <class T, class Accepted>
     std::size_t put_cached(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
     {
-        thread_cache* const cache = slots_.existing_cache();
-        return cache != nullptr ? exchange_.put(*cache, blocks, count, accepted) : 0;
+        thread_cache* const cache = gate_.slots_of_threads.existing_cache();
+        return cache != nullptr ? gate_.exchange.put(*cache, blocks, count, accepted) : 0;
     }
 
     /// Effects: takes a block from any source, including the caches of other threads, and upstream.
@@ -92,27 +94,27 @@ public:
     /// Throws: what upstream throws, if there is no free block anywhere.
     void* take()
     {
-        thread_cache* const cache = cache_of_this_thread();
-        if (void* const block = take_without_lock(cache))
+        thread_cache* const cache = gate_.cache_of_this_thread();
+        if (void* const block = gate_.take_without_lock(cache))
             return block;
-        const locked lock(*this);
-        return marked(take_locked(cache));
+        const locked lock(gate_);
+        return gate_.marked(gate_.take_locked(cache));
     }
 
     /// Effects: puts a block back, or hands it to the longest waiter.
     void put(void* block) noexcept
     {
-        thread_cache* const cache = cache_of_this_thread();
-        if (put_without_lock(cache, block))
+        thread_cache* const cache = gate_.cache_of_this_thread();
+        if (gate_.put_without_lock(cache, block))
             return;
         {
-            const locked lock(*this);
-            if (MEMORY_POOL_LIKELY(!is_abandoned_)) {
-                put_locked(cache, block);
+            const locked lock(gate_);
+            if (MEMORY_POOL_LIKELY(!gate_.is_abandoned)) {
+                gate_.put_locked(cache, block);
                 return;
             }
         }
-        slabs().listener()->survivor_returned(block); // May destroy this store.
+        gate_.slabs().chunks().listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: puts a block back as `put` does, unless that is misuse, which is reported. Calls `accepted()` before
@@ -122,29 +124,29 @@ public:
     void put_verified(void* block, Accepted&& accepted) noexcept
     {
         {
-            const locked lock(*this);
-            if (!slabs_.check(block))
+            const locked lock(gate_);
+            if (!gate_.cached.slabs.check(block))
                 return;
             checks().mark_free(block);
             accepted();
-            if (!is_abandoned_) {
-                put_locked(nullptr, block);
+            if (!gate_.is_abandoned) {
+                gate_.put_locked(nullptr, block);
                 return;
             }
-            put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
+            gate_.cached.put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
         }
-        slabs().listener()->survivor_returned(block); // May destroy this store.
+        gate_.slabs().chunks().listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: reports the misuse that freeing `block` would be, also if a cache has it.
     /// Returns: whether there was one; not, if the program has poisoned a block in use itself.
     MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
     {
-        const suspension suspended(*this);
-        const locked lock(*this);
-        const std::optional<error_kind> misuse = slabs_.misuse_at(block);
+        const cache_revocation::suspension suspended(gate_);
+        const locked lock(gate_);
+        const std::optional<error_kind> misuse = misuse_at(gate_.cached.slabs.chunks(), block);
         if (misuse)
-            slabs_.report_misuse(*misuse, block);
+            gate_.cached.slabs.report_misuse(*misuse, block);
         return misuse.has_value();
     }
 
@@ -155,21 +157,21 @@ public:
     template <bool Throws, class Wait>
     void* take_waiting(Wait&& wait)
     {
-        thread_cache* const cache = cache_of_this_thread();
-        if (void* const block = take_without_lock(cache))
+        thread_cache* const cache = gate_.cache_of_this_thread();
+        if (void* const block = gate_.take_without_lock(cache))
             return block;
-        locked lock(*this);
+        locked lock(gate_);
         void* block = nullptr;
         const auto take_any = [&] {
-            mutex_.assume_held();
-            block = take_locked(cache);
+            gate_.mutex.assume_held();
+            block = gate_.take_locked(cache);
         };
         // If upstream fails, a block may still come back.
         if (base::succeeds(take_any) && block != nullptr)
-            return marked(block);
-        if (slabs_.handed_out() == 0) // No block can come back: as in `take`.
-            return Throws ? marked(take_locked(cache)) : nullptr;
-        queued_waiter self(*this);
+            return gate_.marked(block);
+        if (gate_.cached.slabs.handed_out() == 0) // No block can come back: as in `take`.
+            return Throws ? gate_.marked(gate_.take_locked(cache)) : nullptr;
+        cache_revocation::queued_waiter self(gate_);
         lock.report_early(); // The misuse may be the reason for the exhaustion.
         while (self.block == nullptr && wait(self.ready, lock.native()))
             continue;
@@ -182,53 +184,53 @@ public:
     /// Throws: what upstream throws.
     void reserve(std::size_t count)
     {
-        const locked lock(*this);
-        has_reserve_ = has_reserve_ || count != 0;
-        if (slabs_.capacity() >= count)
+        const locked lock(gate_);
+        gate_.has_reserve = gate_.has_reserve || count != 0;
+        if (gate_.cached.slabs.capacity() >= count)
             return;
-        while (slabs_.capacity() < count)
-            grow([&] {
-                mutex_.assume_held();
-                slabs_.grow(count - slabs_.capacity());
+        while (gate_.cached.slabs.capacity() < count)
+            gate_.grow([&] {
+                gate_.mutex.assume_held();
+                gate_.cached.slabs.grow(count - gate_.cached.slabs.capacity());
             });
-        slabs_.note_step();
+        gate_.cached.slabs.note_step();
     }
 
     /// Effects: makes the cache of this thread, with its magazines, if it can have one.
     /// Throws: what upstream throws.
     void reserve_for_thread()
     {
-        thread_cache* const existing = slots_.existing_cache();
-        thread_cache* const cache = existing != nullptr ? existing : attach();
-        const locked lock(*this);
-        has_reserve_ = true;
+        thread_cache* const existing = gate_.slots_of_threads.existing_cache();
+        thread_cache* const cache = existing != nullptr ? existing : gate_.attach();
+        const locked lock(gate_);
+        gate_.has_reserve = true;
         if (cache == nullptr)
             return;
-        provide_magazines(); // The pool may have been trimmed, or upstream was out of memory.
-        (void)open(*cache);
+        gate_.cached.provide_magazines(); // The pool may have been trimmed, or upstream was out of memory.
+        (void)gate_.open(*cache);
     }
 
     /// Effects: returns every chunk in which no block is in use to upstream.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
     {
-        trimming mine;
+        cache_revocation::trimming mine;
         std::size_t bytes = 0;
         {
-            const locked lock(*this);
-            bytes = cached_slabs::bytes_reserved();
-            mine.detached = detach_free();
-            bytes -= cached_slabs::bytes_reserved();
-            if (slabs_.listener() == nullptr) {
-                slabs_.give_back(mine.detached);
+            const locked lock(gate_);
+            bytes = gate_.cached.bytes_reserved();
+            mine.detached = gate_.detach_free();
+            bytes -= gate_.cached.bytes_reserved();
+            if (gate_.cached.slabs.chunks().listener() == nullptr) {
+                gate_.cached.slabs.chunks().give_back(mine.detached);
                 return bytes;
             }
-            trimmings_.enter(mine);
+            gate_.trimmings.enter(mine);
         }
-        slabs().leave(mine.detached); // May run user code, which may use the pool.
-        const locked lock(*this);
-        trimmings_.leave(mine);
-        slabs_.give_back(mine.detached);
+        gate_.slabs().chunks().leave(mine.detached); // May run user code, which may use the pool.
+        const locked lock(gate_);
+        gate_.trimmings.leave(mine);
+        gate_.cached.slabs.chunks().give_back(mine.detached);
         return bytes;
     }
 
@@ -237,17 +239,17 @@ public:
     /// Preconditions: there is a listener, and no thread allocates any more.
     std::size_t abandon() noexcept
     {
-        const locked lock(*this);
-        gather();
-        is_abandoned_ = true; // From here on, no cache is opened.
-        return slabs_.handed_out();
+        const locked lock(gate_);
+        gate_.cached.gather();
+        gate_.is_abandoned = true; // From here on, no cache is opened.
+        return gate_.cached.slabs.handed_out();
     }
 
     /// Returns: whether abandon() was called.
     bool is_abandoned() const noexcept
     {
-        const locked lock(*this);
-        return is_abandoned_;
+        const locked lock(gate_);
+        return gate_.is_abandoned;
     }
 
     /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
@@ -256,27 +258,27 @@ public:
     template <class Visit>
     void for_each_free(Visit&& visit) const MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        slabs_.for_each_free(visit);
+        core::for_each_free(gate_.cached.slabs.chunks(), visit);
     }
 
     /// Effects: frees every block; and unless `keeps_slabs`, returns all slabs to upstream.
     /// Preconditions: no other thread uses the pool.
     void forget_blocks(bool keeps_slabs) noexcept
     {
-        const locked lock(*this);
-        gather();
-        if (!may_cache_)
-            slabs_.report_damage();
-        counts_.end_all(slabs_.handed_out());
-        has_lost_threads_ = false;
+        const locked lock(gate_);
+        gate_.cached.gather();
+        if (!gate_.may_cache)
+            gate_.cached.slabs.report_damage();
+        gate_.counts.end_all(gate_.cached.slabs.handed_out());
+        gate_.has_lost_threads = false;
         if (!keeps_slabs) {
-            exchange_.release(caches_);
-            slabs_.release();
+            gate_.exchange.release(gate_.cached.caches);
+            gate_.cached.slabs.release();
             return;
         }
-        slabs_.reset();
-        if (!may_cache_)
-            slabs_.for_each_free([this](void* block) { checks().mark_free(block); });
+        gate_.cached.slabs.reset();
+        if (!gate_.may_cache)
+            core::for_each_free(gate_.cached.slabs.chunks(), [this](void* block) { checks().mark_free(block); });
     }
 
     /// Effects: calls `visit(block)` for each block in use, in the order of addresses. Meanwhile every block moves
@@ -284,9 +286,9 @@ public:
     template <class Visit>
     void for_each_in_use(Visit&& visit)
     {
-        const suspension suspended(*this);
+        const cache_revocation::suspension suspended(gate_);
         const void* visited = nullptr;
-        const auto next = [&](const slab_store& slabs) { return slabs.next_handed_out(visited); };
+        const auto next = [&](const slab_store& slabs) { return next_handed_out(slabs.chunks(), visited); };
         while (void* const block = with_slabs(next)) {
             visit(block);
             visited = block;
@@ -298,25 +300,25 @@ public:
     template <class Look>
     auto with_slabs(Look&& look) const
     {
-        const locked lock(*this);
-        return look(slabs_);
+        const locked lock(gate_);
+        return look(gate_.cached.slabs);
     }
 
     /// Returns: whether this is the child of a fork and other threads have used the pool before: objects in blocks that
     ///   they were allocating or freeing may be half constructed or half destroyed. True until `clear` or `release`.
     bool has_lost_threads() const noexcept
     {
-        const locked lock(*this);
-        return has_lost_threads_;
+        const locked lock(gate_);
+        return gate_.has_lost_threads;
     }
 
     // Figures. Exact if no other thread uses the pool.
 
-    const pool_identity& identity() const noexcept { return slabs().identity(); }
-    const slab_layout& layout() const noexcept { return slabs().layout(); }
-    std::pmr::memory_resource* upstream() const noexcept { return slabs().upstream(); }
-    fill_pattern checks() const noexcept { return slabs().checks(); }
-    std::size_t limit() const noexcept { return slabs().limit(); }
+    const pool_identity& identity() const noexcept { return gate_.slabs().identity(); }
+    const slab_layout& layout() const noexcept { return gate_.slabs().layout(); }
+    std::pmr::memory_resource* upstream() const noexcept { return gate_.slabs().chunks().upstream(); }
+    fill_pattern checks() const noexcept { return checks_of(gate_.slabs().chunks()); }
+    std::size_t limit() const noexcept { return gate_.slabs().chunks().limit(); }
 
     std::size_t capacity() const noexcept
     {
@@ -324,57 +326,59 @@ public:
     }
     std::size_t slab_count() const noexcept
     {
-        return with_slabs([](const slab_store& slabs) { return slabs.slab_count(); });
+        return with_slabs([](const slab_store& slabs) { return slabs.chunks().slab_count(); });
     }
     std::size_t bytes_reserved() const noexcept
     {
-        const locked lock(*this);
-        return cached_slabs::bytes_reserved();
+        const locked lock(gate_);
+        return gate_.cached.bytes_reserved();
     }
     std::size_t in_use() const noexcept
     {
-        const locked lock(*this);
-        return cached_slabs::in_use();
+        const locked lock(gate_);
+        return gate_.cached.in_use();
     }
     std::size_t available() const noexcept
     {
-        const locked lock(*this);
-        return (slabs_.is_bounded() ? limit() : slabs_.capacity()) - cached_slabs::in_use();
+        const locked lock(gate_);
+        return (gate_.cached.slabs.chunks().is_bounded() ? limit() : gate_.cached.slabs.capacity()) -
+               gate_.cached.in_use();
     }
 
     /// Returns: how many threads wait for a block.
     std::size_t waiting() const noexcept
     {
-        const locked lock(*this);
-        return queue_.size();
+        const locked lock(gate_);
+        return gate_.queue.size();
     }
 
     // Counting, by a policy that does.
 
-    void count_allocation() noexcept { counts_.add_allocation(slots_.existing_cache()); }
-    void count_deallocation() noexcept { counts_.add_deallocation(slots_.existing_cache()); }
-    void count_failure() noexcept { counts_.add_failure(slots_.existing_cache()); }
+    void count_allocation() noexcept { gate_.counts.add_allocation(gate_.slots_of_threads.existing_cache()); }
+    void count_deallocation() noexcept { gate_.counts.add_deallocation(gate_.slots_of_threads.existing_cache()); }
+    void count_failure() noexcept { gate_.counts.add_failure(gate_.slots_of_threads.existing_cache()); }
 
-    void reset_peak() noexcept { counts_.reset_peak(); }
+    void reset_peak() noexcept { gate_.counts.reset_peak(); }
 
     /// Returns: the sum over all threads.
     pool_statistics statistics() const noexcept
     {
-        const locked lock(*this);
-        pool_statistics all = counts_.sum(caches_);
-        all.in_use = cached_slabs::in_use();
-        all.slabs = slabs_.slab_count();
-        all.bytes_reserved = cached_slabs::bytes_reserved();
+        const locked lock(gate_);
+        pool_statistics all = gate_.counts.sum(gate_.cached.caches);
+        all.in_use = gate_.cached.in_use();
+        all.slabs = gate_.cached.slabs.chunks().slab_count();
+        all.bytes_reserved = gate_.cached.bytes_reserved();
         return all;
     }
 
     /// Returns: the figures for reports; with the counts, if the policy `counts`.
     report_figures figures(bool counts) const noexcept
     {
-        const locked lock(*this);
-        report_figures figures = block_figures(slabs_, cached_slabs::in_use(), cached_slabs::bytes_reserved());
+        const locked lock(gate_);
+        report_figures figures =
+            block_figures(gate_.cached.slabs, gate_.cached.in_use(), gate_.cached.bytes_reserved());
         if (counts)
-            add_counts(figures, counts_.sum(caches_));
+            add_counts(figures, gate_.counts.sum(gate_.cached.caches));
         return figures;
     }
 
@@ -382,15 +386,19 @@ public:
     /// Complexity: linear in blocks.
     bool verify() noexcept
     {
-        const locked lock(*this);
-        gather();
-        return slabs_.verify() && exchange_.blocks_in_depot() == 0 && cached_slabs::in_use() == slabs_.handed_out();
+        const locked lock(gate_);
+        gate_.cached.gather();
+        return gate_.cached.slabs.verify() && gate_.exchange.blocks_in_depot() == 0 &&
+               gate_.cached.in_use() == gate_.cached.slabs.handed_out();
     }
 
 protected:
     /// Effects: has the child of a fork, where another thread made the pool, enter it in reports again when it is used.
-    void enter_again_with(const reported& entry) noexcept { handlers_.registered.entry = &entry; }
+    void enter_again_with(const reported& entry) noexcept { gate_.enter_again_with(entry); }
 
     ~shared_store() = default;
+
+private:
+    cache_revocation gate_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

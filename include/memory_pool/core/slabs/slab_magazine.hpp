@@ -12,8 +12,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
+#include <memory_pool/core/slabs/chunk_list.hpp>
 #include <memory_pool/core/slabs/magazine.hpp>
-#include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,90 +24,90 @@ class slab_magazine : public magazine
 {
 public:
     /// Returns: the bytes of the array, if it is from upstream.
-    std::size_t own_bytes(const slab_store& slabs) const noexcept
+    std::size_t own_bytes(const chunk_list& chunks) const noexcept
     {
-        return array() == slabs.room_for_magazine().array ? 0 : room() * sizeof(void*);
+        return array() == chunks.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
     /// Effects: grows the array if it is much too small, and upstream has memory to spare or the first chunk has a
     ///   larger one.
     /// Returns: whether it did.
-    bool grow(const slab_store& slabs) noexcept
+    bool grow(const chunk_list& chunks) noexcept
     {
-        const std::size_t suitable = suitable_for(slabs);
+        const std::size_t suitable = suitable_for(chunks);
         if (suitable <= room() + room() / 2)
             return false;
-        if (!slabs.is_short() && try_to_fit(slabs, suitable))
+        if (!chunks.is_short() && try_to_fit(chunks, suitable))
             return true;
-        const auto [behind_first, size] = slabs.room_for_magazine();
+        const auto [behind_first, size] = chunks.room_for_magazine();
         if (size <= room())
             return false;
-        move_to(slabs, behind_first, size);
+        move_to(chunks, behind_first, size);
         return true;
     }
 
     /// Effects: shrinks the array if it is much too large.
-    void shrink(const slab_store& slabs) noexcept
+    void shrink(const chunk_list& chunks) noexcept
     {
-        const std::size_t suitable = suitable_for(slabs);
+        const std::size_t suitable = suitable_for(chunks);
         if (2 * suitable < room())
-            (void)try_to_fit(slabs, suitable);
+            (void)try_to_fit(chunks, suitable);
     }
 
     /// Effects: frees the array.
-    void drop(const slab_store& slabs) noexcept { move_to(slabs, nullptr, 0); }
+    void drop(const chunk_list& chunks) noexcept { move_to(chunks, nullptr, 0); }
 
     /// Effects: moves out of the first chunk, when `capacity_left` blocks remain without it. Its room does not grow, so
     ///   that no more is taken from upstream than goes back. If upstream has no memory, it has no room then.
     /// Preconditions: it is empty.
-    void leave_first_chunk(const slab_store& slabs, std::size_t capacity_left) noexcept
+    void leave_first_chunk(const chunk_list& chunks, std::size_t capacity_left) noexcept
     {
-        if (own_bytes(slabs) != 0 || room() == 0)
+        if (own_bytes(chunks) != 0 || room() == 0)
             return;
-        const std::size_t smaller = std::min(slabs.suitable_magazine_room(capacity_left), room());
-        if (smaller == 0 || !base::succeeds([&] { move_to(slabs, new_array(slabs, smaller), smaller); }))
-            drop(slabs);
+        const std::size_t smaller = std::min(chunks.suitable_magazine_room(capacity_left), room());
+        if (smaller == 0 || !base::succeeds([&] { move_to(chunks, new_array(chunks, smaller), smaller); }))
+            drop(chunks);
     }
 
 private:
-    static std::size_t suitable_for(const slab_store& slabs) noexcept
+    static std::size_t suitable_for(const chunk_list& chunks) noexcept
     {
-        return slabs.suitable_magazine_room(slabs.capacity());
+        return chunks.suitable_magazine_room(chunks.capacity());
     }
 
-    bool try_to_fit(const slab_store& slabs, std::size_t wanted) noexcept
+    bool try_to_fit(const chunk_list& chunks, std::size_t wanted) noexcept
     {
         bool has_moved = false;
-        (void)base::succeeds([&] { has_moved = fit(slabs, wanted); });
+        (void)base::succeeds([&] { has_moved = fit(chunks, wanted); });
         return has_moved;
     }
 
     /// Moves into the array behind the first slab, if that is large enough.
-    bool fit(const slab_store& slabs, std::size_t wanted)
+    bool fit(const chunk_list& chunks, std::size_t wanted)
     {
-        const auto [behind_first, size] = slabs.room_for_magazine();
+        const auto [behind_first, size] = chunks.room_for_magazine();
         if (wanted > size)
-            move_to(slabs, new_array(slabs, wanted), wanted);
+            move_to(chunks, new_array(chunks, wanted), wanted);
         else if (array() != behind_first)
-            move_to(slabs, behind_first, size);
+            move_to(chunks, behind_first, size);
         else
             return false;
         return true;
     }
 
-    static void** new_array(const slab_store& slabs, std::size_t room)
+    static void** new_array(const chunk_list& chunks, std::size_t room)
     {
         return static_cast<void**>(
-            allocate_upstream(slabs.upstream(), room * sizeof(void*), alignof(void*), slabs.identity().name));
+            allocate_upstream(chunks.upstream(), room * sizeof(void*), alignof(void*), chunks.identity().name));
     }
 
-    void move_to(const slab_store& slabs, void** new_array, std::size_t new_room) noexcept
+    void move_to(const chunk_list& chunks, void** new_array, std::size_t new_room) noexcept
     {
         void** const old = array();
-        const std::size_t old_bytes = own_bytes(slabs);
+        const std::size_t old_bytes = own_bytes(chunks);
         adopt(new_array, new_room);
         if (old_bytes != 0)
-            slabs.upstream()->deallocate(old, old_bytes, alignof(void*));
+            chunks.upstream()->deallocate(old, old_bytes, alignof(void*));
     }
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

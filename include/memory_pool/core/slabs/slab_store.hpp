@@ -4,10 +4,9 @@
 /// All slabs of one pool: allocates them from upstream, takes free blocks out and puts them back, and returns wholly
 /// free slabs to upstream.
 ///
-///     slab_chunks     the chunks from upstream, and the slabs in them
-///     slab_walk       + the blocks in use, one after the other
-///     slab_queries    + answers about blocks, reports of misuse
-///     slab_store      + growth, blocks taken out and put back
+///     slab_store --owns--> chunk_list        the chunks from upstream, and the slabs in them
+///                          slab_list         the slabs that may have free blocks
+///     over a chunk_list:   block_queries.hpp answers about blocks;   block_walk: the blocks in use, one after another
 ///
 ///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
 ///
@@ -21,33 +20,46 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/slabs/block_queries.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/chunk_list.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
-#include <memory_pool/core/slabs/slab_queries.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The slabs of one pool.
-class slab_store final : public slab_queries
+class slab_store
 {
 public:
+    using detached_chunks = chunk_list::detached_chunks;
+
     /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
     slab_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
-        : slab_queries(layout, limit, options, identity, upstream)
+        : chunks_(layout, limit, options, identity, upstream)
     {
     }
 
+    slab_store(const slab_store&) = delete;
+    slab_store& operator=(const slab_store&) = delete;
     ~slab_store() { release(); }
+
+    const chunk_list& chunks() const noexcept { return chunks_; }
+    const slab_layout& layout() const noexcept { return chunks_.layout(); }
+    const pool_identity& identity() const noexcept { return chunks_.identity(); }
+    std::size_t capacity() const noexcept { return chunks_.capacity(); }
+    bool may_grow() const noexcept { return chunks_.may_grow(); }
 
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
@@ -60,12 +72,11 @@ public:
     ///   throws, and the blocks it has added stay.
     void grow(std::size_t wanted)
     {
-        const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
-        if (slab* const home = extensible_ != nullptr ? slab_with_room(extensible_) : nullptr) {
+        const std::size_t blocks = chunks_.blocks_to_add(wanted);
+        if (slab* const home = chunks_.slab_to_extend())
             extend(*home, blocks);
-            return;
-        }
-        add_chunk(blocks);
+        else
+            add_chunk(blocks);
     }
 
     /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
@@ -73,14 +84,14 @@ public:
     /// Throws: as `grow`, if not a single block could be added.
     void enlarge()
     {
+        const std::size_t before = capacity();
         const std::size_t end =
-            capacity_ + std::min(std::max<std::size_t>(options_.growth_step, 1), limit_ - capacity_);
-        const std::size_t before = capacity_;
+            before + std::min(std::max<std::size_t>(chunks_.options().growth_step, 1), chunks_.limit() - before);
         const auto grow_to_end = [&] {
-            while (capacity_ < end)
-                grow(end - capacity_);
+            while (capacity() < end)
+                grow(end - capacity());
         };
-        base::try_to(grow_to_end, [&] { return capacity_ != before; });
+        base::try_to(grow_to_end, [&] { return capacity() != before; });
         note_step();
     }
 
@@ -96,8 +107,8 @@ public:
     block_span take_span(std::size_t most = slab::any_number) noexcept
     {
         for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
-            const block_span span = home->take_span(layout_.stride(), most);
-            handed_out_ += layout_.blocks_in(span.bytes());
+            const block_span span = home->take_span(layout().stride(), most);
+            handed_out_ += layout().blocks_in(span.bytes());
             if (!span.empty() || home->has_set_bits())
                 return span;
         }
@@ -112,7 +123,7 @@ public:
         slab* const home = with_free_.first();
         if (home == nullptr)
             return 0;
-        const std::size_t taken = home->take(out, count, layout_.stride());
+        const std::size_t taken = home->take(out, count, layout().stride());
         handed_out_ += taken;
         return taken;
     }
@@ -122,7 +133,7 @@ public:
     void* take_one_late() noexcept
     {
         for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
-            if (void* const block = home->take_one_late(layout_.stride())) {
+            if (void* const block = home->take_one_late(layout().stride())) {
                 ++handed_out_;
                 return block;
             }
@@ -139,7 +150,7 @@ public:
         const std::size_t before = handed_out_;
         void* const* const end = blocks + count;
         while (blocks != end)
-            blocks = put_into(slab_of(*blocks), blocks, end);
+            blocks = put_into(chunks_.slab_of(*blocks), blocks, end);
         return count - (before - handed_out_);
     }
 
@@ -150,15 +161,15 @@ public:
     {
         if (span.empty())
             return 0;
-        slab* const home = slab_of(span.begin);
-        const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
-        const std::size_t in_span = layout_.blocks_in(span.bytes());
+        slab* const home = chunks_.slab_of(span.begin);
+        const std::size_t first = layout().index(static_cast<std::size_t>(span.begin - home->first_block()));
+        const std::size_t in_span = layout().blocks_in(span.bytes());
         const std::size_t count = std::min(in_span, home->carved() - std::min(home->carved(), first));
         std::size_t skipped = 0;
         // The others were taken back before, as ones that were never used.
         if (MEMORY_POOL_UNLIKELY(count != in_span)) {
             for (std::size_t i = first + count; i != first + in_span; ++i)
-                report_misuse(error_kind::double_free, home->block(i, layout_.stride()));
+                report_misuse(error_kind::double_free, home->block(i, layout().stride()));
             skipped = in_span - count;
             if (count == 0)
                 return skipped;
@@ -186,7 +197,7 @@ public:
         std::uint64_t& word = *home.word_of(index);
         const std::uint64_t bit = base::bit_in_word(index);
         if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
-            report_misuse(error_kind::double_free, home.block(index, layout_.stride()));
+            report_misuse(error_kind::double_free, home.block(index, layout().stride()));
             return false;
         }
         word |= bit;
@@ -199,8 +210,8 @@ public:
     /// Returns: whether the blocks of `row` are this store's, all in one slab.
     bool owns(const block_row& row) const noexcept
     {
-        const slab* const home = slab_of(row.first);
-        return home != nullptr && home->owner() == owner() && is_carved_block(*home, row.first) &&
+        const slab* const home = chunks_.slab_of(row.first);
+        return home != nullptr && home->owner() == chunks_.owner() && is_carved_block(*home, row.first) &&
                is_carved_block(*home, row.next - row.step);
     }
 
@@ -211,26 +222,81 @@ public:
     {
         if (row.empty())
             return {};
-        const slab* const home = slab_of(row.first);
+        const slab* const home = chunks_.slab_of(row.first);
         char* const first = home->first_block();
-        char* const carved = home->block(home->carved(), layout_.stride());
-        char* const end = home->block(home->block_count(), layout_.stride());
+        char* const carved = home->block(home->carved(), layout().stride());
+        char* const end = home->block(home->block_count(), layout().stride());
         const block_span span = row.span();
-        for (char* block = span.begin; block < first; block += layout_.stride())
+        for (char* block = span.begin; block < first; block += layout().stride())
             report_misuse(error_kind::foreign_pointer, block);
-        for (char* block = std::max(carved, span.begin); block < span.end; block += layout_.stride())
+        for (char* block = std::max(carved, span.begin); block < span.end; block += layout().stride())
             report_misuse(block < end ? error_kind::double_free : error_kind::foreign_pointer, block);
         char* const begin = std::max(first, span.begin);
         // Since the row began, all of it may have become such as were never used.
         return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
+    /// Effects: logs misuse there from now on, or, if that is nullptr, reports it at once.
+    void log_misuse_to(base::misuse_log* log) noexcept { log_ = log; }
+
+    /// Returns: the log of misuse; nullptr if it is reported at once.
+    base::misuse_log* log() const noexcept { return log_; }
+
+    /// Effects: reports or logs a misuse.
+    void report_misuse(error_kind kind, const void* block) const noexcept
+    {
+        if (log_ != nullptr)
+            log_->add(kind, block, identity().block_size);
+        else
+            base::report_misuse(kind, block, identity().block_size, identity().name);
+    }
+
+    /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: as `misuse_at`; the user of the store fills blocks as fill_pattern requires.
+    /// Complexity: as `misuse_at`.
+    bool check(const void* block) const noexcept
+    {
+        std::optional<error_kind> misuse = misuse_at(chunks_, block);
+        if (!misuse && checks_of(chunks_).take_overflow(const_cast<void*>(block)))
+            misuse = error_kind::buffer_overflow;
+        if (misuse)
+            report_misuse(*misuse, block);
+        return !misuse;
+    }
+
+    /// Effects: reports each block that for_each_damaged finds.
+    void report_damage() const
+    {
+        for_each_damaged(chunks_, [this](error_kind kind, const void* block) { report_misuse(kind, block); });
+    }
+
+    // Giving back chunks: see chunk_list.
+
+    /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
+    ///   `vacate(capacity_left)`, after which the room for the magazine is free.
+    /// Complexity: linear in slabs and bits.
+    template <class Vacate>
+    detached_chunks detach_free(Vacate&& vacate) noexcept
+    {
+        return chunks_.detach_free(vacate, [this](slab* home) { with_free_.remove(home); });
+    }
+
+    /// Effects: as the other one, if there is no magazine.
+    detached_chunks detach_free() noexcept
+    {
+        return detach_free([](std::size_t) {});
+    }
+
+    void inherit(const detached_chunks& detached) noexcept { chunks_.inherit(detached); }
+    void give_back_inherited() noexcept { chunks_.give_back_inherited(); }
+
     /// Effects: frees every block. The slabs stay.
     /// Complexity: linear in slabs.
     void reset() noexcept
     {
-        for_each_slab([this](slab* home) {
-            base::forbid_access(home->first_block(), home->block_count() * layout_.stride());
+        chunks_.for_each_slab([this](slab* home) {
+            base::forbid_access(home->first_block(), home->block_count() * layout().stride());
             home->reset();
             with_free_.add_first(home);
         });
@@ -244,48 +310,41 @@ public:
     {
         handed_out_ = 0;
         steps_ = 0;
-        release_chunks();
+        with_free_.clear();
+        chunks_.release();
     }
 
     /// Returns: whether the invariants above hold for the slabs.
     /// Complexity: linear in blocks.
     bool verify() const noexcept
     {
-        std::size_t slabs = 0;
-        std::size_t blocks = 0;
         std::size_t free = 0;
         std::size_t listed = 0;
         bool slabs_are_valid = true;
-        for_each_slab([&](slab* home) {
+        chunks_.for_each_slab([&](slab* home) {
             const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
-            slabs_are_valid = slabs_are_valid && home->owner() == owner() && home->carved() <= home->block_count() &&
-                              home->is_consistent() && (free_here == 0 || slab_list::is_listed(home));
-            ++slabs;
-            blocks += home->block_count();
+            slabs_are_valid = slabs_are_valid && home->owner() == chunks_.owner() &&
+                              home->carved() <= home->block_count() && home->is_consistent() &&
+                              (free_here == 0 || slab_list::is_listed(home));
             free += free_here;
             listed += std::size_t{slab_list::is_listed(home)};
         });
-        std::size_t bytes = 0;
-        for (const slab* const chunk : directory_)
-            bytes += shape_of(chunk).bytes;
-        return slabs_are_valid && directory_.is_sorted() && with_free_.has(listed) && slabs == slab_count_ &&
-               blocks == capacity_ && bytes == chunk_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
+        return slabs_are_valid && with_free_.has(listed) && free + handed_out_ == capacity() && chunks_.is_consistent();
     }
 
 private:
     /// Adds a chunk for `blocks` blocks, or as many as possible.
     void add_chunk(std::size_t blocks)
     {
-        directory_.make_room();
         chunk_shape shape{};
-        slab* const chunk = new_chunk_for(blocks, shape);
+        slab* const chunk = chunks_.allocate(blocks, shape);
         base::failure_guard guard([&] {
             if (chunk->block_count() == 0)
-                upstream_->deallocate(chunk, shape.bytes, shape.alignment);
+                chunks_.upstream()->deallocate(chunk, shape.bytes, shape.alignment);
             else
                 take_in(chunk, shape);
         });
-        for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, std::min(blocks, shape.room_each)); });
+        chunks_.for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, std::min(blocks, shape.room_each)); });
         guard.succeeded();
         take_in(chunk, shape);
     }
@@ -294,8 +353,8 @@ private:
     void take_in(slab* chunk, const chunk_shape& shape) noexcept
     {
         for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
-            offer(*slab_in(chunk, i), 0);
-        insert(chunk, shape);
+            offer(*chunks_.slab_in(chunk, i), 0);
+        chunks_.insert(chunk, shape);
     }
 
     /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
@@ -305,11 +364,9 @@ private:
         const std::size_t count = std::min(most, home.room() - first);
         const auto take_over = [&] {
             offer(home, first);
-            capacity_ += home.block_count() - first;
-            if (slab_with_room(extensible_) == nullptr)
-                extensible_ = nullptr;
+            chunks_.note_extended(home.block_count() - first);
         };
-        base::permit_access(home.block(first, layout_.stride()), count * layout_.stride());
+        base::permit_access(home.block(first, layout().stride()), count * layout().stride());
         base::failure_guard guard(take_over);
         add_blocks(home, count);
         guard.succeeded();
@@ -318,8 +375,8 @@ private:
 
     void add_blocks(slab& home, std::size_t count)
     {
-        if (options_.listener != nullptr)
-            options_.listener->add_blocks(home, count, layout_.stride());
+        if (slab_listener* const listener = chunks_.listener())
+            listener->add_blocks(home, count, layout().stride());
         else
             home.extend(count);
     }
@@ -327,18 +384,18 @@ private:
     /// Has blocks that are new taken from now on: those of `home` from number `first` on.
     void offer(slab& home, std::size_t first) noexcept
     {
-        base::forbid_access(home.block(first, layout_.stride()), (home.room() - first) * layout_.stride());
-        if (options_.fills_free_blocks)
+        base::forbid_access(home.block(first, layout().stride()), (home.room() - first) * layout().stride());
+        if (chunks_.options().fills_free_blocks)
             for (std::size_t i = first; i != home.block_count(); ++i)
-                checks().mark_free(home.block(i, layout_.stride()));
+                checks_of(chunks_).mark_free(home.block(i, layout().stride()));
         with_free_.add_first(&home);
     }
 
     bool is_carved_block(const slab& home, const char* block) const noexcept
     {
         const auto offset = static_cast<std::size_t>(block - home.first_block());
-        const std::size_t index = layout_.index(offset);
-        return index < home.carved() && index * layout_.stride() == offset;
+        const std::size_t index = layout().index(offset);
+        return index < home.carved() && index * layout().stride() == offset;
     }
 
     /// Puts the blocks from `block` on back into `home`, up to the first that lies elsewhere.
@@ -351,8 +408,8 @@ private:
         }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
-        const bool is_mine = home->owner() == owner();
-        const std::size_t bytes = is_mine ? home->block_count() * layout_.stride() : 0;
+        const bool is_mine = home->owner() == chunks_.owner();
+        const std::size_t bytes = is_mine ? home->block_count() * layout().stride() : 0;
         const std::size_t carved = is_mine ? home->carved() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
@@ -367,9 +424,9 @@ private:
             return offset < bytes;
         };
         do {
-            const std::size_t index = layout_.index(offset);
+            const std::size_t index = layout().index(offset);
             const std::uint64_t bit = base::bit_in_word(index);
-            if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
+            if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout().stride() != offset)) {
                 report_misuse(what_is_wrong_at(offset, *home), *block);
                 continue; // to the condition
             }
@@ -394,10 +451,10 @@ private:
     /// that is or was in use.
     error_kind what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
     {
-        const std::size_t index = layout_.index(offset);
-        if (home.owner() != owner() || index >= home.block_count())
+        const std::size_t index = layout().index(offset);
+        if (home.owner() != chunks_.owner() || index >= home.block_count())
             return error_kind::foreign_pointer;
-        return index * layout_.stride() != offset ? error_kind::misaligned_pointer : error_kind::double_free;
+        return index * layout().stride() != offset ? error_kind::misaligned_pointer : error_kind::double_free;
     }
 
     /// Effects: reports the blocks of a word whose bits are set in `twice`.
@@ -408,11 +465,14 @@ private:
         const std::size_t first = static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word;
         std::size_t count = 0;
         for (; twice != 0; twice &= twice - 1, ++count)
-            report_misuse(error_kind::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()));
+            report_misuse(error_kind::double_free, home->block(first + base::lowest_bit(twice), layout().stride()));
         return count;
     }
 
+    chunk_list chunks_;
+    slab_list with_free_; ///< Slabs that may have free blocks.
     std::size_t handed_out_ = 0;
     std::size_t steps_ = 0;
+    base::misuse_log* log_ = nullptr;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

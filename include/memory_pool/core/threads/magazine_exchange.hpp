@@ -59,6 +59,9 @@ public:
 
     std::size_t bytes_reserved() const noexcept { return depot_.bytes_reserved(); }
 
+    /// Returns: whether a closed cache is known to be closed after a process barrier.
+    bool has_barrier() const noexcept { return has_barrier_; }
+
     // Magazines. With the pool's lock.
 
     /// Effects: provides magazines for all blocks in full ones, two for each cache, and one for each exchange in

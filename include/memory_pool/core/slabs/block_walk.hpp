@@ -14,8 +14,10 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/chunk_list.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_chunks.hpp>
+#include <memory_pool/core/slabs/slab_directory.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -60,50 +62,49 @@ struct blocks_in_use
     }
 };
 
-/// The chunks of one pool, and a walk over their blocks. `Caches` has free blocks whose bits say that they are in use:
-/// see local_caches.
-class slab_walk : public slab_chunks
+/// A walk over the blocks in use of one pool. `Caches` has free blocks whose bits say that they are in use: see
+/// local_caches.
+template <class Caches>
+class block_walk
 {
 public:
+    block_walk(const chunk_list& chunks, const Caches& caches) noexcept
+        : chunks_(chunks), layout_(chunks.layout()), caches_(caches)
+    {
+    }
+
     /// Returns: the blocks in use behind the lowest of `at`, as their bits are now; if `at` is empty, the first ones.
-    /// Complexity: as next_in_use_behind.
-    template <class Caches>
-    blocks_in_use next_in_use(blocks_in_use at, const Caches& caches) const noexcept
+    /// Complexity: as next_behind.
+    blocks_in_use next(blocks_in_use at) const noexcept
     {
         if (at.home == nullptr) {
             enter_next_chunk(at);
         } else if (at.word < at.home->end_of_words()) {
             const std::uint64_t behind = ~(at.bits ^ (at.bits - 1));
-            at.bits = behind & at.home->bits_in_use(at.word) & ~caches.cached_bits(at.first);
+            at.bits = behind & at.home->bits_in_use(at.word) & ~caches_.cached_bits(at.first);
             if (at.bits != 0) {
-                note_plain_words(at, caches);
+                note_plain_words(at);
                 return at;
             }
         }
-        return next_in_use_behind(at, caches);
+        return next_behind(at);
     }
 
     /// Returns: the blocks in use behind the 64 of `at`.
     /// Complexity: linear in words without any between; logarithmic in chunks at the end of one.
-    template <class Caches>
-    MEMORY_POOL_ALWAYS_INLINE blocks_in_use next_in_use_behind(blocks_in_use at, const Caches& caches) const noexcept
+    MEMORY_POOL_ALWAYS_INLINE blocks_in_use next_behind(blocks_in_use at) const noexcept
     {
         while (at.home != nullptr) {
             if (at.word + 1 >= at.home->end_of_words()) {
                 leave_slab(at);
                 continue;
             }
-            note_plain_words(at, caches);
-            if (at.move_plainly(layout_.stride()) ||
-                (at.last_plain + 1 < at.home->end_of_words() && pass_cached(at, caches)))
+            note_plain_words(at);
+            if (at.move_plainly(layout_.stride()) || (at.last_plain + 1 < at.home->end_of_words() && pass_cached(at)))
                 return at;
         }
         return {};
     }
-
-protected:
-    using slab_chunks::slab_chunks;
-    ~slab_walk() = default;
 
 private:
     /// How many slabs ahead their headers are fetched into the cache.
@@ -117,27 +118,25 @@ private:
 
     /// Moves to the next word, which has cached blocks; to the last of those that have no others.
     /// Returns: whether it has blocks in use, too.
-    template <class Caches>
-    bool pass_cached(blocks_in_use& at, const Caches& caches) const noexcept
+    bool pass_cached(blocks_in_use& at) const noexcept
     {
         advance(at, 1);
-        at.bits = at.home->bits_in_use(at.word) & ~caches.cached_bits(at.first);
+        at.bits = at.home->bits_in_use(at.word) & ~caches_.cached_bits(at.first);
         if (at.bits != 0) {
-            note_plain_words(at, caches);
+            note_plain_words(at);
             return true;
         }
-        const std::size_t in_span = layout_.blocks_in(caches.span_from(at.first).bytes()) / base::bits_per_word;
+        const std::size_t in_span = layout_.blocks_in(caches_.span_from(at.first).bytes()) / base::bits_per_word;
         advance(at, std::max<std::size_t>(in_span, 1) - 1);
         return false;
     }
 
     /// Looks where the next cached block is behind the 64 of `at`.
-    template <class Caches>
-    void note_plain_words(blocks_in_use& at, const Caches& caches) const noexcept
+    void note_plain_words(blocks_in_use& at) const noexcept
     {
         const char* const begin = at.first + base::bits_per_word * layout_.stride();
         const char* const end = at.home->block(at.home->carved(), layout_.stride());
-        const char* const cached = caches.lowest_cached(begin, end);
+        const char* const cached = caches_.lowest_cached(begin, end);
         if (cached == end) {
             at.last_plain = at.home->end_of_words() - 1;
             at.last_bits = at.home->bits_of(at.last_plain);
@@ -153,23 +152,23 @@ private:
             enter_next_chunk(at);
             return;
         }
-        enter_slab(at, slab_in(at.home, 1));
+        enter_slab(at, chunks_.slab_in(at.home, 1));
         if (--at.slabs_behind >= headers_ahead)
-            fetch_header(slab_in(at.home, headers_ahead));
+            fetch_header(chunks_.slab_in(at.home, headers_ahead));
     }
 
     void enter_next_chunk(blocks_in_use& at) const noexcept
     {
-        slab* const chunk = directory_.first_behind(at.home, at.chunk);
+        slab* const chunk = chunks_.directory().first_behind(at.home, at.chunk);
         at.home = chunk;
         if (chunk == nullptr)
             return;
         at.slabs_behind = static_cast<std::uint32_t>(chunk->slabs_in_chunk()) - 1;
         enter_slab(at, chunk);
         for (std::uint32_t i = 1; i <= std::min(headers_ahead, at.slabs_behind); ++i)
-            fetch_header(slab_in(chunk, i));
-        if (at.chunk + 1 < directory_.size())
-            fetch_header(directory_.begin()[at.chunk + 1]);
+            fetch_header(chunks_.slab_in(chunk, i));
+        if (at.chunk + 1 < chunks_.directory().size())
+            fetch_header(chunks_.directory().begin()[at.chunk + 1]);
     }
 
     /// Slabs begin at multiples of their alignment, where their headers have only a few places in a cache.
@@ -186,5 +185,9 @@ private:
         at.first = home->first_block() - base::bits_per_word * layout_.stride();
         at.word = home->word_of(0) - 1;
     }
+
+    const chunk_list& chunks_;
+    const slab_layout& layout_;
+    const Caches& caches_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -40,15 +40,24 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The chunks of one pool. slab_store adds the operations on blocks.
-class slab_chunks
+/// The chunks of one pool.
+class chunk_list
 {
 public:
+    chunk_list(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
+               const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
+        : layout_(layout), limit_(limit), options_(options), identity_(identity), directory_(upstream),
+          upstream_(upstream)
+    {
+    }
+
     const slab_layout& layout() const noexcept { return layout_; }
     const pool_identity& identity() const noexcept { return identity_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
     slab_listener* listener() const noexcept { return options_.listener; }
+    const slab_store_options& options() const noexcept { return options_; }
+    const slab_directory& directory() const noexcept { return directory_; }
 
     std::size_t capacity() const noexcept { return capacity_; }
     std::size_t limit() const noexcept { return limit_; }
@@ -104,20 +113,24 @@ public:
     /// Chunks that have left the store, but are not yet upstream.
     class detached_chunks
     {
-        friend class slab_chunks;
+        friend class chunk_list;
         slab* first_ = nullptr; ///< Linked by `next`.
         slab* first_of_store_ = nullptr;
         std::size_t bytes_of_that_ = 0;
     };
 
     /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
-    ///   `vacate(capacity_left)`, after which the room for the magazine is free.
+    ///   `vacate(capacity_left)`, after which the room for the magazine is free. Before each chunk, calls
+    ///   `unlist(slab)` for its slabs, which removes them from all lists.
     /// Complexity: linear in slabs and bits.
-    template <class Vacate>
-    detached_chunks detach_free(Vacate&& vacate) noexcept
+    template <class Vacate, class Unlist>
+    detached_chunks detach_free(Vacate&& vacate, Unlist&& unlist) noexcept
     {
         detached_chunks detached;
-        const auto dispose = [&](slab* chunk) { detach(chunk, detached); };
+        const auto dispose = [&](slab* chunk) {
+            for_each_slab_in(chunk, unlist);
+            detach(chunk, detached);
+        };
         directory_.remove_if([this](const slab* chunk) { return chunk != first_ && is_wholly_free(chunk); }, dispose);
         if (first_ != nullptr && is_wholly_free(first_)) {
             vacate(capacity_ - first_->block_count());
@@ -131,12 +144,6 @@ public:
         return detached;
     }
 
-    /// Effects: as the other one, if there is no magazine.
-    detached_chunks detach_free() noexcept
-    {
-        return detach_free([](std::size_t) {});
-    }
-
     /// Effects: notifies the listener, so that it can destroy what is in the blocks.
     void leave(const detached_chunks& detached) const noexcept
     {
@@ -147,7 +154,7 @@ public:
     }
 
     /// Effects: returns the chunks to upstream.
-    void give_back(const detached_chunks& detached) noexcept
+    void give_back(const detached_chunks& detached) const noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
             slab* const next = chunk->next;
@@ -178,23 +185,34 @@ public:
         inherited_bytes_ = 0;
     }
 
-protected:
-    slab_chunks(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
-                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
-        : layout_(layout), limit_(limit), options_(options), identity_(identity), directory_(upstream),
-          upstream_(upstream)
+    // Growth.
+
+    /// Returns: how many blocks to add, if `wanted` were requested: see chunk_plan.
+    /// Preconditions: may_grow().
+    std::size_t blocks_to_add(std::size_t wanted) const noexcept { return plan().blocks_to_add(wanted, capacity_); }
+
+    /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory, creates its slabs,
+    ///   still without blocks, and sets `shape`. It is not in the list yet.
+    /// Throws: what upstream throws, if it has no memory for one block.
+    slab* allocate(std::size_t wanted, chunk_shape& shape)
     {
+        directory_.make_room();
+        slab* chunk = nullptr;
+        while (chunk == nullptr) {
+            const std::size_t blocks = std::min(wanted, affordable_);
+            shape = plan().next(blocks, capacity_, first_ == nullptr, is_short());
+            // The second request for the first chunk is smaller, as it has less room for a magazine.
+            const bool may_be_less = blocks > 1 || !is_short();
+            base::try_to([&] { chunk = new_chunk(shape); }, [may_be_less] { return may_be_less; });
+            if (chunk == nullptr)
+                affordable_ = is_short() || first_ != nullptr ? std::max<std::size_t>(shape.blocks() / 2, 1) : blocks;
+            else if (is_short())
+                affordable_ = blocks == wanted ? slab::any_number : base::saturating_multiply(blocks, 2);
+        }
+        return chunk;
     }
-    ~slab_chunks() = default;
 
-    chunk_plan plan() const noexcept { return {layout_, options_, limit_}; }
-
-    chunk_shape shape_of(const slab* chunk) const noexcept
-    {
-        return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
-    }
-
-    /// Adds a chunk with its slabs and their blocks.
+    /// Effects: adds such a chunk, with its slabs and their blocks.
     void insert(slab* chunk, const chunk_shape& shape) noexcept
     {
         directory_.insert(chunk);
@@ -211,8 +229,19 @@ protected:
         chunk_bytes_ += shape.bytes;
     }
 
-    /// Returns every chunk to upstream, regardless of its blocks. The listener is not notified.
-    void release_chunks() noexcept
+    /// Returns: the slab to which blocks are added next, as it has room for more; nullptr if there is none.
+    slab* slab_to_extend() const noexcept { return extensible_ != nullptr ? slab_with_room(extensible_) : nullptr; }
+
+    /// Effects: counts `blocks` that were added to that slab.
+    void note_extended(std::size_t blocks) noexcept
+    {
+        capacity_ += blocks;
+        if (slab_with_room(extensible_) == nullptr)
+            extensible_ = nullptr;
+    }
+
+    /// Effects: returns every chunk to upstream, regardless of its blocks. The listener is not notified.
+    void release() noexcept
     {
         detached_chunks detached;
         for (slab* const chunk : directory_) {
@@ -224,12 +253,73 @@ protected:
         affordable_ = slab::any_number;
         note_ranges();
         extensible_ = nullptr;
-        with_free_.clear();
         slab_count_ = 0;
         capacity_ = 0;
         chunk_bytes_ = 0;
         give_back(detached);
         give_back_inherited();
+    }
+
+    /// The owner stored in a slab.
+    const void* owner() const noexcept
+    {
+        return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
+    }
+
+    slab* slab_in(const slab* chunk, std::size_t index) const noexcept
+    {
+        return static_cast<slab*>(base::address_past(const_cast<slab*>(chunk), index * layout_.slab_alignment()));
+    }
+
+    template <class Visit>
+    void for_each_slab_in(const slab* chunk, Visit&& visit) const
+    {
+        for (std::size_t i = 0, count = chunk->slabs_in_chunk(); i != count; ++i)
+            visit(slab_in(chunk, i));
+    }
+
+    template <class Visit>
+    void for_each_slab(Visit&& visit) const
+    {
+        for (const slab* const chunk : directory_)
+            for_each_slab_in(chunk, visit);
+    }
+
+    /// Returns: whether the counts are those of the chunks.
+    /// Complexity: linear in slabs.
+    bool is_consistent() const noexcept
+    {
+        std::size_t slabs = 0;
+        std::size_t blocks = 0;
+        std::size_t bytes = 0;
+        for (const slab* const chunk : directory_) {
+            slabs += chunk->slabs_in_chunk();
+            blocks += blocks_in(chunk);
+            bytes += shape_of(chunk).bytes;
+        }
+        return directory_.is_sorted() && slabs == slab_count_ && blocks == capacity_ && bytes == chunk_bytes_ &&
+               capacity_ <= limit_;
+    }
+
+private:
+    chunk_plan plan() const noexcept { return {layout_, options_, limit_}; }
+
+    chunk_shape shape_of(const slab* chunk) const noexcept
+    {
+        return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
+    }
+
+    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
+    slab* new_chunk(const chunk_shape& shape)
+    {
+        void* const memory = allocate_upstream(upstream_, shape.bytes, shape.alignment, identity_.name);
+        if (options_.prefault)
+            os::touch_pages(memory, shape.bytes);
+        auto* const chunk = static_cast<slab*>(memory);
+        for (std::size_t i = 0; i != shape.slabs; ++i)
+            ::new (static_cast<void*>(slab_in(chunk, i)))
+                slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
+        return chunk;
     }
 
     /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
@@ -255,77 +345,6 @@ protected:
         return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
     }
 
-    /// The owner stored in a slab.
-    const void* owner() const noexcept
-    {
-        return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
-    }
-
-    /// Allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory, and sets `shape`.
-    /// Throws: what upstream throws, if it has no memory for one block.
-    slab* new_chunk_for(std::size_t wanted, chunk_shape& shape)
-    {
-        slab* chunk = nullptr;
-        while (chunk == nullptr) {
-            const std::size_t blocks = std::min(wanted, affordable_);
-            shape = plan().next(blocks, capacity_, first_ == nullptr, is_short());
-            // The second request for the first chunk is smaller, as it has less room for a magazine.
-            const bool may_be_less = blocks > 1 || !is_short();
-            base::try_to([&] { chunk = new_chunk(shape); }, [may_be_less] { return may_be_less; });
-            if (chunk == nullptr)
-                affordable_ = is_short() || first_ != nullptr ? std::max<std::size_t>(shape.blocks() / 2, 1) : blocks;
-            else if (is_short())
-                affordable_ = blocks == wanted ? slab::any_number : base::saturating_multiply(blocks, 2);
-        }
-        return chunk;
-    }
-
-    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
-    slab* new_chunk(const chunk_shape& shape)
-    {
-        void* const memory = allocate_upstream(upstream_, shape.bytes, shape.alignment, identity_.name);
-        if (options_.prefault)
-            os::touch_pages(memory, shape.bytes);
-        auto* const chunk = static_cast<slab*>(memory);
-        for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (static_cast<void*>(slab_in(chunk, i)))
-                slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
-        return chunk;
-    }
-
-    slab* slab_in(const slab* chunk, std::size_t index) const noexcept
-    {
-        return static_cast<slab*>(base::address_past(const_cast<slab*>(chunk), index * layout_.slab_alignment()));
-    }
-
-    template <class Visit>
-    void for_each_slab_in(const slab* chunk, Visit&& visit) const
-    {
-        for (std::size_t i = 0, count = chunk->slabs_in_chunk(); i != count; ++i)
-            visit(slab_in(chunk, i));
-    }
-
-    template <class Visit>
-    void for_each_slab(Visit&& visit) const
-    {
-        for (const slab* const chunk : directory_)
-            for_each_slab_in(chunk, visit);
-    }
-
-    slab_layout layout_;
-    std::size_t limit_;
-    slab_store_options options_;
-    pool_identity identity_;
-    slab_directory directory_;
-    std::pmr::memory_resource* upstream_;
-    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
-    slab_list with_free_;        ///< Slabs that may have free blocks.
-    std::size_t slab_count_ = 0;
-    std::size_t capacity_ = 0;
-    std::size_t chunk_bytes_ = 0;
-    slab* first_ = nullptr; ///< The first chunk; nullptr: none.
-
-private:
     /// The room is at the end of the first chunk.
     void note_room_for_magazine() noexcept
     {
@@ -385,7 +404,6 @@ private:
     void detach(slab* chunk, detached_chunks& detached) noexcept
     {
         const chunk_shape shape = shape_of(chunk);
-        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(home); });
         permit_access_to(chunk);
         slab_count_ -= shape.slabs;
         capacity_ -= blocks_in(chunk);
@@ -412,6 +430,17 @@ private:
         });
     }
 
+    slab_layout layout_;
+    std::size_t limit_;
+    slab_store_options options_;
+    pool_identity identity_;
+    slab_directory directory_;
+    std::pmr::memory_resource* upstream_;
+    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
+    std::size_t slab_count_ = 0;
+    std::size_t capacity_ = 0;
+    std::size_t chunk_bytes_ = 0;
+    slab* first_ = nullptr;       ///< The first chunk; nullptr: none.
     std::size_t first_bytes_ = 0; ///< 0 if there is no first chunk.
     magazine_room room_for_magazine_;
     address_range unaligned_; ///< From the lowest to the highest unaligned chunk, without the first chunk.
