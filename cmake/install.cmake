@@ -13,7 +13,7 @@ if(TARGET memory_pool_np_alloc)
     set(is_for_any_machine)
     list(APPEND pc_files memory_pool_np_alloc memory_pool_np_alloc_checked)
 else()
-    # np_alloc.h stays: report/write_report.hpp includes it for the functions that it calls if np_alloc is linked.
+    # np_alloc.h stays: report.hpp includes it for the functions that it calls if np_alloc is linked.
     set(headers_left_out REGEX "/np_[a-z_]+\\.hpp$" EXCLUDE)
     set(drop_ins_left_out REGEX "/np_[a-z_]+\\.h$" EXCLUDE)
     set(is_for_any_machine ARCH_INDEPENDENT)

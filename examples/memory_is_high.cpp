@@ -9,7 +9,7 @@
 /// Without an argument, it serves requests with the fault and without it, and checks that only the fault uses memory.
 /// With `wait` (with the fault) or `fixed` (without it), it serves them, and then waits for the end of its input.
 #include <memory_pool/object_pool.hpp>
-#include <memory_pool/report/report.hpp>
+#include <memory_pool/report.hpp>
 
 #include <cstddef>
 #include <cstdio>

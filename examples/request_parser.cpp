@@ -5,8 +5,7 @@
 /// serves the next request when this one is gone. A request that needs more than its limit is refused.
 /// See docs/tasks/requests.md.
 #include <memory_pool/arena_resource.hpp>
-#include <memory_pool/limit_resource.hpp>
-#include <memory_pool/tracking_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 
 #include <cstddef>
 #include <cstdio>

@@ -11,7 +11,7 @@ module;
 #include <memory_pool/no_allocation_scope.hpp>
 #include <memory_pool/pooled.hpp>
 #include <memory_pool/profiling_policy.hpp>
-#include <memory_pool/report/report.hpp>
+#include <memory_pool/report.hpp>
 
 #if __has_include(<boost/smart_ptr/intrusive_ptr.hpp>)
 #include <memory_pool/intrusive_pool.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/arena_options.hpp>
+#include <memory_pool/core/resources/arena_options.hpp>
 
 #include <gtest/gtest.h>
 

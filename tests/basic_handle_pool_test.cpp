@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // What handle_pool and concurrent_handle_pool have in common.
-#include <memory_pool/basic_handle_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/call_site.hpp>
+#include <memory_pool/base/call_site.hpp>
 
 #include <support/what.hpp>
 

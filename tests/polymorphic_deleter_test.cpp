@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/polymorphic_deleter.hpp>
-#include <memory_pool/allocate_unique.hpp>
+#include <memory_pool/allocator.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/resource_adaptor.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 
 #include <support/adaptor_conformance.hpp>
 

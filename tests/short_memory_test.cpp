@@ -10,11 +10,11 @@
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/intrusive_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/pooled.hpp>
 #include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #include <support/upstreams.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/store_pool_base.hpp>
+#include <memory_pool/core/objects/store_pool_base.hpp>
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
 #include <memory_pool/shared_pool.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/tracking_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 
 #include <support/adaptor_conformance.hpp>
 #include <support/threads.hpp>

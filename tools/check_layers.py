@@ -21,18 +21,15 @@ LAYERS = [
     "base",
     "os",
     "core/reports",
-    "core/profiles",
     "core/slabs",
     "core/threads",
     "core/blocks",
-    "core/arenas",
     "core/objects",
     "core/resources",
     "public headers",
-    "report",
     "umbrella header",
+    "np_alloc/os",
     "np_alloc/support",
-    "np_alloc/profile",
     "np_alloc/slices",
     "np_alloc/release",
     "np_alloc/hardening",
@@ -47,10 +44,10 @@ UMBRELLA = "include/memory_pool/memory_pool.hpp"
 # Public headers of types that all layers share: part of the lowest one.
 SHARED_TYPES = re.compile(
     r"include/memory_pool/(version\.h|"
-    r"(arena_options|call_site|errors|fwd|policies|pool_handle|pool_options|report/report_figures|statistics)\.hpp)")
+    r"(errors|fwd|policies|pool_options|statistics)\.hpp)")
 # The same, for types of the C interface, which begin with the attributes of os/.
 SHARED_C_TYPES = re.compile(r"include/memory_pool/no_allocation_scope\.h")
-PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
+PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)|src/np_alloc/os/.*")
 
 # What may be included from outside: (files, headers).
 EXTERNAL = [
@@ -61,7 +58,7 @@ EXTERNAL = [
     # Stops the compiler.
     (r"include/memory_pool/base/config\.hpp|drop_in/np_alloc\.h", r"memory_pool: th(is|ese) headers? needs? .*"),
     (r"include/memory_pool/base/poisoning\.hpp", r"(sanitizer|valgrind)/.*"),
-    (r"include/memory_pool/os/.*", r".*"),
+    (r"(include/memory_pool|src/np_alloc)/os/.*", r".*"),
 ]
 
 STANDARD = set("""

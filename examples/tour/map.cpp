@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include "map.hpp"
 
-#include <memory_pool/report/write_report.hpp>
+#include <memory_pool/report.hpp>
 
 #include <cctype>
 #include <fstream>

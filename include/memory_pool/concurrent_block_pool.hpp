@@ -10,7 +10,7 @@
 ///
 /// A thread takes and gives blocks in its own magazine, and exchanges whole magazines with the others through a depot.
 /// A block may be freed by any thread. Before a bounded pool says that it is exhausted, it takes the blocks out of the
-/// magazines of all threads. core/blocks/shared_store.hpp says how, and basic_block_pool.hpp what a pool can do.
+/// magazines of all threads. core/blocks/shared_store.hpp says how, and block_pool.hpp what a pool can do.
 ///
 ///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
 ///
@@ -23,7 +23,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/basic_block_pool.hpp>
+#include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/blocks/shared_blocks.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/policies.hpp>

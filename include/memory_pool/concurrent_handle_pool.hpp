@@ -19,12 +19,12 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/basic_handle_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/core/objects/pool_handle.hpp>
 #include <memory_pool/core/objects/shared_places.hpp>
 #include <memory_pool/fwd.hpp>
+#include <memory_pool/handle_pool.hpp>
 #include <memory_pool/policies.hpp>
-#include <memory_pool/pool_handle.hpp>
 
 #include <functional>
 #include <optional>

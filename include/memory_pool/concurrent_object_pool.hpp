@@ -19,7 +19,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/basic_object_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/fwd.hpp>
+#include <memory_pool/object_pool.hpp>
 #include <memory_pool/policies.hpp>

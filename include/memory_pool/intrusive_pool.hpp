@@ -24,10 +24,10 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/counted_store.hpp>
+#include <memory_pool/core/objects/store_pool_base.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/policies.hpp>
 #include <memory_pool/pooled.hpp>
-#include <memory_pool/store_pool_base.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
@@ -79,7 +79,7 @@ template <class T, class Policy>
 using blocks_for_references = detail::core::blocks_for_pooled<detail::core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See policies.hpp
-/// for `Policy`, and store_pool_base.hpp for what it can do.
+/// for `Policy`, and store_pool_base for what it can do.
 template <class T, class Policy>
 class intrusive_pool : public detail::core::constructing_pooled<detail::core::pooled_object<T>, Policy>
 {

@@ -7,7 +7,6 @@
 /// Thread safety: see each face.
 #pragma once
 
-#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
@@ -18,7 +17,6 @@
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/page_resource.hpp>
-#include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/pooled_frame.hpp>
 #include <memory_pool/resource_adaptors.hpp>

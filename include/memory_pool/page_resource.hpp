@@ -22,11 +22,11 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>
-#include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
 #include <atomic>

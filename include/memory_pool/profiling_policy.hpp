@@ -5,7 +5,7 @@
 ///
 ///     memory_pool::object_pool<order, memory_pool::profiling_policy<>> orders(pool_options{}.with_name("orders"));
 ///     ...
-///     memory_pool::dump_profile("/tmp/pools.pb");        report/write_profile.hpp
+///     memory_pool::dump_profile("/tmp/pools.pb");        report.hpp
 ///
 /// A block of n bytes is sampled with probability p = 1 - exp(-n / mean), and the sample counts as 1 / p blocks.
 ///

@@ -15,16 +15,16 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/objects/counted_store.hpp>
+#include <memory_pool/core/objects/store_pool_base.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/policies.hpp>
-#include <memory_pool/store_pool_base.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by
-/// boost::intrusive_ptr. See policies.hpp for `Policy`, which may not check, and store_pool_base.hpp for what it
+/// boost::intrusive_ptr. See policies.hpp for `Policy`, which may not check, and store_pool_base for what it
 /// can do.
 template <class T, class Policy>
 class recycling_pool : public detail::core::recycling_pooled<detail::core::kept_pooled_object<T>, Policy>

@@ -5,11 +5,586 @@
 ///
 ///     container  ->  tracking_resource  ->  limit_resource  ->  synchronized_resource  ->  any resource
 ///
-/// Thread safety: synchronized_resource makes what is behind it one for any thread; the others are for as many threads
-/// as what is behind them.
+///     An adaptor asks its upstream for what it was asked for: the same bytes, the same alignment, the same address.
+///
+/// tracking_resource counts allocations, in total and by call site:
+///
+///     std::pmr::vector v(&tracked)        ------------------------> [ counts all ] -> upstream
+///     std::pmr::vector w(tracked.for_site())    -> [ counts this line ] -----^
+///
+///     in_use = allocations - deallocations          bytes_in_use >= the sum of bytes_in_use of all sites
+///
+/// limit_resource has a budget in bytes:
+///
+///     0 -------- bytes_in_use -------- soft_limit ------------ limit
+///                                       on_soft_limit is called  | limit_exceeded is thrown
+///
+///     bytes taken from upstream and not given back <= bytes_in_use <= limit, at any moment
+///
+/// failing_resource injects failures, for tests of out-of-memory handling:
+///
+///     allocation   1    2    3    4   ...
+///     fail_at(3)   |    |    X    |        X: std::bad_alloc, and upstream is not asked
+///
+///     calls = failures + allocations that upstream was asked for
+///
+/// synchronized_resource calls its upstream under a lock, one call at a time.
+///
+/// Thread safety: synchronized_resource: any thread. The others: any thread, if upstream is for any thread; otherwise
+/// one thread at a time.
 #pragma once
 
-#include <memory_pool/failing_resource.hpp>
-#include <memory_pool/limit_resource.hpp>
-#include <memory_pool/synchronized_resource.hpp>
-#include <memory_pool/tracking_resource.hpp>
+#include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/with_member.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/reported.hpp>
+#include <memory_pool/core/resources/resource_counters.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/statistics.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory_resource>
+#include <type_traits>
+#include <utility>
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
+class resource_adaptor : public std::pmr::memory_resource, public resource_by_address
+{
+public:
+    resource_adaptor(const resource_adaptor&) = delete;
+    resource_adaptor& operator=(const resource_adaptor&) = delete;
+
+    /// Returns: the upstream resource.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+
+protected:
+    /// Throws: std::invalid_argument if there is no upstream.
+    explicit resource_adaptor(std::pmr::memory_resource* upstream) : upstream_(upstream)
+    {
+        if (upstream == nullptr)
+            base::throw_invalid_argument(
+                base::message("memory_pool: the upstream of a memory resource is nullptr; leave "
+                              "it out for std::pmr::get_default_resource()"));
+    }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        return upstream_->allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        if (chunk != nullptr) // Not every upstream accepts nullptr.
+            upstream_->deallocate(chunk, bytes, alignment);
+    }
+
+    /// Two adaptors are never equal, whatever their upstream: memory counted by one must not go back through the other.
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+private:
+    std::pmr::memory_resource* const upstream_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace detail::core {
+/// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call
+/// site.
+class counting_adaptor : public resource_adaptor
+{
+public:
+    explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
+
+    /// Returns: exact statistics so far. While other threads use the resource, the figures are of moments close
+    ///   together.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    resource_statistics statistics() const noexcept { return counters_.read(); }
+
+    /// Effects: makes the chunks and bytes in use now the peaks: of all, or of this site.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    void reset_peak() noexcept { counters_.reset_peak(); }
+
+    /// Returns: outstanding bytes, as requested.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t bytes_in_use() const noexcept { return counters_.bytes_in_use(); }
+
+protected:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        base::failure_guard failure([this]() noexcept { counters_.count_failure(); });
+        void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
+        failure.succeeded();
+        counters_.count_allocation(bytes);
+        return chunk;
+    }
+
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        if (chunk == nullptr)
+            return;
+        // Before upstream has it: from then on, another thread may be handed the same bytes, which must not count
+        // twice.
+        counters_.count_deallocation(bytes);
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
+    }
+
+private:
+    resource_counters counters_;
+};
+} // namespace detail::core
+
+/// Counts what passes through. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
+///
+/// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a
+/// site.
+class tracking_resource : public detail::core::counting_adaptor
+{
+public:
+    /// Effects: makes a resource with all counts 0.
+    ///   `name` is the resource's name in reports; it is not copied.
+    /// Preconditions: `upstream` and `name` outlive the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
+                               const char* name = detail::core::default_name)
+        : counting_adaptor(upstream), entry_("tracking_resource", name, {&read_figures, this, true})
+    {
+    }
+
+    /// Effects: makes a view of this resource for `site`, if there is none yet. What passes through the view is counted
+    ///   for the site, and here. Views are kept in memory of the global operator new, which is not counted, and not
+    ///   asked of upstream.
+    /// Returns: the view, the same one for the same site each time. It lives as long as the resource. Views are equal
+    ///   neither to each other nor to the resource: memory goes back the way it came, so that each site has its own
+    ///   again. A container that is moved into one of another site copies.
+    /// Throws: std::bad_alloc if there is no memory for a view.
+    /// Complexity: logarithmic in sites.
+    /// Thread safety: any thread.
+    [[nodiscard]] std::pmr::memory_resource* for_site(const call_site& site = call_site::here())
+    {
+        const detail::base::lock_guard lock(mutex_);
+        return &sites_.try_emplace(site, this).first->second;
+    }
+
+    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each site, in the order of files and
+    ///   lines. `visit` may use the resource; a site that it adds may or may not be visited.
+    /// Throws: what `visit` throws.
+    /// Complexity: O(n log n) for n sites.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void for_each_site(Visit&& visit) const
+    {
+        for (const auto* entry = first_site(); entry != nullptr; entry = site_after(*entry))
+            visit(entry->first, entry->second.statistics());
+    }
+
+    /// Effects: prints a line on the whole, and one on each site.
+    /// Complexity: as `for_each_site`.
+    /// Thread safety: any thread.
+    void print(std::FILE* file = stderr) const
+    {
+        print_line(file, "memory_pool: tracked", statistics());
+        for_each_site([file](const call_site& site, const resource_statistics& statistics) {
+            print_line(file, detail::base::message("  %.300s:%u", site.file, site.line).c_str(), statistics);
+        });
+    }
+
+private:
+    using site_map = std::map<call_site, detail::core::counting_adaptor>;
+
+    static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
+    {
+        (void)std::fprintf(file,
+                           "%s: %zu bytes in use (peak %zu), chunks %zu (peak %zu), allocations %llu, failures %llu\n",
+                           subject, statistics.bytes_in_use, statistics.peak_bytes_in_use, statistics.in_use,
+                           statistics.peak_in_use, static_cast<unsigned long long>(statistics.allocations),
+                           static_cast<unsigned long long>(statistics.failures));
+    }
+
+    // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
+    const site_map::value_type* first_site() const
+    {
+        const detail::base::lock_guard lock(mutex_);
+        return entry_at(sites_.begin());
+    }
+
+    const site_map::value_type* site_after(const site_map::value_type& entry) const
+    {
+        const detail::base::lock_guard lock(mutex_);
+        return entry_at(sites_.upper_bound(entry.first));
+    }
+
+    const site_map::value_type* entry_at(site_map::const_iterator position) const MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return position != sites_.end() ? &*position : nullptr;
+    }
+
+    static report_figures read_figures(const void* resource) noexcept
+    {
+        const resource_statistics counted = static_cast<const tracking_resource*>(resource)->statistics();
+        report_figures figures;
+        figures.in_use = counted.in_use;
+        figures.bytes_in_use = counted.bytes_in_use;
+        figures.counts = 1;
+        figures.peak_in_use = counted.peak_in_use;
+        figures.allocations = counted.allocations;
+        figures.failures = counted.failures;
+        return figures;
+    }
+
+    mutable detail::base::mutex mutex_;
+    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The map only, not its entries.
+    detail::core::reported entry_;
+};
+
+class limit_resource;
+
+/// The options of a limit_resource.
+struct limit_options
+{
+    /// The value that means: no limit.
+    static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+    /// Maximum bytes in use, counted as requested.
+    std::size_t limit = unbounded;
+
+    /// `on_soft_limit` is called when more bytes than these are in use; at most `limit`, or `unbounded`.
+    std::size_t soft_limit = unbounded;
+
+    /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been
+    /// counted and before upstream is asked for them. It may give memory back through the resource, and allocate (which
+    /// crosses the limit again only after enough was given back). If it throws, the allocation fails with that, and is
+    /// not counted. It must not use a resource in front of this one, which may be in the middle of a call with its lock
+    /// held.
+    std::function<void(limit_resource&)> on_soft_limit;
+
+    /// The resource's name in reports and in limit_exceeded. Not copied: it must outlive the resource.
+    const char* name = "unnamed";
+
+    /// Returns: these options with that `limit`.
+    [[nodiscard]] limit_options with_limit(std::size_t value) const
+    {
+        return detail::base::with_member(*this, &limit_options::limit, value);
+    }
+
+    /// Returns: these options with that `soft_limit`.
+    [[nodiscard]] limit_options with_soft_limit(std::size_t value) const
+    {
+        return detail::base::with_member(*this, &limit_options::soft_limit, value);
+    }
+
+    /// Returns: these options with that `on_soft_limit`.
+    [[nodiscard]] limit_options with_on_soft_limit(std::function<void(limit_resource&)> value) const
+    {
+        return detail::base::with_member(*this, &limit_options::on_soft_limit, std::move(value));
+    }
+
+    /// Returns: these options with that `name`.
+    [[nodiscard]] limit_options with_name(const char* value) const
+    {
+        return detail::base::with_member(*this, &limit_options::name, value);
+    }
+};
+
+/// Hands out no more bytes than its limit.
+class limit_resource : public detail::core::resource_adaptor
+{
+public:
+    /// Effects: makes a resource with a limit of `limit` bytes in use.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit limit_resource(std::size_t limit, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : limit_resource(limit_options{}.with_limit(limit), upstream)
+    {
+    }
+
+    /// Effects: makes a resource as the options say.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr, or `soft_limit` is above `limit` and not `unbounded`.
+    explicit limit_resource(limit_options options,
+                            std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_adaptor(upstream), options_(std::move(options))
+    {
+        if (options_.name == nullptr)
+            options_.name = limit_options{}.name;
+        if (options_.soft_limit > options_.limit && options_.soft_limit != limit_options::unbounded)
+            detail::base::throw_invalid_argument(
+                detail::base::message("memory_pool: resource '%.100s': soft_limit is %zu, above limit, which "
+                                      "is %zu; it would never be reached",
+                                      options_.name, options_.soft_limit, options_.limit));
+    }
+
+    /// Returns: the maximum number of bytes in use.
+    std::size_t limit() const noexcept { return options_.limit; }
+
+    /// Returns: above how many bytes in use `on_soft_limit` is called.
+    std::size_t soft_limit() const noexcept { return options_.soft_limit; }
+
+    /// Returns: the resource's name in reports.
+    const char* name() const noexcept { return options_.name; }
+
+    /// Returns: bytes in use, including those being allocated or freed at the moment.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
+
+    /// Returns: the most bytes in use at once, since construction or the last `reset_peak`.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t peak_bytes_in_use() const noexcept { return peak_bytes_in_use_.load(std::memory_order_relaxed); }
+
+    /// Effects: makes the bytes in use now the peak.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    void reset_peak() noexcept { peak_bytes_in_use_.store(bytes_in_use(), std::memory_order_relaxed); }
+
+protected:
+    /// Throws: limit_exceeded if the limit would be exceeded; what `on_soft_limit` and upstream throw. Nothing has
+    ///   changed then.
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const std::size_t before = count(bytes);
+        detail::base::failure_guard failure([&]() noexcept { uncount(bytes); });
+        if (before <= options_.soft_limit && before + bytes > options_.soft_limit && options_.on_soft_limit)
+            options_.on_soft_limit(*this);
+        void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
+        failure.succeeded();
+        detail::core::raise(peak_bytes_in_use_, before + bytes);
+        return chunk;
+    }
+
+    /// Effects: returns the chunk to upstream, and then counts its bytes as free, so that upstream never has more
+    ///   outstanding than is counted.
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        if (chunk == nullptr)
+            return;
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
+        uncount(bytes);
+    }
+
+private:
+    /// Returns: bytes in use before.
+    std::size_t count(std::size_t bytes)
+    {
+        std::size_t before = bytes_in_use();
+        do {
+            if (bytes > options_.limit - before)
+                detail::base::throw_limit_exceeded(options_.name, options_.limit, before, bytes);
+        } while (!bytes_in_use_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+        return before;
+    }
+
+    void uncount(std::size_t bytes) noexcept { bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+    static report_figures read_figures(const void* resource) noexcept
+    {
+        const auto& its = *static_cast<const limit_resource*>(resource);
+        report_figures figures;
+        if (its.limit() != limit_options::unbounded)
+            figures.limit = its.limit();
+        figures.bytes_in_use = its.bytes_in_use();
+        return figures;
+    }
+
+    limit_options options_;
+    std::atomic<std::size_t> bytes_in_use_{0};
+    std::atomic<std::size_t> peak_bytes_in_use_{0};
+    detail::core::reported entry_{"limit_resource", options_.name, {&read_figures, this, true}};
+};
+
+/// How likely each allocation is to fail.
+struct failure_chance
+{
+    /// From 0, never, to 1, always.
+    double probability = 0;
+
+    /// The same seed makes the same allocations fail, on every platform: the decision on the n-th depends on this and
+    /// n.
+    std::uint64_t seed = 0;
+};
+
+/// Makes chosen allocations fail. Deallocations pass.
+class failing_resource : public detail::core::resource_adaptor
+{
+public:
+    /// Effects: makes a resource whose allocation number `call`, counted from 1, fails; or none, if that is 0.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit failing_resource(std::uint64_t call,
+                              std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_adaptor(upstream), calls_until_failure_(call)
+    {
+    }
+
+    /// A probability is no number of a call: see the constructor below.
+    template <class Number, std::enable_if_t<std::is_floating_point_v<Number>, bool> = true>
+    explicit failing_resource(Number, std::pmr::memory_resource* = nullptr) = delete;
+
+    /// Effects: makes a resource whose allocations fail by chance: `failing_resource(failure_chance{0.01, seed})`.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr, or the probability is not between 0 and 1.
+    explicit failing_resource(const failure_chance& chance,
+                              std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_adaptor(upstream), chance_(checked(chance))
+    {
+    }
+
+    /// Effects: makes the allocation number `call` from now on, counted from 1, fail, and no other; or none, if that is
+    ///   0.
+    /// Thread safety: any thread.
+    void fail_at(std::uint64_t call) noexcept
+    {
+        const detail::base::lock_guard lock(mutex_);
+        calls_until_failure_ = call;
+        chance_ = {};
+    }
+
+    /// Effects: makes allocations fail by chance from now on, and no others.
+    /// Throws: std::invalid_argument if the probability is not between 0 and 1.
+    /// Thread safety: any thread.
+    void fail_by_chance(const failure_chance& chance)
+    {
+        const failure_chance accepted = checked(chance);
+        const detail::base::lock_guard lock(mutex_);
+        calls_until_failure_ = 0;
+        chance_ = accepted;
+        calls_since_chance_ = 0;
+    }
+
+    /// Effects: makes no allocation fail from now on.
+    /// Thread safety: any thread.
+    void never_fail() noexcept { fail_at(0); }
+
+    /// Returns: the number of allocations requested.
+    /// Thread safety: any thread.
+    std::uint64_t calls() const noexcept
+    {
+        const detail::base::lock_guard lock(mutex_);
+        return calls_;
+    }
+
+    /// Returns: the number of these calls that failed here.
+    /// Thread safety: any thread.
+    std::uint64_t failures() const noexcept
+    {
+        const detail::base::lock_guard lock(mutex_);
+        return failures_;
+    }
+
+protected:
+    /// Throws: out_of_memory, which is a std::bad_alloc, if it was told to; what upstream throws.
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        if (const std::uint64_t failed_call = count_call())
+            detail::base::throw_out_of_memory(
+                detail::base::message("memory_pool: failing_resource: allocation %llu, of %zu bytes, fails on request",
+                                      static_cast<unsigned long long>(failed_call), bytes));
+        return resource_adaptor::do_allocate(bytes, alignment);
+    }
+
+private:
+    static failure_chance checked(const failure_chance& chance)
+    {
+        const bool is_one = chance.probability >= 0 && chance.probability <= 1; // Not a number is neither.
+        if (!is_one)
+            detail::base::throw_invalid_argument(detail::base::message(
+                "memory_pool: failing_resource: the probability %f is not between 0 and 1", chance.probability));
+        return chance;
+    }
+
+    /// Effects: counts a call.
+    /// Returns: its number, if it is to fail, and otherwise 0.
+    std::uint64_t count_call()
+    {
+        const detail::base::lock_guard lock(mutex_);
+        ++calls_;
+        ++calls_since_chance_;
+        if (!is_due() && fraction(chance_.seed, calls_since_chance_) >= chance_.probability)
+            return 0;
+        ++failures_;
+        return calls_;
+    }
+
+    /// Effects: counts down to the call that is to fail.
+    /// Returns: whether this is it.
+    bool is_due() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        if (calls_until_failure_ == 0)
+            return false;
+        --calls_until_failure_;
+        return calls_until_failure_ == 0;
+    }
+
+    /// Returns: a number from 0 to 1, without 1, that looks random: the n-th of the generator SplitMix64 with that
+    ///   seed.
+    static double fraction(std::uint64_t seed, std::uint64_t n) noexcept
+    {
+        std::uint64_t bits = seed + n * 0x9E37'79B9'7F4A'7C15;
+        bits = (bits ^ (bits >> 30)) * 0xBF58'476D'1CE4'E5B9;
+        bits = (bits ^ (bits >> 27)) * 0x94D0'49BB'1331'11EB;
+        bits ^= bits >> 31;
+        return static_cast<double>(bits >> 11) * 0x1p-53; // A double holds 53 bits.
+    }
+
+    mutable detail::base::mutex mutex_; ///< Not held while upstream is called.
+    std::uint64_t calls_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint64_t failures_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint64_t calls_until_failure_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< 0: no call fails by number.
+    failure_chance chance_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::uint64_t calls_since_chance_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Since chance_ was set.
+};
+
+/// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
+/// call it back. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
+class synchronized_resource : public detail::core::resource_adaptor
+{
+public:
+    /// Effects: makes a resource that lets one call at a time through to `upstream`.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit synchronized_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_adaptor(upstream)
+    {
+    }
+
+private:
+    /// Makes upstream know that a lock is held: see pool_use.
+    struct lock_count : detail::base::immovable<lock_count>
+    {
+        lock_count() noexcept { ++detail::core::this_thread_table.locks_held; }
+        ~lock_count() { --detail::core::this_thread_table.locks_held; }
+    };
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const detail::base::lock_guard lock(mutex_);
+        const lock_count counted;
+        return resource_adaptor::do_allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        const detail::base::lock_guard lock(mutex_);
+        const lock_count counted;
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
+    }
+
+    detail::base::mutex mutex_;
+};
+}} // namespace memory_pool::MEMORY_POOL_ABI

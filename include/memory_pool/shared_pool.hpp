@@ -22,9 +22,9 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/shared_ptr_store.hpp>
+#include <memory_pool/core/objects/store_pool_base.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/policies.hpp>
-#include <memory_pool/store_pool_base.hpp>
 
 #include <memory>
 
@@ -37,7 +37,7 @@ using keeping_shared_pool = recycling_pool_base<recycling_shared_store<T, Blocks
 } // namespace detail::core
 
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
-/// basic_concurrent_block_pool. See store_pool_base.hpp for what it can do. std::enable_shared_from_this works.
+/// basic_concurrent_block_pool. See store_pool_base for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
 class basic_shared_pool : public detail::core::making_shared_pool<detail::core::returning_object<T>, Blocks>
 {

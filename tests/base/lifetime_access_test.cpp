@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/base/lifetime_access.hpp>
 
-#include <memory_pool/allocate_unique.hpp>
+#include <memory_pool/allocator.hpp>
 #include <memory_pool/memory_pool.hpp>
 
 #if __has_include(<boost/smart_ptr/intrusive_ptr.hpp>)

@@ -10,10 +10,10 @@
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/pool_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -10,7 +10,6 @@
 /// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
-#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>

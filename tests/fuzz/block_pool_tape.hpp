@@ -8,7 +8,7 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
-#include <memory_pool/report/write_profile.hpp>
+#include <memory_pool/report.hpp>
 
 #include <fuzz/pool_player.hpp>
 #include <fuzz/tape.hpp>

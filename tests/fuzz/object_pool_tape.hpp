@@ -5,9 +5,9 @@
 /// each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
+#include <memory_pool/allocator.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
-#include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/profiling_policy.hpp>
 
 #include <fuzz/marked_item.hpp>

@@ -9,13 +9,12 @@
 
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
-#include <memory_pool/report/report.hpp>
-#include <memory_pool/tracking_resource.hpp>
+#include <memory_pool/report.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 
 #include <fuzz/tape.hpp>
 #include <fuzz/utf8.hpp>

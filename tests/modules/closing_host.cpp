@@ -5,7 +5,7 @@
 /// possible at the same addresses. Profiles name both. With libnp_malloc.so preloaded, its profile is checked, too.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
-#include <memory_pool/report/write_profile.hpp>
+#include <memory_pool/report.hpp>
 
 #include <support/check.hpp>
 #include <support/pprof_reader.hpp>

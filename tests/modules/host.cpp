@@ -5,7 +5,7 @@
 /// the same number.
 #include "plugin.hpp"
 
-#include <memory_pool/tracking_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <support/check.hpp>
 
 #include <dlfcn.h>

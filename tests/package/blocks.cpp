@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <memory_pool/block_pool.hpp>
-#include <memory_pool/report/report.hpp>
+#include <memory_pool/report.hpp>
 
 #include <iostream>
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE, LIBRARIES, VERSION = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 INTERFACE_VERSION = re.match(r"0\.\d+|\d+", VERSION).group()
-HEADERS = ("np_alloc.h", "np_alloc_errors.h", "np_alloc_options.h", "np_alloc_profile.h", "no_allocation_scope.h")
+HEADERS = ("np_alloc.h", "no_allocation_scope.h")
 FOR_POOLS = {f"memory_pool_np_{name}" for name in (
     "add_pools", "add_reports", "get_statistics", "print_slabs", "print_statistics", "remove_pools", "remove_reports",
     "set_no_allocation_scope", "visit_heaps")}

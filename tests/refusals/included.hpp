@@ -4,16 +4,15 @@
 /// What types.cpp includes. It is precompiled: see refusals.cmake.
 #pragma once
 
-#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #if __has_include(<boost/smart_ptr/intrusive_ptr.hpp>)

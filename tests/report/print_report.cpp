@@ -2,13 +2,13 @@
 // Copyright (c) 2026 The memory_pool authors
 // Prints a report of a few pools, in the format of its argument: text, json or prometheus; with `wait`, waits for the
 // end of its input. For write_report_test.py.
-#include <memory_pool/report/write_report.hpp>
+#include <memory_pool/report.hpp>
 
 #include <memory_pool/concurrent_object_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/policies.hpp>
 #include <memory_pool/pool_options.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 
 #include <iostream>
 #include <string_view>

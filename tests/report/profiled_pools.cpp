@@ -5,7 +5,7 @@
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
-#include <memory_pool/report/write_profile.hpp>
+#include <memory_pool/report.hpp>
 
 #include <array>
 #include <cstddef>

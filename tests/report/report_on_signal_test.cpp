@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/report/report_on_signal.hpp>
+#include <memory_pool/report.hpp>
 
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/report/write_report.hpp>
 
 #include <support/child.hpp>
 #include <support/comes_true.hpp>

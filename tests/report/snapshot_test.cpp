@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/report/snapshot.hpp>
+#include <memory_pool/report.hpp>
 
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
@@ -9,13 +9,12 @@
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/intrusive_pool.hpp>
-#include <memory_pool/limit_resource.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
-#include <memory_pool/tracking_resource.hpp>
 
 #include <support/child.hpp>
 #include <support/threads.hpp>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/report/write_report.hpp>
+#include <memory_pool/report.hpp>
 
-#include <memory_pool/report/report_figures.hpp>
-#include <memory_pool/report/snapshot.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 
 #include <gtest/gtest.h>
 

@@ -294,7 +294,7 @@ class Search(Site):
                 page.close()
 
     def test_it_finds_the_reference(self):
-        for words, place in (("np_trim", "reference/"), ("handle_pool contains", "basic__handle__pool.html")):
+        for words, place in (("np_trim", "reference/"), ("handle_pool contains", "handle__pool.html")):
             with self.subTest(words):
                 page = self.open(SITE / "tasks" / "fork.html")
                 found = self.find(page, words)

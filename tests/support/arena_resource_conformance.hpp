@@ -5,7 +5,7 @@
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/arena_options.hpp>
+#include <memory_pool/core/resources/arena_options.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/errors.hpp>
 #include <memory_pool/pool_resource.hpp>

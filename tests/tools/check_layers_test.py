@@ -26,8 +26,8 @@ GOOD = {
     f"{SLABS}/slab.hpp": '#include "../../os/pages.hpp"\n#include <memory_pool/base/config.hpp>\n#include <cstddef>\n',
     f"{LIBRARY}/core/threads/depot.hpp": "#include <memory_pool/core/slabs/slab.hpp>\n",
     f"{LIBRARY}/core/blocks/store.hpp": "#include <memory_pool/core/threads/depot.hpp>\n",
-    f"{LIBRARY}/core/arenas/arena.hpp": "#include <memory_pool/core/blocks/store.hpp>\n",
-    f"{LIBRARY}/core/objects/item.hpp": "#include <memory_pool/core/arenas/arena.hpp>\n",
+    f"{LIBRARY}/core/resources/arena.hpp": "#include <memory_pool/core/objects/item.hpp>\n",
+    f"{LIBRARY}/core/objects/item.hpp": "#include <memory_pool/core/blocks/store.hpp>\n",
     f"{LIBRARY}/core/resources/pools.hpp": "#include <memory_pool/core/objects/item.hpp>\n",
     f"{LIBRARY}/block_pool.hpp": (
         "// #include <memory_pool/memory_pool.hpp>\n#include <memory_pool/core/resources/pools.hpp>\n"
@@ -60,8 +60,7 @@ BAD = {
     "os includes core": upwards(f"{LIBRARY}/os", "<memory_pool/core/slabs/slab.hpp>", "core/slabs"),
     "slabs include threads": upwards(SLABS, '"../threads/depot.hpp"', "core/threads"),
     "threads include blocks": upwards(f"{LIBRARY}/core/threads", '"../blocks/store.hpp"', "core/blocks"),
-    "blocks include arenas": upwards(f"{LIBRARY}/core/blocks", "<memory_pool/core/arenas/arena.hpp>", "core/arenas"),
-    "arenas include objects": upwards(f"{LIBRARY}/core/arenas", "<memory_pool/core/objects/item.hpp>", "core/objects"),
+    "blocks include objects": upwards(f"{LIBRARY}/core/blocks", "<memory_pool/core/objects/item.hpp>", "core/objects"),
     "objects include resources": upwards(
         f"{LIBRARY}/core/objects", "<memory_pool/core/resources/pools.hpp>", "core/resources"
     ),

@@ -295,11 +295,12 @@ def np_alloc_lines():
     if registry is None:
         return ["np_alloc: no debug information"] if listed_symbols(name) else []
     try:
-        pages = gdb_value(registry.value()).member("pages_")
-        slabs, blocks, in_blocks, purged = (types.loaded(pages.member(name)).integer() for name in (
-            "slabs_", "large_blocks_", "large_bytes_", "purged_"))
-        return [f"np_alloc: {slabs} slabs, {blocks} large blocks of {in_blocks} bytes, "
-                f"{pages.member('peak_reserved_').integer()} bytes reserved at most, {purged} bytes purged"]
+        pages = gdb_value(registry.value()).member("heaps_").member("pages")
+        source, large = pages.member("source_"), pages.member("large_")
+        return [f"np_alloc: {types.loaded(pages.member('slabs_')).integer()} slabs, "
+                f"{large.member('large_blocks_').integer()} large blocks of {large.member('large_bytes_').integer()} "
+                f"bytes, {source.member('peak_reserved').integer()} bytes reserved at most, "
+                f"{types.loaded(source.member('purged_')).integer()} bytes purged"]
     except types.Unreadable as reason:
         return [f"np_alloc: {reason}"]
 

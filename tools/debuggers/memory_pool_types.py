@@ -188,17 +188,18 @@ class Figures:
     """Of one pool."""
 
     def __init__(self, slabs, bytes_beside_slabs):
-        number = lambda name: slabs.member(name).integer()  # noqa: E731
-        identity = slabs.member("identity_")
-        directory = slabs.member("directory_")
+        chunks = slabs.member("chunks_")
+        number = lambda name: chunks.member(name).integer()  # noqa: E731
+        identity = chunks.member("identity_")
+        directory = chunks.member("directory_")
         array = directory.member("slabs_").integer()
         own_array = directory.member("few_").address()
         room = directory.member("room_").integer()
         self.block_size = identity.member("block_size").integer()
-        self.stride = slabs.member("layout_").member("stride_").integer()
+        self.stride = chunks.member("layout_").member("stride_").integer()
         self.capacity = number("capacity_")
         self.max_capacity = number("limit_")
-        self.handed_out = number("handed_out_")
+        self.handed_out = slabs.member("handed_out_").integer()
         self.bytes = number("chunk_bytes_") + number("inherited_bytes_") + bytes_beside_slabs
         if array != own_array:
             self.bytes += room * directory.member("slabs_").size()
@@ -221,30 +222,29 @@ class Figures:
 
 def local_figures(store):
     """As local_store::in_use and bytes_reserved."""
-    slabs, magazine = store.member("slabs_"), store.member("magazine_")
+    slabs, caches = store.member("slabs_"), store.member("caches_")
+    magazine = caches.member("magazine_")
     pointer_size = magazine.member("top_").size()
     bottom, top, end = (magazine.member(name).integer() for name in ("bottom_", "top_", "end_"))
-    own_array = slabs.member("room_for_magazine_").member("array").integer()
+    own_array = slabs.member("chunks_").member("room_for_magazine_").member("array").integer()
     figures = Figures(slabs, end - bottom if bottom != own_array else 0)
     if not bottom <= top <= end:
         raise Unreadable("not constructed yet, destroyed, or damaged")
-    outgoing, incoming = store.member("outgoing_"), store.member("incoming_")
+    outgoing, incoming = caches.member("outgoing_"), caches.member("incoming_")
     in_span = outgoing.member("end").integer() - outgoing.member("begin").integer()
     in_row = abs(incoming.member("next").integer() - incoming.member("first").integer())
     figures.cached = (top - bottom) // pointer_size + (in_span + in_row) // figures.stride
     return figures
 
 
-def caches_of(pool, which):
+def caches_of(caches, which):
     """The caches of a pool that threads share: those of live threads, or unused ones; each of its full type."""
-    caches = pool.member("caches_")
     its_type = caches.argument(0)
     for cache in listed(caches.member(which).member("first_"), "next_in_pool"):
         yield cache.at(cache.address(), its_type)
 
 
-def bytes_of_caches(pool):
-    caches = pool.member("caches_")
+def bytes_of_caches(caches):
     its_size = caches.at(caches.address(), caches.argument(0)).size()
     return caches.member("made_").integer() * its_size
 
@@ -293,18 +293,26 @@ def in_cache(cache, room):
     return min(in_magazine, room) + (room if is_full else 0)
 
 
+def gate_of(store):
+    """The cache_revocation of blocks that threads share, which may be given instead; None if they are not shared."""
+    if base_name(store.type_name()) == "cache_revocation":
+        return store
+    return store.member("gate_") if base_name(store.type_name()) == "shared_blocks" else None
+
+
 def shared_figures(store):
     """As cached_slabs::in_use and bytes_reserved."""
-    depot = store.member("exchange_").member("depot_")
-    spare = store.member("spare_")
-    figures = Figures(store.member("slabs_"), depot.member("bytes_reserved_").integer() + bytes_of_caches(store))
+    gate = gate_of(store)
+    cached = gate.member("cached")
+    caches, depot, spare = cached.member("caches"), gate.member("exchange").member("depot_"), cached.member("spare_")
+    figures = Figures(cached.member("slabs"), depot.member("bytes_reserved_").integer() + bytes_of_caches(caches))
     in_span = spare.member("end").integer() - spare.member("begin").integer()
     figures.cached = in_span // figures.stride + in_depot(depot)
-    for cache in caches_of(store, "used_"):
-        cached = in_cache(cache, depot.member("room_").integer())
-        figures.is_exact = figures.is_exact and cached is not None
-        figures.cached += cached or 0
-    waiting = sum(1 for _ in listed(store.member("queue_").member("first_"), "next"))
+    for cache in caches_of(caches, "used_"):
+        blocks = in_cache(cache, depot.member("room_").integer())
+        figures.is_exact = figures.is_exact and blocks is not None
+        figures.cached += blocks or 0
+    waiting = sum(1 for _ in listed(gate.member("queue").member("first_"), "next"))
     if waiting:
         figures.remarks.append(f"{waiting} thread{'s wait' if waiting != 1 else ' waits'} for a block")
     return figures
@@ -377,7 +385,7 @@ def filled_arenas(arenas):
         return
     currents = [arenas.member("common_")]
     for which in ("used_", "unused_"):
-        currents += [cache.member("current") for cache in caches_of(arenas, which)]
+        currents += [cache.member("current") for cache in caches_of(arenas.member("caches_"), which)]
     for current in map(loaded, currents):
         if current.integer():
             yield current.pointee()
@@ -626,7 +634,9 @@ POOLS_OF_STORES = {
 
 def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
     """A pool of blocks, from the part that a registry knows. Only one with a listener can be shown in full."""
-    listener = blocks.member("slabs_").member("options_").member("listener")
+    gate = gate_of(blocks)
+    slabs = gate.member("cached").member("slabs") if gate else blocks.member("slabs_")
+    listener = slabs.member("chunks_").member("options_").member("listener")
     if not listener.integer():
         figures = figures_of(blocks)
         figures.bytes += more_bytes
@@ -635,7 +645,7 @@ def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
     store = whole_at(listener, listener.integer())
     base, (item, its_blocks) = split_template(store.type_name())
     figures = figures_of_store(store)
-    if blocks.member("is_abandoned_").integer():
+    if (gate.member("is_abandoned") if gate else blocks.member("caches_").member("is_abandoned_")).integer():
         figures.remarks.append("in objects that have outlived the pool")
     name = template(kind or POOLS_OF_STORES[base_name(base)], [without_namespaces(item)] + blocks_in(its_blocks)[0])
     return Found(blocks.address(), figures.line(name), where)
@@ -649,7 +659,7 @@ def pools_in_registry(registry):
             entry = whole_at(place, place.integer())
             name = base_name(entry.type_name())
             if name == "handlers":
-                yield found_store(entry.member("gate_").pointee(), shared_figures, where)
+                yield found_store(entry.member("owner_").pointee(), shared_figures, where)
             else:  # shared_arenas or locked_upstream: in a resource, behind the pointer to its virtual table
                 yield found(whole_at(entry, entry.address() - entry.pointer_size()), where)
         except Unreadable as reason:

@@ -21,7 +21,6 @@ from check_links import Checker
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "site_reference"
 PAGES = FOLDER / "html"
-PUBLIC = ("include/memory_pool", "include/memory_pool/report")
 CONTENTS = '<div class="contents">\n'
 DIAGRAM = re.compile(r'<div class="dynheader">\nInheritance diagram.*?</div></div>\n', re.DOTALL)
 SCRIPT = Path(__file__).with_name("reference.js")
@@ -46,9 +45,7 @@ def headers() -> dict:
     for name, page, element in compounds("file"):
         header = Path(element.findtext("path", ""), name)
         if header.is_relative_to(ROOT):
-            place = header.relative_to(ROOT)
-            if place.parts[0] == "drop_in" or place.parent.as_posix() in PUBLIC:
-                found[place.as_posix()] = page
+            found[header.relative_to(ROOT).as_posix()] = page
     return found
 
 

@@ -8,7 +8,7 @@
 /// (Linux: dl_iterate_phdr. Elsewhere: none.) Nothing is allocated.
 ///
 /// Thread safety: any thread. The loader has a lock, which stays locked in the child of a fork if another thread is
-/// here at that moment: see core/profiles/loader_gate.hpp.
+/// here at that moment: see core/reports/loader_gate.hpp.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -8,7 +8,4 @@
 #pragma GCC visibility push(default)
 #include <memory_pool/no_allocation_scope.h>
 #include <memory_pool/np_alloc.h>
-#include <memory_pool/np_alloc_errors.h>
-#include <memory_pool/np_alloc_options.h>
-#include <memory_pool/np_alloc_profile.h>
 #pragma GCC visibility pop

@@ -22,9 +22,9 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/shadowed_function.hpp>
 
 #include "../hardening/pairs.hpp"
+#include "../os/shadowed_function.hpp"
 #include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"

@@ -8,12 +8,12 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/environment.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
 #include "../engine/guarded_samples.hpp"
 #include "../engine/memory_limits.hpp"
 #include "../engine/profiling.hpp"
+#include "../os/standard_error.hpp"
 #include "../support/build_variant.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 #include <optional>
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
-/// Of the program, if it has options of its own: see np_alloc_options.h.
+/// Of the program, if it has options of its own: see np_alloc.h.
 extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
 #endif
 

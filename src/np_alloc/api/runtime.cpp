@@ -17,7 +17,6 @@
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/process_end.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include "../diagnostics/end_verification.hpp"
 #include "../diagnostics/heap_reports.hpp"
@@ -26,6 +25,7 @@
 #include "../engine/allocation_scopes.hpp"
 #include "../engine/engine.hpp"
 #include "../engine/profiling.hpp"
+#include "../os/standard_error.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"

@@ -13,11 +13,11 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/single_thread.hpp>
 
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_heap.hpp"
+#include "../os/single_thread.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"

@@ -12,13 +12,13 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/core/profiles/code_modules.hpp>
-#include <memory_pool/core/profiles/profile_sample.hpp>
-#include <memory_pool/core/profiles/text_profile.hpp>
+#include <memory_pool/core/reports/code_modules.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/core/reports/text_profile.hpp>
 
 #include "../heaps/traced_heap.hpp"
-#include "../profile/allocation_profile.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/output.hpp"
 #include "../support/site_list.hpp"

@@ -6,14 +6,14 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/profiles/code_modules.hpp>
-#include <memory_pool/core/profiles/profile_format.hpp>
-#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/reports/code_modules.hpp>
+#include <memory_pool/core/reports/profile_format.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/clock.hpp>
 
-#include "../profile/allocation_profile.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/misuse.hpp"
 
 #include <cerrno>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Writes the profile of the process: see np_alloc_profile.h.
+/// Writes the profile of the process: see np_alloc.h.
 ///
 ///     samples of the_profile  ->  taken_profile  ->  pprof | folded | text
 ///
 /// Thread safety: any thread.
 #pragma once
 
-#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
 
 #include "../support/internals.hpp"
 

@@ -10,9 +10,9 @@
 #include <memory_pool/core/reports/report_registry.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
+#include "../os/standard_error.hpp"
 #include "../support/callbacks.hpp"
 #include "../support/output.hpp"
 #include "heap_reports.hpp"

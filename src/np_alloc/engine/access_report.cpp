@@ -8,12 +8,12 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/reports/call_lines.hpp>
 #include <memory_pool/os/call_stack.hpp>
-#include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_id.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include "../hardening/guarded_slots.hpp"
+#include "../os/fault.hpp"
 #include "../support/misuse.hpp"
 #include "../support/output.hpp"
 #include "engine.hpp"

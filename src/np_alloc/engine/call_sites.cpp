@@ -9,9 +9,9 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/call_site.hpp>
 
 #include "../heaps/traced_heap.hpp"
 #include "../support/misuse.hpp"

@@ -8,10 +8,10 @@
 #include "profiling.hpp"
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/profiles/profile_sample.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
 
 #include "../heaps/shared_heap.hpp"
-#include "../profile/allocation_profile.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/misuse.hpp"
 #include "allocation_scopes.hpp"
 #include "engine.hpp"

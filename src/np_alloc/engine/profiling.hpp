@@ -18,8 +18,8 @@
 #include <memory_pool/base/immovable.hpp>
 
 #include "../heaps/shared_heap.hpp"
-#include "../profile/allocation_profile.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/internals.hpp"
 #include "allocation_scopes.hpp"
 #include "block_lookup.hpp"

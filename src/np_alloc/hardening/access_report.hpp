@@ -17,8 +17,7 @@
 /// Thread safety: any thread.
 #pragma once
 
-#include <memory_pool/os/fault.hpp>
-
+#include "../os/fault.hpp"
 #include "../support/internals.hpp"
 
 namespace memory_pool::np {

@@ -21,8 +21,8 @@
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/os/single_thread.hpp>
 
+#include "../os/single_thread.hpp"
 #include "pairs.hpp"
 
 #include <atomic>

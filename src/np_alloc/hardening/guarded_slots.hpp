@@ -23,8 +23,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
-#include <memory_pool/os/random.hpp>
 
+#include "../os/random.hpp"
 #include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/os/random.hpp>
 
+#include "../os/random.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/internals.hpp"
 #include "quarantine.hpp"

@@ -15,9 +15,9 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/profiles/byte_sampler.hpp>
-#include <memory_pool/os/random.hpp>
+#include <memory_pool/core/reports/byte_sampler.hpp>
 
+#include "../os/random.hpp"
 #include "../support/internals.hpp"
 
 #include <algorithm>

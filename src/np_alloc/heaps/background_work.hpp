@@ -10,9 +10,9 @@
 
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
-#include <memory_pool/os/background_thread.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
+#include "../os/background_thread.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 

@@ -14,11 +14,11 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
-#include <memory_pool/os/priority_mutex.hpp>
-#include <memory_pool/os/single_thread.hpp>
-#include <memory_pool/os/stdio_lock.hpp>
 
-#include "../profile/allocation_profile.hpp"
+#include "../os/priority_mutex.hpp"
+#include "../os/single_thread.hpp"
+#include "../os/stdio_lock.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"

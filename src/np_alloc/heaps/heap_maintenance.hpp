@@ -13,10 +13,10 @@
 
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
-#include <memory_pool/os/background_thread.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
+#include "../os/background_thread.hpp"
 #include "../release/pressure_watch.hpp"
 #include "../release/release_policy.hpp"
 #include "../release/run_decay.hpp"

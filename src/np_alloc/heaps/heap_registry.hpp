@@ -24,15 +24,15 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
-#include <memory_pool/core/profiles/byte_sampler.hpp>
+#include <memory_pool/core/reports/byte_sampler.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "../hardening/access_report.hpp"
 #include "../hardening/sample_rate.hpp"
-#include "../profile/allocation_profile.hpp"
+#include "../os/fault.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"

@@ -30,8 +30,10 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
+#include "../hardening/block_state.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/pointer_encoding.hpp"
 
 #include <algorithm>

@@ -19,8 +19,8 @@
 #include <memory_pool/base/lock_guard.hpp>
 
 #include "../page_heap/page_heap.hpp"
-#include "../profile/allocation_profile.hpp"
 #include "../slices/slice_record.hpp"
+#include "../support/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"

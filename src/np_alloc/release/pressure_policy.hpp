@@ -11,8 +11,7 @@
 /// Thread safety: none; one thread decides.
 #pragma once
 
-#include <memory_pool/os/memory_cgroup.hpp>
-
+#include "../os/memory_cgroup.hpp"
 #include "../support/internals.hpp"
 
 #include <algorithm>

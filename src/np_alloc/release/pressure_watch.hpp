@@ -14,10 +14,10 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/event_counter.hpp>
-#include <memory_pool/os/memory_cgroup.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
+#include "../os/event_counter.hpp"
+#include "../os/memory_cgroup.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/internals.hpp"
 #include "pressure_policy.hpp"

@@ -29,8 +29,8 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
-#include <memory_pool/os/random.hpp>
 
+#include "../os/random.hpp"
 #include "../support/internals.hpp"
 #include "free_addresses.hpp"
 #include "slice_index.hpp"

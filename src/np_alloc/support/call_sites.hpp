@@ -18,11 +18,11 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
-#include <memory_pool/call_site.hpp>
 
 #include "fork_mutex.hpp"
 #include "hash_table.hpp"

@@ -16,9 +16,9 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/os/bytes.hpp>
-#include <memory_pool/os/random.hpp>
 
+#include "../os/bytes.hpp"
+#include "../os/random.hpp"
 #include "internals.hpp"
 
 #include <algorithm>

@@ -23,10 +23,10 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
-#include <memory_pool/os/priority_mutex.hpp>
 #include <memory_pool/os/short_wait.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
+#include "../os/priority_mutex.hpp"
+#include "../os/standard_error.hpp"
 #include "internals.hpp"
 
 #include <atomic>

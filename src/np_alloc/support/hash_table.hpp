@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Hash tables whose pages count as metadata of np_alloc: see core/profiles/hash_table.hpp.
+/// Hash tables whose pages count as metadata of np_alloc: see core/reports/hash_table.hpp.
 ///
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
 
-#include <memory_pool/core/profiles/hash_table.hpp>
+#include <memory_pool/core/reports/hash_table.hpp>
 
 #include "internals.hpp"
 #include "metadata_pages.hpp"

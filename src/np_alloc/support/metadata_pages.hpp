@@ -58,7 +58,7 @@ inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
     metadata_page_bytes.fetch_sub(in_whole_pages(bytes), std::memory_order_relaxed);
 }
 
-/// Metadata pages, as a template argument for the tables of core/profiles/.
+/// Metadata pages, as a template argument for the tables of core/reports/.
 struct metadata_pages
 {
     static std::size_t whole(std::size_t bytes) noexcept { return in_whole_pages(bytes); }

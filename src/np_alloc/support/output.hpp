@@ -7,10 +7,9 @@
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/standard_error.hpp>
-
 #include <memory_pool/core/reports/report_format.hpp>
 
+#include "../os/standard_error.hpp"
 #include "internals.hpp"
 
 #include <cstddef>

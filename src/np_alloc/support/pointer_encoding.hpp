@@ -11,8 +11,8 @@
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/os/random.hpp>
 
+#include "../os/random.hpp"
 #include "internals.hpp"
 
 #include <atomic>

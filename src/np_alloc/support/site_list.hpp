@@ -14,8 +14,8 @@
 /// Thread safety: none.
 #pragma once
 
+#include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/call_site.hpp>
 
 #include "hash_table.hpp"
 #include "internals.hpp"

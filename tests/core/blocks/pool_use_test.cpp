@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/blocks/pool_use.hpp>
 
-#include <memory_pool/allocate_unique.hpp>
+#include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -13,8 +13,8 @@
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
-#include <memory_pool/synchronized_resource.hpp>
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>

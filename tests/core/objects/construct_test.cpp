@@ -2,7 +2,6 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/objects/construct.hpp>
 
-#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_resource.hpp>

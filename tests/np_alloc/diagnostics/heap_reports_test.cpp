@@ -5,8 +5,8 @@
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
-#include <memory_pool/report/report_figures.hpp>
 
 #include <support/child.hpp>
 #include <support/np_blocks.hpp>

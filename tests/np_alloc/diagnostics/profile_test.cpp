@@ -3,7 +3,7 @@
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/os/call_stack.hpp>
 #include <np_alloc/heaps/heap_registry.hpp>
-#include <np_alloc/profile/allocation_profile.hpp>
+#include <np_alloc/support/allocation_profile.hpp>
 
 #include <support/option_for_now.hpp>
 #include <support/pprof_reader.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/np_alloc.h>
-#include <memory_pool/report/write_report.hpp>
+#include <memory_pool/report.hpp>
 #include <np_alloc/slices/size_classes.hpp>
 
 #include <support/child.hpp>

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 // Processes that are forked at every bad moment, by the interface alone.
 #include <memory_pool/np_alloc.h>
-#include <memory_pool/os/stdio_lock.hpp>
+#include <np_alloc/os/stdio_lock.hpp>
 
 #include <support/child.hpp>
 #include <support/np_blocks.hpp>

@@ -22,6 +22,7 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/block_walk.hpp>
@@ -31,7 +32,6 @@
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
-#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
-#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <cstddef>

@@ -13,10 +13,10 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/pool_profile.hpp>
-#include <memory_pool/core/profiles/code_modules.hpp>
-#include <memory_pool/core/profiles/profile_sample.hpp>
-#include <memory_pool/core/profiles/text_profile.hpp>
+#include <memory_pool/core/reports/code_modules.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/core/reports/text_profile.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/process_end.hpp>
 

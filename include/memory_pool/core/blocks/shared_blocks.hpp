@@ -16,12 +16,12 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/blocks/shared_store.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
-#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <algorithm>

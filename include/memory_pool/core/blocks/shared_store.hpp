@@ -21,6 +21,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/blocks/cache_revocation.hpp>
 #include <memory_pool/core/blocks/pool_figures.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -28,7 +29,6 @@
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
-#include <memory_pool/report/report_figures.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <cstddef>

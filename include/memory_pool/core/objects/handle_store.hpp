@@ -22,8 +22,8 @@
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/objects/pool_handle.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
-#include <memory_pool/pool_handle.hpp>
 #include <memory_pool/pool_options.hpp>
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/report/report_figures.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 
 #include <array>
 #include <atomic>

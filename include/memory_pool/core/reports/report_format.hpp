@@ -11,8 +11,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
-#include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
 #include <array>

@@ -22,10 +22,10 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/reports/published_figures.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
-#include <memory_pool/report/report_figures.hpp>
 
 #include <algorithm>
 #include <array>

@@ -16,9 +16,9 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
+#include <memory_pool/core/resources/oversized_blocks.hpp>
 #include <memory_pool/pool_options.hpp>
 
 #include <algorithm>

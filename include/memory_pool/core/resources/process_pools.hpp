@@ -17,10 +17,10 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
 #include <memory_pool/core/resources/locked_upstream.hpp>
+#include <memory_pool/core/resources/oversized_blocks.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Reports: the figures of all pools and resources of the program that have a name.
+///
+///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() from now on, until it ends
+///
+/// Those that threads share are read under their lock. Those of one thread publish their figures when they take a
+/// batch of blocks from a slab or put one back, grow, or are trimmed or cleared: report_entry::age says when that was.
+///
+/// A report is what snapshot() returns, and beside it the statistics of np_alloc, if the program is linked with it or
+/// has libnp_malloc.so preloaded:
+///
+///     write_report(std::cout, report_format::text);
+///
+///     text         a table
+///     json         docs/report.schema.json describes it
+///     prometheus   metrics for Prometheus, in its text format; pools with the same kind, name and block size together
+///
+/// A profile, of pools with a profiling_policy:
+///
+///     pprof     for github.com/google/pprof; each sample has the label `pool`
+///     folded    a line for each call stack, for flame graphs; the name of the pool is the outermost frame
+///     text      for humans
+///
+/// A report each time the process gets a signal:
+///
+///     report_on_signal(SIGUSR1, "/run/server.%p.json");       kill -USR1 <process>: the file is written, or replaced
+///
+/// Thread safety: any thread, while others allocate and pools come and go; and in the child of a fork. Not from the
+/// upstream of a pool shared by threads, which is called with its lock held.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/blocks/pool_leaks.hpp>
+#include <memory_pool/core/blocks/pool_profile.hpp>
+#include <memory_pool/core/reports/profile_format.hpp>
+#include <memory_pool/core/reports/profile_sample.hpp>
+#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_format.hpp>
+#include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/np_alloc.h>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/replaced_file.hpp>
+#include <memory_pool/os/signal_thread.hpp>
+#include <memory_pool/profiling_policy.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <ios>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+extern "C" {
+/// Effects: calls `each(view, bytes, argument)` for each heap of np_alloc that has a name. The view, of `bytes` bytes,
+///   is a report_view.
+MEMORY_POOL_WEAK void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
+                                                 void* argument);
+}
+#endif
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+/// A pool or resource in a report.
+struct report_entry
+{
+    /// The class: "object_pool", "synchronized_arena_resource", ... A pool resource has an entry for each size of block
+    /// in use so far, and one, with a block size of 0, for its large blocks.
+    std::string kind;
+
+    /// The name, of which the first 127 characters are kept.
+    std::string name;
+
+    report_figures figures; ///< As of this moment, or of when its owner published them.
+
+    /// How long ago its owner has published these figures; nullopt: they are of this moment.
+    std::optional<std::chrono::milliseconds> age;
+
+    /// Whether this process is the child of a fork, and the thread that made it does not exist here. Until it is used
+    /// here, these are the figures published last; 0 if none were.
+    bool is_of_lost_thread = false;
+};
+
+/// The figures of one moment, or of moments close together.
+struct report_snapshot
+{
+    std::chrono::system_clock::time_point time; ///< When it was taken.
+    long process = 0;                           ///< The process ID; 0 where the system has none.
+    std::vector<report_entry> entries;          ///< In the order in which they were made; heaps of np_alloc come last.
+
+    /// How many pools with a name are missing, as there was no memory to list them.
+    std::size_t left_out = 0;
+
+    /// Returns: the sums over the entries.
+    report_totals totals() const noexcept
+    {
+        report_totals sums;
+        for (const report_entry& each : entries)
+            sums.add(each.figures);
+        return sums;
+    }
+};
+
+namespace detail::report {
+inline void add_entry(const core::report_view& seen, report_snapshot& taken)
+{
+    report_entry entry{seen.kind.data(), seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
+    if (seen.is_published)
+        entry.age = std::chrono::milliseconds(seen.age_ms);
+    taken.entries.push_back(std::move(entry));
+}
+
+/// Effects: adds the named heaps of np_alloc, if it is in the process and of the same version; a view of another
+///   version may be of another type.
+inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    if (memory_pool_np_visit_heaps == nullptr)
+        return;
+    const auto add = [](const void* view, std::size_t bytes, void* to) {
+        if (bytes == sizeof(core::report_view))
+            add_entry(*static_cast<const core::report_view*>(view), *static_cast<report_snapshot*>(to));
+    };
+    memory_pool_np_visit_heaps(add, &taken);
+#endif
+}
+} // namespace detail::report
+
+/// Returns: the figures of all pools and resources that have a name, in the order in which they were made; then those
+///   of heaps of np_alloc that have one.
+/// Throws: std::bad_alloc.
+/// Complexity: linear in pools; that of their `in_use` and `bytes_in_use`.
+/// Thread safety: any thread.
+inline report_snapshot snapshot()
+{
+    report_snapshot taken;
+    taken.time = std::chrono::system_clock::now();
+    taken.process = detail::os::process_number();
+    detail::core::report_registry& registry = detail::core::report_registry::get();
+    registry.for_each([&taken](const detail::core::report_view& seen) { detail::report::add_entry(seen, taken); });
+    detail::report::add_np_heaps(taken);
+    taken.left_out = registry.left_out();
+    return taken;
+}
+}} // namespace memory_pool::MEMORY_POOL_ABI
+
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+extern "C" {
+/// Effects: as np_get_statistics_sized and np_statistics_print; the last writes the member `slabs` of a report, and a
+///   comma before it, if np_option_report_slabs is set. By other names, as a weak reference to those would not have
+///   them linked from an archive.
+MEMORY_POOL_WEAK void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept;
+MEMORY_POOL_WEAK void memory_pool_np_print_statistics(
+    np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument);
+MEMORY_POOL_WEAK void memory_pool_np_print_slabs(void (*write)(const char* text, std::size_t length, void* argument),
+                                                 void* argument);
+}
+#endif
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+/// The formats of a report.
+enum class report_format
+{
+    text,
+    json,
+    prometheus,
+};
+
+namespace detail::report {
+/// Returns: whether np_alloc is in the process, and its statistics if it is.
+inline bool read_np_alloc([[maybe_unused]] np_statistics& statistics) noexcept
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    if (memory_pool_np_get_statistics != nullptr) {
+        memory_pool_np_get_statistics(&statistics, sizeof statistics);
+        return true;
+    }
+#endif
+    return false;
+}
+
+/// Effects: writes the statistics of np_alloc, or `nothing` if it is not in the process.
+inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format format, std::string_view nothing)
+{
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+    if (memory_pool_np_print_statistics != nullptr) {
+        memory_pool_np_print_statistics(format, to.write(), to.argument());
+        if (format == np_format_json && memory_pool_np_print_slabs != nullptr)
+            memory_pool_np_print_slabs(to.write(), to.argument());
+        return;
+    }
+#endif
+    to << nothing;
+}
+
+inline core::report_view view_of(const report_entry& entry) noexcept
+{
+    core::report_view view{};
+    entry.kind.copy(view.kind.data(), view.kind.size() - 1);
+    entry.name.copy(view.name.data(), view.name.size() - 1);
+    view.figures = entry.figures;
+    view.is_published = entry.age.has_value();
+    view.age_ms = view.is_published ? static_cast<std::uint64_t>(entry.age->count()) : 0;
+    view.is_of_lost_thread = entry.is_of_lost_thread;
+    return view;
+}
+
+template <class Report>
+void write(const report_snapshot& taken, core::report_output to, np_format format, std::string_view without_np_alloc)
+{
+    Report report(to);
+    const auto since_1970 = std::chrono::duration_cast<std::chrono::milliseconds>(taken.time.time_since_epoch());
+    report.begin(static_cast<std::uint64_t>(since_1970.count()), taken.process);
+    for (const report_entry& each : taken.entries)
+        report.entry(view_of(each));
+    report.end(taken.left_out, taken.totals(),
+               [&](core::report_output& end) { write_np_alloc(end, format, without_np_alloc); });
+}
+
+/// Writes metrics in Prometheus' text format, version 0.0.4.
+class prometheus_report
+{
+public:
+    explicit prometheus_report(core::report_output to) noexcept : to_(to) {}
+
+    void write(const report_snapshot& taken)
+    {
+        for (const report_entry& each : taken.entries)
+            add(each);
+        for (const metric& each : metrics)
+            write(each);
+        write_np_alloc();
+    }
+
+private:
+    /// Labels of a time series, which must not occur twice.
+    using labels = std::tuple<std::string, std::string, std::uint64_t>;
+
+    struct metric
+    {
+        std::string_view name;
+        std::string_view type;
+        std::string_view help;
+        std::uint64_t report_figures::* value;
+        bool is_counted; ///< By some policies only.
+    };
+
+    static constexpr std::array<metric, 11> metrics{{
+        {"memory_pool_capacity_blocks", "gauge", "Blocks for which there is memory.", &report_figures::capacity, false},
+        {"memory_pool_in_use_blocks", "gauge", "Blocks in use.", &report_figures::in_use, false},
+        {"memory_pool_peak_in_use_blocks", "gauge", "The maximum of blocks in use.", &report_figures::peak_in_use,
+         true},
+        {"memory_pool_slabs", "gauge", "Slabs.", &report_figures::slabs, false},
+        {"memory_pool_reserved_bytes", "gauge", "Bytes held from upstream.", &report_figures::bytes_reserved, false},
+        {"memory_pool_in_use_bytes", "gauge", "Bytes of blocks in use.", &report_figures::bytes_in_use, false},
+        {"memory_pool_cached_bytes", "gauge", "Bytes of free blocks in caches.", &report_figures::bytes_cached, false},
+        {"memory_pool_slack_bytes", "gauge", "Bytes lost between blocks in use.", &report_figures::bytes_of_slack,
+         false},
+        {"memory_pool_limit", "gauge", "The limit, in blocks, or in bytes where block_size is 0.",
+         &report_figures::limit, false},
+        {"memory_pool_allocations_total", "counter", "Blocks handed out.", &report_figures::allocations, true},
+        {"memory_pool_failures_total", "counter", "Failed allocations.", &report_figures::failures, true},
+    }};
+
+    void add(const report_entry& entry)
+    {
+        const auto [place, is_new] =
+            series_.try_emplace(labels(label(entry.kind), label(entry.name), entry.figures.block_size), entry.figures);
+        if (is_new)
+            return;
+        report_figures& sum = place->second;
+        const bool is_limited =
+            sum.limit != report_figures::unlimited && entry.figures.limit != report_figures::unlimited;
+        const std::uint64_t limit = is_limited ? sum.limit + entry.figures.limit : report_figures::unlimited;
+        for (const metric& each : metrics)
+            sum.*each.value += entry.figures.*each.value;
+        sum.limit = limit;
+        sum.counts = std::min(sum.counts, entry.figures.counts);
+    }
+
+    void write(const metric& its)
+    {
+        bool has_begun = false;
+        for (const auto& [labels_of_one, figures] : series_) {
+            const bool is_known = !its.is_counted || figures.counts != 0;
+            if (!is_known || (its.value == &report_figures::limit && figures.limit == report_figures::unlimited))
+                continue;
+            if (!has_begun)
+                write_head(its.name, its.type, its.help);
+            has_begun = true;
+            to_ << its.name << "{kind=\"";
+            to_ << std::get<0>(labels_of_one) << "\",name=\"" << std::get<1>(labels_of_one) << "\",block_size=\""
+                << std::get<2>(labels_of_one) << "\"} " << figures.*its.value << "\n";
+        }
+    }
+
+    void write_np_alloc()
+    {
+        struct part
+        {
+            std::string_view name;
+            std::size_t np_statistics::* value;
+        };
+        constexpr std::array<part, 7> parts{{
+            {"in_use", &np_statistics::bytes_in_use},
+            {"cached", &np_statistics::bytes_cached},
+            {"in_transit", &np_statistics::bytes_in_transit},
+            {"free_in_slabs", &np_statistics::bytes_free_in_slabs},
+            {"never_carved", &np_statistics::bytes_never_carved},
+            {"free_runs", &np_statistics::bytes_dirty},
+            {"metadata", &np_statistics::bytes_of_metadata},
+        }};
+        np_statistics statistics{};
+        if (!read_np_alloc(statistics))
+            return;
+        write_head("np_alloc_committed_bytes", "gauge", "Committed memory of np_alloc; the sum of all parts.");
+        for (const part& each : parts)
+            to_ << "np_alloc_committed_bytes{part=\"" << each.name << "\"} " << statistics.*each.value << "\n";
+        write_head("np_alloc_slack_bytes", "gauge", "Of those in use: not asked for.");
+        to_ << "np_alloc_slack_bytes " << statistics.bytes_of_slack << "\n";
+        write_head("np_alloc_purged_bytes_total", "counter", "Bytes returned to the system.");
+        to_ << "np_alloc_purged_bytes_total " << statistics.bytes_purged << "\n";
+        write_head("np_alloc_misuse_reports_total", "counter", "Reports of misuse.");
+        to_ << "np_alloc_misuse_reports_total " << statistics.misuse_reports << "\n";
+    }
+
+    void write_head(std::string_view name, std::string_view type, std::string_view help)
+    {
+        to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
+    }
+
+    /// Returns: a text, escaped for use between quotes. Texts are compared after that: different ones may become the
+    ///   same.
+    static std::string label(std::string_view value)
+    {
+        std::string text;
+        core::report_output to([](const char* piece, std::size_t length,
+                                  void* whole) { static_cast<std::string*>(whole)->append(piece, length); },
+                               &text);
+        core::write_escaped(to, value, [](std::string_view each) -> std::string_view {
+            if (each == "\\")
+                return "\\\\";
+            if (each == "\"")
+                return "\\\"";
+            return each == "\n" ? std::string_view("\\n") : std::string_view();
+        });
+        return text;
+    }
+
+    core::report_output to_;
+    std::map<labels, report_figures> series_;
+};
+inline void write_report(core::report_output to, report_format format, const report_snapshot& taken)
+{
+    switch (format) {
+    case report_format::text: write<core::text_report>(taken, to, np_format_text, {}); break;
+    case report_format::json: write<core::json_report>(taken, to, np_format_json, "null"); break;
+    case report_format::prometheus: prometheus_report(to).write(taken); break;
+    }
+}
+} // namespace detail::report
+
+/// Effects: writes a report of the snapshot `taken`, and of the current statistics of np_alloc.
+/// Throws: what the stream throws; std::bad_alloc.
+inline void write_report(std::ostream& to, report_format format, const report_snapshot& taken)
+{
+    const auto write = [](const char* text, std::size_t length, void* stream) {
+        static_cast<std::ostream*>(stream)->write(text, static_cast<std::streamsize>(length));
+    };
+    detail::report::write_report(detail::core::report_output(write, &to), format, taken);
+}
+
+/// Effects: writes a report of this moment.
+/// Throws: what the stream throws; std::bad_alloc.
+inline void write_report(std::ostream& to, report_format format)
+{
+    write_report(to, format, snapshot());
+}
+
+namespace detail::report {
+/// Returns: an error, or 0.
+inline int write_pool_profile(profile_format format, core::report_output to)
+{
+    core::pool_profile::taken taken;
+    if (!core::pool_profile::get().take(taken))
+        return ENOMEM;
+    const core::profile_header header{os::unix_milliseconds(), profile_bytes(), "memory_pool::.*(detail|block_pool).*",
+                                      "memory_pool", core::pool_profile::get().modules()};
+    core::write_profile(format, header, taken, &core::without_own_functions, to);
+    return 0;
+}
+} // namespace detail::report
+
+/// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and those
+///   in use. On OOM nothing is written, and the stream is bad.
+/// Throws: what the stream throws.
+inline void write_profile(std::ostream& to, profile_format format)
+{
+    const auto write = [](const char* text, std::size_t length, void* stream) {
+        static_cast<std::ostream*>(stream)->write(text, static_cast<std::streamsize>(length));
+    };
+    if (detail::report::write_pool_profile(format, detail::core::report_output(write, &to)) != 0)
+        to.setstate(std::ios_base::badbit);
+}
+
+/// Effects: writes the profile to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent
+///   sign: as text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise for pprof. The profile is
+///   written to a file with `.tmp` appended to the name, which then replaces the one at `path`.
+/// Returns: whether it was written; if not, errno says why. False on Windows.
+inline bool dump_profile(const char* path) noexcept
+{
+    const int error_before = errno;
+    const int error = detail::core::write_profile_file(path, &detail::report::write_pool_profile);
+    errno = error != 0 ? error : error_before;
+    return error == 0;
+}
+
+namespace detail::report {
+/// Effects: writes a report to a file, which takes the place of the old one when it is complete.
+/// Returns: whether it was written.
+inline bool write_report_file(const char* path, report_format format)
+{
+    os::replaced_file file(path);
+    write_report(core::report_output(&os::replaced_file::write_to, &file), format, snapshot());
+    return file.finish();
+}
+
+/// The reports that signals request.
+class signalled_reports : base::immovable<signalled_reports>
+{
+public:
+    /// Returns: those of the process. Never destroyed: a signal may come at any time.
+    static signalled_reports& get()
+    {
+        static auto* const all = new signalled_reports;
+        return *all;
+    }
+
+    bool add(int signal, std::string path, report_format format)
+    {
+        const base::lock_guard control(control_);
+        one& its = find_or_add(signal);
+        {
+            const base::lock_guard lock(mutex_);
+            its.path.swap(path);
+            its.format = format;
+        }
+        return its.thread.is_on() || its.thread.start(signal, &write, &its);
+    }
+
+    void remove(int signal)
+    {
+        const base::lock_guard control(control_);
+        for (const std::unique_ptr<one>& each : all_)
+            if (each->signal == signal)
+                each->thread.stop();
+    }
+
+private:
+    /// For one signal. Kept when reports on that signal are turned off.
+    struct one
+    {
+        explicit one(int of) noexcept : signal(of) {}
+
+        int signal;
+        std::string path;
+        report_format format = report_format::json;
+        os::signal_thread thread;
+    };
+
+    /// A fork takes these locks before those of pools, as a thread that holds them may wait for a report, which takes
+    /// those: handlers before a fork run in reverse order of registration.
+    signalled_reports()
+    {
+        (void)core::report_registry::get();
+        (void)core::thread_registry::get();
+        (void)os::at_fork([]() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().lock(); },
+                          []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().unlock(); },
+                          []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS {
+                              for (const std::unique_ptr<one>& each : get().all_)
+                                  each->thread.forget_after_fork();
+                              get().unlock();
+                          });
+    }
+
+    void lock() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        control_.lock();
+        mutex_.lock();
+    }
+
+    void unlock() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        mutex_.unlock();
+        control_.unlock();
+    }
+
+    static void write(void* argument) noexcept
+    {
+#if MEMORY_POOL_EXCEPTIONS
+        try {
+            write_one(*static_cast<const one*>(argument));
+        } catch (const std::exception&) { // Out of memory: no report this time.
+            return;
+        }
+#else
+        write_one(*static_cast<const one*>(argument));
+#endif
+    }
+
+    static void write_one(const one& its)
+    {
+        std::string path;
+        report_format format{};
+        {
+            const base::lock_guard lock(get().mutex_);
+            path = its.path;
+            format = its.format;
+        }
+        if (!write_report_file(path.c_str(), format))
+            base::print(
+                base::message("memory_pool: the report of report_on_signal cannot be written to %.300s (error %d)",
+                              path.c_str(), errno)
+                    .c_str());
+    }
+
+    one& find_or_add(int signal) MEMORY_POOL_REQUIRES(control_)
+    {
+        for (const std::unique_ptr<one>& each : all_)
+            if (each->signal == signal)
+                return *each;
+        all_.push_back(std::make_unique<one>(signal));
+        return *all_.back();
+    }
+
+    base::mutex control_; ///< Held while threads are started and stopped.
+    base::mutex mutex_;   ///< Of paths and formats.
+    std::vector<std::unique_ptr<one>> all_ MEMORY_POOL_GUARDED_BY(control_);
+};
+} // namespace detail::report
+
+/// Effects: from now on, each time the process gets that signal, a report of this moment is written to the file at
+///   `path`, in which `%p` stands for the process ID, and `%%` for a percent sign. The report is written
+///   beside the file, with `.tmp` behind its name, and then takes its place, so that it is always complete. The handler
+///   of the signal only wakes a thread that writes it; it replaces the previous handler. Called again for a
+///   signal, it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a
+///   fork, the signal is ignored until this is called there.
+/// Returns: whether it succeeded; if not, errno says why: the signal cannot be handled, or no thread can be created.
+///   False on Windows and Apple systems.
+/// Throws: std::bad_alloc.
+inline bool report_on_signal(int signal, std::string path, report_format format = report_format::json)
+{
+    return detail::report::signalled_reports::get().add(signal, std::move(path), format);
+}
+
+/// Effects: stops reports on that signal, after a report in progress, and restores the previous handler.
+inline void stop_report_on_signal(int signal)
+{
+    detail::report::signalled_reports::get().remove(signal);
+}
+}} // namespace memory_pool::MEMORY_POOL_ABI
