@@ -174,7 +174,7 @@ public:
     }
 
 private:
-    fork_mutex turn_; ///< Held while it works.
+    fork_mutex turn_{lock_rank::background}; ///< Held while it works.
     int rests_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
     std::uint64_t turns_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
     std::atomic<bool> is_away_{false}; ///< In an excursion.

@@ -587,7 +587,7 @@ protected:
     /// On a line of their own, as other threads read them.
     page_heap& pages_;
     const bool is_shared_;
-    alignas(64) fork_mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
+    alignas(64) fork_mutex mutex_{lock_rank::heap}; ///< Of scoped_lock; a shared heap takes it itself.
 
 private:
     std::atomic<std::size_t> slab_bytes_{0};

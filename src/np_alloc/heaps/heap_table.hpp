@@ -263,7 +263,7 @@ public:
     using zero_size_heap = std::conditional_t<is_checked, shared_heap, no_heap>;
 
     /// Guards the lists of heaps.
-    fork_mutex mutex;
+    fork_mutex mutex{lock_rank::heaps};
     page_heap pages;
     heap_list threads MEMORY_POOL_GUARDED_BY(mutex){pages};
     /// The heap of threads that have ended, or have none.

@@ -408,7 +408,7 @@ public:
 
     // Parts.
 
-    fork_mutex mutex;
+    fork_mutex mutex{lock_rank::runs};
     /// Ages of free runs, and of pages in slabs.
     run_decay decay;
     region_type region;

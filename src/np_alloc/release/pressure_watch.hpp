@@ -179,7 +179,7 @@ private:
         state_.store(is_there ? np_pressure_none : np_pressure_unknown, std::memory_order_relaxed);
     }
 
-    fork_mutex mutex_;
+    fork_mutex mutex_{lock_rank::pressure};
     os::memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
     pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
     os::event_counter wake_up_;  ///< Of the background thread.

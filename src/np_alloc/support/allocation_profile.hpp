@@ -14,7 +14,13 @@
 #include "metadata_pages.hpp"
 
 namespace memory_pool::np {
-using allocation_profile = core::allocation_profile<fork_mutex, metadata_pages>;
+class MEMORY_POOL_CAPABILITY profile_mutex : public fork_mutex
+{
+public:
+    constexpr profile_mutex() noexcept : fork_mutex(lock_rank::profile) {}
+};
+
+using allocation_profile = core::allocation_profile<profile_mutex, metadata_pages>;
 using taken_profile = core::taken_profile<metadata_pages>;
 
 /// That of the process.

@@ -217,7 +217,7 @@ private:
         return blocks_.find({reinterpret_cast<std::uintptr_t>(block), 0, {}, 0});
     }
 
-    fork_mutex mutex_;
+    fork_mutex mutex_{lock_rank::call_sites};
     hash_table<block_entry> blocks_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::array<freed_block, 64> freed_ MEMORY_POOL_GUARDED_BY(mutex_){};
 };

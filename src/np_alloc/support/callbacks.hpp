@@ -100,7 +100,7 @@ private:
         return all_[place];
     }
 
-    fork_mutex mutex_;
+    fork_mutex mutex_{lock_rank::callbacks};
     std::array<Function, most> all_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, most> calls_{}; ///< In progress, of each place.
 };

@@ -27,7 +27,9 @@
 
 #include "../os/priority_mutex.hpp"
 #include "../os/standard_error.hpp"
+#include "build_variant.hpp"
 #include "internals.hpp"
+#include "lock_rank.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -74,9 +76,11 @@ public:
 }
 
 /// A lock whose lock() and unlock() are no-ops in a thread while it forks. Use with base::lock_guard.
-class MEMORY_POOL_CAPABILITY fork_mutex : base::immovable<fork_mutex>
+class MEMORY_POOL_CAPABILITY fork_mutex : base::immovable<fork_mutex>, lock_order<is_checked>
 {
 public:
+    constexpr explicit fork_mutex(lock_rank rank) noexcept : lock_order(rank) {}
+
     void lock() noexcept MEMORY_POOL_ACQUIRE()
     {
         MEMORY_POOL_DELAY_POINT();
@@ -123,6 +127,7 @@ public:
 
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE()
     {
+        assert_not_below_held();
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(this_thread_transition);
         set_owner(this_thread());
@@ -156,6 +161,7 @@ private:
     {
         owner_.store(owner, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
+        note(owner != nullptr);
         MEMORY_POOL_LOCK_POINT(*this, owner != nullptr);
     }
 
@@ -166,6 +172,7 @@ private:
     {
         if (this_thread_forks)
             return;
+        assert_above_held();
         const fork_mutex* const interrupted = this_thread_transition;
         begin_transition();
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))

@@ -32,7 +32,7 @@ constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
 {
-    np::fork_mutex one;
+    np::fork_mutex one(np::lock_rank::heap);
     one.lock();
     one.unlock();
     const np::counted_lock counted;
@@ -46,8 +46,8 @@ TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
 
 TEST(locks, are_waited_for_by_a_thread_that_has_others)
 {
-    np::fork_mutex mine;
-    np::fork_mutex of_another;
+    np::fork_mutex mine(np::lock_rank::heaps);
+    np::fork_mutex of_another(np::lock_rank::heap);
     std::atomic<bool> is_taken{false};
     std::atomic<int> step{0};
     std::thread another([&] {
@@ -116,7 +116,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
 
 TEST_F(reentrant_call_death_test, is_reported_where_the_lock_is_taken_and_has_no_owner_yet)
 {
-    static np::fork_mutex one;
+    static np::fork_mutex one(np::lock_rank::heap);
     const auto interrupted = [] {
         one.lock_for_fork(); // has no owner
         np::this_thread_transition = &one;

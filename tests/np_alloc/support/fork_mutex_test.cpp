@@ -24,8 +24,8 @@ namespace np = memory_pool::np;
 namespace {
 TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
 {
-    np::fork_mutex one;
-    np::fork_mutex other;
+    np::fork_mutex one(np::lock_rank::heaps);
+    np::fork_mutex other(np::lock_rank::heap);
     {
         const std::lock_guard lock(one);
         const std::lock_guard another_lock(other);
@@ -46,7 +46,7 @@ TEST(fork_mutex, is_taken_under_another_number_in_the_child_of_a_fork)
 {
     np_free(np_alloc(10)); // From then on, forks are noticed.
     test::expect_in_child([] {
-        np::fork_mutex one;
+        np::fork_mutex one(np::lock_rank::heap);
         const std::lock_guard lock(one);
         return memory_pool::detail::os::number_of_this_thread == static_cast<std::uint32_t>(getpid());
     });

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The order in which a thread of np_alloc takes locks: see docs/locks.md. The checked build asserts it.
+///
+///     held by a thread:   | count of the outermost rank | ... | count of the innermost |       a byte each
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../os/standard_error.hpp"
+#include "internals.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace memory_pool::np {
+/// The locks, outermost first. A thread that holds one waits only for those behind it.
+enum class lock_rank : unsigned char
+{
+    background, ///< The turn of the background work.
+    pressure,   ///< The watch for memory pressure.
+    callbacks,  ///< Functions of programs and libraries that are called back.
+    heaps,      ///< The lists of heaps.
+    heap,       ///< The slabs of a heap.
+    call_sites, ///< The call sites of traced blocks.
+    profile,    ///< The profile.
+    runs,       ///< The page heap.
+};
+
+/// The base of a lock: it asserts no order, in the plain build.
+template <bool IsAsserted>
+class lock_order
+{
+protected:
+    constexpr explicit lock_order(lock_rank /*rank*/) noexcept {}
+
+    static void assert_above_held() noexcept {}
+    static void assert_not_below_held() noexcept {}
+    static void note(bool /*is_taken*/) noexcept {}
+};
+
+/// Locks that this thread holds, a byte for each rank.
+MEMORY_POOL_HIDDEN inline __thread std::uint64_t this_thread_ranks = 0;
+
+/// The same, where the order is asserted: in the checked build.
+template <>
+class lock_order<true>
+{
+protected:
+    constexpr explicit lock_order(lock_rank rank) noexcept : rank_(rank) {}
+
+    /// Effects: reports and aborts if this thread holds a lock of the same rank, or of one behind it.
+    void assert_above_held() const noexcept { assert_none_from(shift()); }
+
+    /// Effects: the same, but for one of the same rank.
+    void assert_not_below_held() const noexcept
+    {
+        if (rank_ != lock_rank::runs)
+            assert_none_from(shift() + bits_of_rank);
+    }
+
+    void note(bool is_taken) const noexcept
+    {
+        const std::uint64_t one = std::uint64_t{1} << shift();
+        this_thread_ranks += is_taken ? one : 0 - one;
+    }
+
+private:
+    static constexpr unsigned bits_of_rank = 8;
+
+    unsigned shift() const noexcept { return static_cast<unsigned>(rank_) * bits_of_rank; }
+
+    void assert_none_from(unsigned first) const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(this_thread_ranks >> first != 0))
+            report();
+    }
+
+    [[noreturn]] MEMORY_POOL_SLOW_PATH void report() const noexcept
+    {
+        constexpr std::array<const char*, 8> names{"background", "pressure",   "callbacks", "heaps",
+                                                   "heap",       "call_sites", "profile",   "runs"};
+        std::size_t innermost = names.size();
+        while (innermost-- != 0 && (this_thread_ranks >> innermost * bits_of_rank & 0xFFU) == 0) {
+        }
+        const base::message text(
+            "np_alloc: lock order: a thread waits for a lock of rank %s, and holds one of rank %s\n"
+            "  remedy: report this, with the calls of the thread: it is a defect of np_alloc\n",
+            names[static_cast<std::size_t>(rank_)], names[innermost]);
+        os::write_to_standard_error(text.c_str(), std::strlen(text.c_str()));
+        std::abort();
+    }
+
+    const lock_rank rank_;
+};
+} // namespace memory_pool::np
