@@ -17,12 +17,6 @@
 ///     json         docs/report.schema.json describes it
 ///     prometheus   metrics for Prometheus, in its text format; pools with the same kind, name and block size together
 ///
-/// A profile, of pools with a profiling_policy:
-///
-///     pprof     for github.com/google/pprof; each sample has the label `pool`
-///     folded    a line for each call stack, for flame graphs; the name of the pool is the outermost frame
-///     text      for humans
-///
 /// A report each time the process gets a signal:
 ///
 ///     report_on_signal(SIGUSR1, "/run/server.%p.json");       kill -USR1 <process>: the file is written, or replaced
@@ -36,20 +30,14 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/core/blocks/pool_leaks.hpp>
-#include <memory_pool/core/blocks/pool_profile.hpp>
-#include <memory_pool/core/reports/profile_format.hpp>
-#include <memory_pool/core/reports/profile_sample.hpp>
 #include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
-#include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/replaced_file.hpp>
 #include <memory_pool/os/signal_thread.hpp>
-#include <memory_pool/profiling_policy.hpp>
 
 #include <algorithm>
 #include <array>
@@ -75,6 +63,8 @@ extern "C" {
 MEMORY_POOL_WEAK void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
                                                  void* argument);
 }
+#else
+#include <memory_pool/core/threads/thread_registry.hpp>
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
@@ -395,44 +385,6 @@ inline void write_report(std::ostream& to, report_format format)
 }
 
 namespace detail::report {
-/// Returns: an error, or 0.
-inline int write_pool_profile(profile_format format, core::report_output to)
-{
-    core::pool_profile::taken taken;
-    if (!core::pool_profile::get().take(taken))
-        return ENOMEM;
-    const core::profile_header header{os::unix_milliseconds(), profile_bytes(), "memory_pool::.*(detail|block_pool).*",
-                                      "memory_pool", core::pool_profile::get().modules()};
-    core::write_profile(format, header, taken, &core::without_own_functions, to);
-    return 0;
-}
-} // namespace detail::report
-
-/// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and those
-///   in use. On OOM nothing is written, and the stream is bad.
-/// Throws: what the stream throws.
-inline void write_profile(std::ostream& to, profile_format format)
-{
-    const auto write = [](const char* text, std::size_t length, void* stream) {
-        static_cast<std::ostream*>(stream)->write(text, static_cast<std::streamsize>(length));
-    };
-    if (detail::report::write_pool_profile(format, detail::core::report_output(write, &to)) != 0)
-        to.setstate(std::ios_base::badbit);
-}
-
-/// Effects: writes the profile to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent
-///   sign: as text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise for pprof. The profile is
-///   written to a file with `.tmp` appended to the name, which then replaces the one at `path`.
-/// Returns: whether it was written; if not, errno says why. False on Windows.
-inline bool dump_profile(const char* path) noexcept
-{
-    const int error_before = errno;
-    const int error = detail::core::write_profile_file(path, &detail::report::write_pool_profile);
-    errno = error != 0 ? error : error_before;
-    return error == 0;
-}
-
-namespace detail::report {
 /// Effects: writes a report to a file, which takes the place of the old one when it is complete.
 /// Returns: whether it was written.
 inline bool write_report_file(const char* path, report_format format)
@@ -490,7 +442,7 @@ private:
     signalled_reports()
     {
         (void)core::report_registry::get();
-        (void)core::thread_registry::get();
+        call_if_there(&core::prepare_forks_of_pools);
         (void)os::at_fork([]() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().lock(); },
                           []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { get().unlock(); },
                           []() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS {
@@ -498,6 +450,12 @@ private:
                                   each->thread.forget_after_fork();
                               get().unlock();
                           });
+    }
+
+    static void call_if_there(void (*function)() noexcept) noexcept
+    {
+        if (function != nullptr)
+            function();
     }
 
     void lock() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS

@@ -46,6 +46,7 @@
 #include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/statistics.hpp>
 
@@ -567,8 +568,8 @@ private:
     /// Makes upstream know that a lock is held: see pool_use.
     struct lock_count : detail::base::immovable<lock_count>
     {
-        lock_count() noexcept { ++detail::core::this_thread_table.locks_held; }
-        ~lock_count() { --detail::core::this_thread_table.locks_held; }
+        lock_count() noexcept { ++detail::core::pool_locks_of_this_thread; }
+        ~lock_count() { --detail::core::pool_locks_of_this_thread; }
     };
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override

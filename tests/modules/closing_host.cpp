@@ -20,7 +20,7 @@
 #include <sstream>
 #include <string>
 
-extern "C" __attribute__((weak)) int np_profile_dump(const char* path);
+extern "C" __attribute__((weak)) int np_profile_dump(const char* path) noexcept;
 
 namespace {
 using function = void* (*)(void* (*allocate)());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/report.hpp>
+#include <memory_pool/profiling_policy.hpp>
 
 #include <memory_pool/object_pool.hpp>
 

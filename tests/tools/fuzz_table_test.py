@@ -17,9 +17,8 @@ MOST_BYTES = 512
 
 def public_headers():
     return {
-        path.relative_to(HEADERS).as_posix()
-        for folder in (HEADERS, HEADERS / "report")
-        for path in folder.iterdir()
+        path.name
+        for path in HEADERS.iterdir()
         if path.suffix in (".hpp", ".h")
     }
 

@@ -401,7 +401,7 @@ def describe_arena_resource(resource):
     in_use = large.member("bytes_in_use_").integer() + sum(map(in_arena, arenas_in(store)))
     reserved = count * store.member("arena_size_").integer() + large.member("bytes_reserved_").integer()
     if base_name(arenas.type_name()) == "shared_arenas":
-        reserved += bytes_of_caches(arenas)
+        reserved += bytes_of_caches(arenas.member("caches_"))
     else:  # In an arena in which a scope began, the blocks from before are counted in its mark.
         in_use += sum(in_arena(mark) for mark in listed(arenas.member("innermost_"), "outer")
                       if mark.member("at").integer())
@@ -651,19 +651,29 @@ def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
     return Found(blocks.address(), figures.line(name), where)
 
 
+def registered(registry):
+    """(value, address) of each pool in the groups of a thread_registry. The value only serves to read more."""
+    places_in_a_group = 256
+    for group in elements(registry.member("groups_")):
+        for place in range(places_in_a_group):
+            address = group.pointer_at(group.integer() + place * group.pointer_size())
+            if address:
+                yield group, address
+
+
 def pools_in_registry(registry):
     """Those that threads share, and only those: see thread_registry.hpp."""
-    for place in elements(registry.member("pools_")):
+    for value, address in registered(registry):
         where = "shared by threads"
         try:
-            entry = whole_at(place, place.integer())
+            entry = whole_at(value, address)
             name = base_name(entry.type_name())
             if name == "handlers":
                 yield found_store(entry.member("owner_").pointee(), shared_figures, where)
             else:  # shared_arenas or locked_upstream: in a resource, behind the pointer to its virtual table
                 yield found(whole_at(entry, entry.address() - entry.pointer_size()), where)
         except Unreadable as reason:
-            yield Found(place.integer(), f"a pool at {place.integer():#x}: {reason}", where)
+            yield Found(address, f"a pool at {address:#x}: {reason}", where)
 
 
 def found_by_name(record):

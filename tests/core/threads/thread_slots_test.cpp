@@ -3,6 +3,7 @@
 #include <memory_pool/core/threads/thread_slots.hpp>
 
 #include <memory_pool/base/mutex.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 
 #include <support/threads.hpp>
 
@@ -128,20 +129,20 @@ TEST(pool_lock, counts_how_many_this_thread_holds)
 {
     cached one(slot_kind::none);
     cached other(slot_kind::none);
-    const std::size_t before = core::this_thread_table.locks_held;
+    const std::size_t before = core::pool_locks_of_this_thread;
     {
         const core::pool_lock of_other = other.lock();
         core::pool_lock of_one = one.lock(); // The inner one, as it is taken twice.
-        EXPECT_EQ(core::this_thread_table.locks_held, before + 2);
+        EXPECT_EQ(core::pool_locks_of_this_thread, before + 2);
         EXPECT_FALSE(one.try_lock_for_fork());
         of_one.unlock();
-        EXPECT_EQ(core::this_thread_table.locks_held, before + 1);
+        EXPECT_EQ(core::pool_locks_of_this_thread, before + 1);
         EXPECT_TRUE(one.try_lock_for_fork());
         one.unlock_after_fork();
         of_one.lock_again();
-        EXPECT_EQ(core::this_thread_table.locks_held, before + 2);
+        EXPECT_EQ(core::pool_locks_of_this_thread, before + 2);
         of_one.unlock();
     }
-    EXPECT_EQ(core::this_thread_table.locks_held, before);
+    EXPECT_EQ(core::pool_locks_of_this_thread, before);
 }
 } // namespace

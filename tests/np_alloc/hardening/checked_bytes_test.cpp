@@ -534,11 +534,12 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
 TEST_F(checked_bytes, that_a_block_no_longer_has_are_looked_at_by_np_verify)
 {
     const test::no_guards_for_now accessible;
-    auto* const block = some_block(1'000'000);
+    auto* const block = some_block(9'000'000);
     ASSERT_EQ(np_realloc(block, 100'000), block);
-    const unsigned char before = std::exchange(block[700'000], static_cast<unsigned char>(0x5A));
+    unsigned char& beyond_its_guard = block[5'000'000];
+    const unsigned char before = std::exchange(beyond_its_guard, static_cast<unsigned char>(0x5A));
     EXPECT_EQ(np_verify(), 0);
-    block[700'000] = before;
+    beyond_its_guard = before;
     EXPECT_EQ(np_verify(), 1);
     np_free(block);
 }

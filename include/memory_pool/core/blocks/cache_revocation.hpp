@@ -30,6 +30,7 @@
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/core/threads/in_flight.hpp>
 #include <memory_pool/core/threads/magazine_exchange.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/core/threads/pressure_trim.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_counts.hpp>
@@ -400,9 +401,9 @@ private:
         const base::lock_guard lock(mutex, base::adopt_lock);
         if (has_reserve || is_abandoned || !queue.empty())
             return;
-        ++this_thread_table.locks_held; // Upstream may use a pool.
+        ++pool_locks_of_this_thread; // Upstream may use a pool.
         cached.slabs.chunks().give_back(detach_free());
-        --this_thread_table.locks_held;
+        --pool_locks_of_this_thread;
     }
 
     void forget_other_threads(const thread_table* mine) noexcept MEMORY_POOL_REQUIRES(mutex)

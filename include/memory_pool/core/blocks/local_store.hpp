@@ -53,8 +53,8 @@ public:
     /// Waiting is useless: no other thread can free a block.
     static constexpr bool is_shared = false;
 
-    local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
-                slab_listener* listener)
+    MEMORY_POOL_NOINLINE local_store(std::size_t block_size, const pool_options& options,
+                                     std::pmr::memory_resource* upstream, slab_listener* listener)
         : use({name_in(options), block_size}), caches_(checked_stride(block_size, canary_bytes, options, upstream)),
           slabs_(slab_layout(caches_.stride(), alignment_of_blocks(block_size, options.alignment), options.max_capacity,
                              blocks_in_a_step(options), listener != nullptr ? slab_granule : 1),
@@ -67,7 +67,7 @@ public:
         base::pool_made(this);
     }
 
-    ~local_store()
+    MEMORY_POOL_NOINLINE ~local_store()
     {
         this->hand_over();
         if (!caches_.are_abandoned()) { // Else each block was freed one by one.
@@ -165,7 +165,7 @@ public:
 
     // All blocks.
 
-    void reserve(std::size_t count)
+    MEMORY_POOL_NOINLINE void reserve(std::size_t count)
     {
         (void)note_use();
         if (capacity() >= count)
@@ -176,7 +176,7 @@ public:
         publish();
     }
 
-    std::size_t trim() noexcept
+    MEMORY_POOL_NOINLINE std::size_t trim() noexcept
     {
         (void)note_use();
         const late_notes notes;
@@ -196,7 +196,7 @@ public:
         return bytes;
     }
 
-    void release() noexcept
+    MEMORY_POOL_NOINLINE void release() noexcept
     {
         (void)note_use();
         const base::late_reports reports(slabs_);
@@ -206,7 +206,7 @@ public:
         publish();
     }
 
-    void clear() noexcept
+    MEMORY_POOL_NOINLINE void clear() noexcept
     {
         (void)note_use();
         const base::late_reports reports(slabs_);
@@ -326,7 +326,7 @@ public:
     }
 
 private:
-    static report_figures read_figures(const void* pool) noexcept
+    MEMORY_POOL_SLOW_PATH static report_figures read_figures(const void* pool) noexcept
     {
         return static_cast<const local_store*>(pool)->figures();
     }

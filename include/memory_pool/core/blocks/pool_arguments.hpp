@@ -76,8 +76,9 @@ inline pool_options with_alignment(std::size_t least, pool_options options) noex
 
 /// Returns: the distance between blocks of `block_size` bytes, each followed by `behind` more bytes, in bytes.
 /// Throws: std::invalid_argument or size_overflow, for invalid arguments.
-inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, const pool_options& options,
-                                  const std::pmr::memory_resource* upstream)
+MEMORY_POOL_NOINLINE inline std::size_t checked_stride(std::size_t block_size, std::size_t behind,
+                                                       const pool_options& options,
+                                                       const std::pmr::memory_resource* upstream)
 {
     const char* const name = name_in(options);
     check_upstream(upstream, name);

@@ -18,7 +18,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
-#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/os/thread_id.hpp>
 
 #include <atomic>
@@ -69,7 +69,7 @@ protected:
             return false;
         const std::uint64_t user = os::thread_number();
         const std::uint64_t owner = owner_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(user == owner) || owner == any_thread || this_thread_table.locks_held != 0)
+        if (MEMORY_POOL_LIKELY(user == owner) || owner == any_thread || pool_locks_of_this_thread != 0)
             return true;
         if (owner == no_thread || !in_use())
             set_owner(user);

@@ -37,6 +37,12 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+#if MEMORY_POOL_HAS_WEAK_FUNCTIONS
+/// Effects: registers the fork handlers of pools that threads share. Missing in a program without any: see
+///   thread_registry.hpp.
+MEMORY_POOL_WEAK void prepare_forks_of_pools() noexcept;
+#endif
+
 /// How the figures of a pool are read. (Not a virtual function: the pool may be read during its construction and
 /// destruction, when its dynamic type may not be the final one.)
 struct report_source
@@ -102,7 +108,7 @@ public:
 
     /// Effects: adds a record with a copy of `name`, of which it keeps the first 127 characters.
     /// Returns: it; nullptr if there is no memory for it, which is counted.
-    report_record* enter(const char* kind, const char* name, report_source source) noexcept
+    MEMORY_POOL_NOINLINE report_record* enter(const char* kind, const char* name, report_source source) noexcept
     {
         void* const memory = std::malloc(sizeof(report_record)); // Not from `new`, which may use such a pool.
         const base::lock_guard lock(mutex_);
@@ -117,7 +123,7 @@ public:
     }
 
     /// Effects: removes a record, after waiting for its readers.
-    void leave(report_record* record) noexcept
+    MEMORY_POOL_NOINLINE void leave(report_record* record) noexcept
     {
         for (os::short_wait wait;; wait.once_more()) {
             const base::lock_guard lock(mutex_);
@@ -144,7 +150,7 @@ public:
 
     /// Effects: publishes the figures of a pool that is not shared.
     /// Thread safety: the owner of the pool.
-    static void publish(report_record& record) noexcept
+    MEMORY_POOL_SLOW_PATH static void publish(report_record& record) noexcept
     {
         record.published.write(record.source_.read(record.source_.pool), os::coarse_milliseconds());
         enter_again(record);
@@ -161,7 +167,7 @@ public:
     ///   thread whose upstream destroys another pool.
     /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
     template <class Visit>
-    void for_each(Visit&& visit)
+    MEMORY_POOL_NOINLINE void for_each(Visit&& visit)
     {
         std::array<report_view, batch_size> views;
         std::uint64_t last = 0;
@@ -183,7 +189,7 @@ private:
     static constexpr std::size_t batch_size = 32;
     using links = base::member_links<report_record, &report_record::next_, &report_record::previous_>;
 
-    report_registry() noexcept
+    MEMORY_POOL_NOINLINE report_registry() noexcept
     {
         // The first handler acquires the lock, and one of the other two releases it.
         (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().mutex_.lock(); },

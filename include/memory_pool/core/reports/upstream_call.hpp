@@ -151,8 +151,8 @@ private:
 
 /// Returns: memory from upstream, for the pool, arena or resource of that name.
 /// Throws: what upstream throws.
-inline void* allocate_upstream(std::pmr::memory_resource* upstream, std::size_t bytes, std::size_t alignment,
-                               const char* pool_name = "unnamed")
+MEMORY_POOL_NOINLINE inline void* allocate_upstream(std::pmr::memory_resource* upstream, std::size_t bytes,
+                                                    std::size_t alignment, const char* pool_name = "unnamed")
 {
     const upstream_call call;
     void* const memory = upstream->allocate(bytes, alignment);

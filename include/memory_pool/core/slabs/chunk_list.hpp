@@ -154,7 +154,7 @@ public:
     }
 
     /// Effects: returns the chunks to upstream.
-    void give_back(const detached_chunks& detached) const noexcept
+    MEMORY_POOL_NOINLINE void give_back(const detached_chunks& detached) const noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
             slab* const next = chunk->next;
@@ -194,7 +194,7 @@ public:
     /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory, creates its slabs,
     ///   still without blocks, and sets `shape`. It is not in the list yet.
     /// Throws: what upstream throws, if it has no memory for one block.
-    slab* allocate(std::size_t wanted, chunk_shape& shape)
+    MEMORY_POOL_NOINLINE slab* allocate(std::size_t wanted, chunk_shape& shape)
     {
         directory_.make_room();
         slab* chunk = nullptr;
@@ -213,7 +213,7 @@ public:
     }
 
     /// Effects: adds such a chunk, with its slabs and their blocks.
-    void insert(slab* chunk, const chunk_shape& shape) noexcept
+    MEMORY_POOL_NOINLINE void insert(slab* chunk, const chunk_shape& shape) noexcept
     {
         directory_.insert(chunk);
         if (first_ == nullptr) {
@@ -241,7 +241,7 @@ public:
     }
 
     /// Effects: returns every chunk to upstream, regardless of its blocks. The listener is not notified.
-    void release() noexcept
+    MEMORY_POOL_NOINLINE void release() noexcept
     {
         detached_chunks detached;
         for (slab* const chunk : directory_) {
@@ -379,7 +379,7 @@ private:
 
     /// Adds a chunk to the ranges. Only addresses in `masked_` may be masked: the masked address of one in an unaligned
     /// chunk, or outside of all chunks, may be unreadable.
-    void note_range(const slab* chunk) noexcept
+    MEMORY_POOL_NOINLINE void note_range(const slab* chunk) noexcept
     {
         if (chunk != first_)
             (plan().is_unaligned(shape_of(chunk)) ? unaligned_ : aligned_).include(range_of(chunk));
@@ -401,7 +401,7 @@ private:
         return free;
     }
 
-    void detach(slab* chunk, detached_chunks& detached) noexcept
+    MEMORY_POOL_NOINLINE void detach(slab* chunk, detached_chunks& detached) noexcept
     {
         const chunk_shape shape = shape_of(chunk);
         permit_access_to(chunk);

@@ -63,7 +63,8 @@ public:
     /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
     ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream is short of memory,
     ///   so the chunk has no room for later blocks, and little for a magazine.
-    chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first, bool is_short = false) const noexcept
+    MEMORY_POOL_NOINLINE chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first,
+                                          bool is_short = false) const noexcept
     {
         if (is_first && options_.listener == nullptr)
             return first_of(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks(), is_short);
@@ -106,7 +107,7 @@ private:
         return is_small && !blocks_are_dear() ? 3 * capacity : capacity;
     }
 
-    chunk_shape first_of(std::size_t room, bool is_short) const noexcept
+    MEMORY_POOL_NOINLINE chunk_shape first_of(std::size_t room, bool is_short) const noexcept
     {
         std::size_t pointers = 0;
         if (options_.has_room_for_magazine)

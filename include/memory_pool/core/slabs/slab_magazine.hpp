@@ -32,7 +32,7 @@ public:
     /// Effects: grows the array if it is much too small, and upstream has memory to spare or the first chunk has a
     ///   larger one.
     /// Returns: whether it did.
-    bool grow(const chunk_list& chunks) noexcept
+    MEMORY_POOL_NOINLINE bool grow(const chunk_list& chunks) noexcept
     {
         const std::size_t suitable = suitable_for(chunks);
         if (suitable <= room() + room() / 2)
@@ -47,7 +47,7 @@ public:
     }
 
     /// Effects: shrinks the array if it is much too large.
-    void shrink(const chunk_list& chunks) noexcept
+    MEMORY_POOL_NOINLINE void shrink(const chunk_list& chunks) noexcept
     {
         const std::size_t suitable = suitable_for(chunks);
         if (2 * suitable < room())

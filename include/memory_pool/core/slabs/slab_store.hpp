@@ -70,7 +70,7 @@ public:
     ///   Where upstream has less memory, it adds fewer.
     /// Throws: what upstream throws if it has no memory for one block, and nothing is added then; what the listener
     ///   throws, and the blocks it has added stay.
-    void grow(std::size_t wanted)
+    MEMORY_POOL_NOINLINE void grow(std::size_t wanted)
     {
         const std::size_t blocks = chunks_.blocks_to_add(wanted);
         if (slab* const home = chunks_.slab_to_extend())
@@ -82,7 +82,7 @@ public:
     /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
     /// Preconditions: may_grow().
     /// Throws: as `grow`, if not a single block could be added.
-    void enlarge()
+    MEMORY_POOL_NOINLINE void enlarge()
     {
         const std::size_t before = capacity();
         const std::size_t end =
@@ -157,7 +157,7 @@ public:
     /// Effects: puts the blocks of a span back. Those that are here already are reported and skipped.
     /// Returns: how many were skipped.
     /// Preconditions: the span was taken from this store, or is the part of a row that `clip` has left.
-    std::size_t put(const block_span& span) noexcept
+    MEMORY_POOL_NOINLINE std::size_t put(const block_span& span) noexcept
     {
         if (span.empty())
             return 0;
@@ -218,7 +218,7 @@ public:
     /// Returns: the part of `row` that is blocks of this store. The rest, which has run past the ends of the slab, is
     ///   reported.
     /// Preconditions: the row is empty, or this store owned it when it began.
-    block_span clip(const block_row& row) const noexcept
+    MEMORY_POOL_NOINLINE block_span clip(const block_row& row) const noexcept
     {
         if (row.empty())
             return {};
@@ -334,7 +334,7 @@ public:
 
 private:
     /// Adds a chunk for `blocks` blocks, or as many as possible.
-    void add_chunk(std::size_t blocks)
+    MEMORY_POOL_NOINLINE void add_chunk(std::size_t blocks)
     {
         chunk_shape shape{};
         slab* const chunk = chunks_.allocate(blocks, shape);
@@ -350,7 +350,7 @@ private:
     }
 
     /// Has the blocks of a new chunk taken from now on.
-    void take_in(slab* chunk, const chunk_shape& shape) noexcept
+    MEMORY_POOL_NOINLINE void take_in(slab* chunk, const chunk_shape& shape) noexcept
     {
         for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
             offer(*chunks_.slab_in(chunk, i), 0);
@@ -358,7 +358,7 @@ private:
     }
 
     /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
-    void extend(slab& home, std::size_t most)
+    MEMORY_POOL_NOINLINE void extend(slab& home, std::size_t most)
     {
         const std::size_t first = home.block_count();
         const std::size_t count = std::min(most, home.room() - first);

@@ -30,6 +30,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -62,8 +63,7 @@ struct thread_table
     cache_slot*
         pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that cannot use `fast_slots`.
     caches_of_thread caches;
-    std::size_t locks_held; ///< Locks of pools.
-    bool has_ended;         ///< No more caches are made.
+    bool has_ended; ///< No more caches are made.
 };
 
 // Accessed without a call by GCC and clang, as it has neither constructor nor destructor.
@@ -89,11 +89,11 @@ public:
         const base::lock_guard lock(mutex_);
         const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
         const std::size_t number = base::find_bit<false>(numbers_.data(), first, most_pools);
-        if (number != most_pools) {
-            base::set_bit(numbers_.data(), number);
-            pools_[number] = &pool;
-            pool.registered.maker = &this_thread_table;
-        }
+        if (number == most_pools || !has_place(number))
+            return most_pools;
+        base::set_bit(numbers_.data(), number);
+        place_of(number) = &pool;
+        pool.registered.maker = &this_thread_table;
         return number;
     }
 
@@ -101,7 +101,7 @@ public:
     void enter_again(thread_cached& pool, std::size_t number) noexcept
     {
         const base::lock_guard lock(mutex_);
-        pools_[number] = &pool;
+        place_of(number) = &pool;
         pool.registered.is_left_out = false;
     }
 
@@ -115,7 +115,7 @@ public:
         if (number == most_pools)
             return;
         base::clear_bit(numbers_.data(), number);
-        pools_[number] = nullptr;
+        place_of(number) = nullptr;
     }
 
     /// Effects: waits for threads that are detaching from the pool, and unlinks its caches from their threads, as
@@ -252,7 +252,7 @@ private:
 
     MEMORY_POOL_SLOW_PATH void wait_for_fork() const noexcept
     {
-        if (this_thread_table.locks_held != 0)
+        if (pool_locks_of_this_thread != 0)
             return;
         // Waiting for a condition would not do: that is a cancellation point.
         const auto end = std::chrono::steady_clock::now() + patience_with_fork;
@@ -341,7 +341,7 @@ private:
             pool.unlock_after_fork();
             if (is_left_out) {
                 pool.registered.maker = nullptr;
-                pools_[number] = nullptr;
+                place_of(number) = nullptr;
             }
             return true;
         });
@@ -382,13 +382,28 @@ private:
     {
         std::size_t number = 0;
         while ((number = base::find_bit<true>(numbers_.data(), number, end)) != end) {
-            if (pools_[number] != nullptr && !visit(number, *pools_[number]))
+            if (thread_cached* const pool = place_of(number); pool != nullptr && !visit(number, *pool))
                 return number;
             ++number;
         }
         return end;
     }
 
+    /// Returns: whether there is a place for the pool of that number; if not, there is no memory for it.
+    bool has_place(std::size_t number) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        thread_cached**& group = groups_[number / places_in_a_group];
+        if (group == nullptr) // Not from `new`, which may use such a pool.
+            group = static_cast<thread_cached**>(std::calloc(places_in_a_group, sizeof(thread_cached*)));
+        return group != nullptr;
+    }
+
+    thread_cached*& place_of(std::size_t number) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return groups_[number / places_in_a_group][number % places_in_a_group];
+    }
+
+    static constexpr std::size_t places_in_a_group = 256;
     static constexpr std::chrono::milliseconds patience_with_fork{250};
 
     base::mutex mutex_;
@@ -397,11 +412,15 @@ private:
     std::atomic<std::size_t> forks_pending_{0}; ///< Forking threads that do not hold all locks yet.
     /// Set bit: in use.
     std::array<std::uint64_t, base::words_for(most_pools)> numbers_ MEMORY_POOL_GUARDED_BY(mutex_){};
-    /// By number; nullptr: unregistered.
-    std::array<thread_cached*, most_pools> pools_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    /// Places by number, allocated when one of them is needed; nullptr in a place: unregistered.
+    std::array<thread_cached**, most_pools / places_in_a_group> groups_ MEMORY_POOL_GUARDED_BY(mutex_){};
 };
 
 /// Fork handlers run before a fork in reverse order of registration, and after it in order. Ours are registered at
 /// startup, so that handlers of the program may use pools.
-inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
+MEMORY_POOL_NOINLINE inline void prepare_forks_of_pools() noexcept
+{
+    static_cast<void>(thread_registry::get());
+}
+inline const bool fork_is_prepared = (prepare_forks_of_pools(), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -14,6 +14,7 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
+#include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
@@ -152,7 +153,7 @@ public:
     ~pool_lock() MEMORY_POOL_RELEASE()
     {
         if (lock_.owns_lock())
-            --this_thread_table.locks_held;
+            --pool_locks_of_this_thread;
     }
 
     /// Effects: acquires the lock.
@@ -161,7 +162,7 @@ public:
     {
         slots_.let_fork_pass();
         lock_.lock();
-        ++this_thread_table.locks_held;
+        ++pool_locks_of_this_thread;
     }
 
     /// Effects: releases the lock.
@@ -169,7 +170,7 @@ public:
     void unlock() MEMORY_POOL_RELEASE()
     {
         lock_.unlock();
-        --this_thread_table.locks_held;
+        --pool_locks_of_this_thread;
     }
 
     /// For std::condition_variable.
