@@ -87,9 +87,10 @@ private:
     {
         constexpr std::array<const char*, 8> names{"background", "pressure",   "callbacks", "heaps",
                                                    "heap",       "call_sites", "profile",   "runs"};
-        std::size_t innermost = names.size();
-        while (innermost-- != 0 && (this_thread_ranks >> innermost * bits_of_rank & 0xFFU) == 0) {
-        }
+        std::size_t innermost = 0;
+        for (std::size_t rank = 0; rank != names.size(); ++rank)
+            if ((this_thread_ranks >> rank * bits_of_rank & 0xFFU) != 0)
+                innermost = rank;
         const base::message text(
             "np_alloc: lock order: a thread waits for a lock of rank %s, and holds one of rank %s\n"
             "  remedy: report this, with the calls of the thread: it is a defect of np_alloc\n",

@@ -221,7 +221,7 @@ public:
 
     /// If free blocks are filled, marks the block as in use. Under the lock, so that a fork finds each block either
     /// free or in use.
-    void* marked(void* block) noexcept MEMORY_POOL_REQUIRES(mutex)
+    void* marked(void* block) const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         if (MEMORY_POOL_LIKELY(may_cache) || block == nullptr)
             return block;

@@ -55,7 +55,7 @@ public:
 
     /// Effects: takes a block out of this thread's cache, into `block`.
     /// Returns: whether it had one.
-    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) const noexcept
     {
         cache_slot* const mine = gate_.slots_of_threads.slot();
         return mine != nullptr && mine->pop(block);
@@ -63,7 +63,7 @@ public:
 
     /// Effects: puts a block into this thread's cache.
     /// Returns: whether it had room.
-    MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) const noexcept
     {
         cache_slot* const mine = gate_.slots_of_threads.slot();
         return mine != nullptr && mine->push(block);
