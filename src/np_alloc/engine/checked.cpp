@@ -21,6 +21,7 @@
 #include "allocation_scopes.hpp"
 #include "block_lookup.hpp"
 #include "checked_lookup.hpp"
+#include "checked_reports.hpp"
 #include "defrag.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
@@ -193,57 +194,6 @@ void* allocate_zero_size(allocated_by function) noexcept
 
 // Taking back.
 
-constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
-
-/// Effects: reports what is wrong with a block of which `bytes` were asked for, and that is given back as one of
-///   `expected` bytes.
-MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes, std::size_t expected) noexcept
-{
-    if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
-        report_misuse(error_kind::size_mismatch, block, bytes);
-}
-
-/// Returns: the function that allocated a block in use; nothing if it is not known.
-inline std::optional<allocated_by> function_of(const checked_block& where) noexcept
-{
-    if (!where.is_outside())
-        return where.state->function();
-    return pages().with_guarded(
-        where.begin, [&where](guarded_slots& slots) { return std::optional(slots.at(where.begin).function); });
-}
-
-/// Effects: changes that.
-void set_function(const checked_block& where, allocated_by function) noexcept
-{
-    if (!where.is_outside())
-        where.state->set_function(function);
-    else
-        (void)pages().with_guarded(where.begin, [&](guarded_slots& slots) {
-            slots.at(where.begin).function = function;
-            return true;
-        });
-}
-
-/// Effects: reports a mismatched deallocation of a block in use, unless it is to be ignored.
-MEMORY_POOL_SLOW_PATH void report_no_pair(const checked_block& where, std::size_t bytes, allocated_by from,
-                                          freed_by given_to) noexcept
-{
-    if (the_options.get(np_option_pairs) == 0 || (is_of_operators(from, given_to) && operators_are_replaced()))
-        return;
-    report_misuse(error_kind::mismatched_deallocation, where.begin, bytes, "np_alloc",
-                  base::message("it was allocated by %s, and given back by %s: give it back by %s; NP_PAIRS=0 ignores "
-                                "such pairs",
-                                name_of(from), name_of(given_to), partner_of(from))
-                      .c_str());
-}
-
-/// Effects: the same, if the functions do not match.
-MEMORY_POOL_ALWAYS_INLINE void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
-{
-    if (const auto from = function_of(where); MEMORY_POOL_UNLIKELY(from && !are_pair(*from, given_to)))
-        report_no_pair(where, bytes, *from, given_to);
-}
-
 /// Effects: frees a block that the program has no longer to do with.
 MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 {
@@ -285,66 +235,39 @@ MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
         plain_paths::free(block);
 }
 
-/// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a
-///   long jump.
-/// Returns: whether it was in use.
-bool take_back(const checked_block& where, std::size_t expected, freed_by function) noexcept
+/// Effects: takes a block in the region back.
+/// Returns: whether it was in use; if not, another thread was faster, or the error handler, and that is reported.
+bool take_back(const checked_block& where) noexcept
 {
-    const std::optional<std::size_t> bytes = asked_bytes(where);
-    if (!bytes)
+    if (!where.state->take_back()) {
+        report(error_kind::double_free, where);
         return false;
-    look_at_canaries(where, *bytes);
-    if (is_in_use(where))
-        look_at_pair(where, *bytes, function);
-    if (is_in_use(where))
-        look_at_size(where.begin, *bytes, expected);
-    if (where.state->take_back()) {
-        where.state->end_use();
-        return true;
     }
-    report(error_kind::double_free, where); // Another thread was faster, or the error handler.
-    return false;
+    where.state->end_use();
+    return true;
 }
 
-/// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes.
-///   Only of a sample it is known how many were asked for; one of 0 bytes has one.
-void look_at_outside(const checked_block& where, std::size_t expected, freed_by function) noexcept
-{
-    const std::size_t bytes = pages().direct_bytes(where.begin);
-    look_at_canaries(where, bytes);
-    if (!pages().slots().contain(where.begin))
-        return;
-    if (is_in_use(where))
-        look_at_pair(where, bytes, function);
-    if (is_in_use(where))
-        look_at_size(where.begin, bytes, std::max<std::size_t>(expected, 1));
-}
-
-/// Effects: frees what is no block of a slab, or empty, or wrong.
+/// Effects: frees what is no block of a slab, or empty, or wrong: after reports, as an error handler may leave by a
+///   long jump.
 MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_by function) noexcept
 {
     if (block == nullptr)
         return;
     const std::optional<checked_block> where = locate(block);
-    if (!where)
+    const std::optional<std::size_t> bytes = where ? asked_bytes(*where) : std::nullopt;
+    if (!bytes)
         return;
-    if (where->is_outside())
-        look_at_outside(*where, expected, function);
-    else if (!take_back(*where, expected, function))
-        return;
-    free_at_once(block);
+    report_wrong_free(*where, *bytes, expected, function);
+    if (where->is_outside() || take_back(*where))
+        free_at_once(block);
 }
 
 /// Effects: frees a block of a slab whose canary, function or size is wrong; `bytes` is the requested size.
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected,
                                       freed_by function) noexcept
 {
-    where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
-    look_at_canaries(where, bytes);
-    if (where.state->is_in_use())
-        look_at_pair(where, bytes, function);
-    if (where.state->is_in_use())
-        look_at_size(where.begin, bytes, expected);
+    where.state->resize(bytes); // It is in use until all is reported.
+    report_wrong_free(where, bytes, expected, function);
     if (where.state->is_in_use()) // The error handler may have freed it.
         where.state->set_function(allocated_by::malloc);
     checked_paths::free(where.begin);

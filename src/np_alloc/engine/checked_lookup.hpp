@@ -3,13 +3,14 @@
 /// \file
 /// What the checked build knows of a block by its address: where it begins, its state, its size, and its canary.
 ///
-///     address -> slice tag -> slab and number -> block_state | large block | outside of the region | none: reported
+///     address -> slice tag -> slab and number -> block_state | large block | outside of the region | none
+///
+/// checked_reports.hpp says what is wrong with it.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/errors.hpp>
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
@@ -17,7 +18,6 @@
 #include "../slices/slice_tag.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/metadata_pages.hpp"
-#include "../support/misuse.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 
@@ -96,28 +96,6 @@ inline std::size_t last_asked_around(slice_tag tag, const void* address) noexcep
     return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
 }
 
-/// Effects: reports what is wrong with an address where no block begins.
-MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* address) noexcept
-{
-    const page_heap::region_type& all = pages().region();
-    if (all.slices_before(address) >= all.slices())
-        report_wrong_outside(address);
-    else if (tag != no_owner || is_misaligned(address))
-        report_misuse(error_kind::misaligned_pointer, address, last_asked_around(tag, address));
-    else
-        report_misuse(error_kind::double_free, address, 0); // Its block was freed, and no record of it is left.
-}
-
-/// Returns: what begins there; nothing if no block does, which is reported.
-inline std::optional<checked_block> locate(void* block) noexcept
-{
-    const slice_tag tag = tag_of(block);
-    const std::optional<checked_block> found = find_block(tag, block);
-    if (MEMORY_POOL_UNLIKELY(!found))
-        report_no_block(tag, block);
-    return found;
-}
-
 // Sizes that were asked for.
 
 inline std::size_t asked(const checked_block& where, std::size_t noted) noexcept
@@ -131,73 +109,16 @@ inline std::size_t last_asked(const checked_block& where) noexcept
     return where.is_outside() ? pages().direct_bytes(where.begin) : asked(where, where.state->last_bytes());
 }
 
-MEMORY_POOL_SLOW_PATH inline void report(error_kind kind, const checked_block& where,
-                                         const char* to = "np_alloc") noexcept
-{
-    report_misuse(kind, where.begin, last_asked(where), to);
-}
-
-/// Returns: how many bytes of a block were asked for; nothing if it is not in use, which is reported.
-inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexcept
-{
-    if (where.is_outside())
-        return pages().direct_bytes(where.begin);
-    const std::optional<std::size_t> noted = where.state->bytes();
-    if (MEMORY_POOL_UNLIKELY(!noted)) {
-        report(error_kind::double_free, where);
-        return std::nullopt;
-    }
-    return asked(where, *noted);
-}
-
 inline bool is_in_use(const checked_block& where) noexcept
 {
     return where.is_outside() ? pages().direct_bytes(where.begin) != 0 : where.state->is_in_use();
 }
 
-// Canaries.
-
-/// Effects: reports a write just before a block of any kind. Before the first page of a large one is a guard.
-inline void look_at_front(const checked_block& where) noexcept
-{
-    if (where.is_outside() || where.is_zero_size())
-        return;
-    if (where.is_large()) {
-        if (MEMORY_POOL_UNLIKELY(pages().checks().mend_front_of_large(slice_of(where.begin))))
-            report(error_kind::buffer_underflow, where);
-        return;
-    }
-    const checked_slice& slab = slab_of(facts[where.tag & class_bits], pages().region().record_of(where.begin));
-    if (MEMORY_POOL_UNLIKELY(!is_front_intact(slab, where.begin)))
-        if (const auto found = pages().checks().mend_front(where.begin))
-            report_misuse(found->kind, found->address, found->block_size);
-}
-
+/// Effects: writes the canary behind the requested `bytes`.
 inline void write_canary(const checked_block& where, std::size_t bytes) noexcept
 {
     if (!where.is_zero_size())
         the_canary.write(where.begin + bytes, where.begin + where.block_bytes);
 }
 
-inline void look_at_canary(const checked_block& where, std::size_t bytes) noexcept
-{
-    if (!where.is_zero_size() &&
-        MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.begin + bytes, where.begin + where.block_bytes))) {
-        write_canary(where, bytes); // so that it is reported once
-        report_misuse(error_kind::buffer_overflow, where.begin, bytes);
-    }
-}
-
-/// Effects: reports writes before a block and behind its requested `bytes`. Stops if the error handler has freed the
-///   block.
-inline void look_at_canaries(const checked_block& where, std::size_t bytes) noexcept
-{
-    if (where.is_outside() && pages().slots().contain(where.begin)) {
-        look_around_sample(where.begin);
-        return;
-    }
-    look_at_front(where);
-    if (is_in_use(where))
-        look_at_canary(where, bytes);
-}
 } // namespace memory_pool::np::checked
