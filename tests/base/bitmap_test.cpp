@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace base = memory_pool::detail::base;
 
@@ -57,19 +56,5 @@ TEST(bitmap, finds_nothing_from_the_end_on)
     const words map{~std::uint64_t{0}};
     EXPECT_EQ(base::find_bit<true>(map.data(), 64, 64), 64u);
     EXPECT_EQ(base::find_bit<true>(map.data(), 70, 64), 64u);
-}
-
-TEST(bitmap, takes_the_lowest_bits_of_a_word_and_leaves_the_others)
-{
-    std::uint64_t word = std::uint64_t{1} << 63 | 0b1010;
-    std::vector<std::size_t> taken;
-    const auto note = [&taken](std::size_t index) { taken.push_back(index); };
-    EXPECT_EQ(base::take_bits(word, 2, note), 2u);
-    EXPECT_EQ(taken, (std::vector<std::size_t>{1, 3}));
-    EXPECT_EQ(word, std::uint64_t{1} << 63);
-    EXPECT_EQ(base::take_bits(word, 2, note), 1u);
-    EXPECT_EQ(word, 0u);
-    EXPECT_EQ(base::take_bits(word, 2, note), 0u);
-    EXPECT_EQ(taken, (std::vector<std::size_t>{1, 3, 63}));
 }
 } // namespace

@@ -58,18 +58,4 @@ constexpr std::size_t find_bit(const std::uint64_t* words, std::size_t from, std
     }
     return end;
 }
-
-/// Effects: calls `visit(index)` for each bit of a word that is set, the lowest first, and clears them, until it was
-///   called `most` times.
-/// Returns: how often it was called.
-template <class Visit>
-MEMORY_POOL_ALWAYS_INLINE std::size_t take_bits(std::uint64_t& word, std::size_t most, Visit&& visit) noexcept
-{
-    std::uint64_t bits = word;
-    std::size_t taken = 0;
-    for (; bits != 0 && taken != most; bits &= bits - 1, ++taken)
-        visit(std::size_t{lowest_bit(bits)});
-    word = bits;
-    return taken;
-}
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -31,7 +31,7 @@ protected:
 
     static void set_range(core::slab& slab, std::size_t first, std::size_t count)
     {
-        slab.for_each_word(first, count, [](std::uint64_t* word, std::uint64_t mask) { *word |= mask; });
+        slab.bits().put_range(first, count, [](std::size_t, std::uint64_t) {});
         slab.search_from(first);
     }
 

@@ -23,6 +23,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/slab_bits.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 
@@ -78,25 +79,16 @@ public:
     /// Returns: the word with the bit of block `index`, and those of its 63 neighbours.
     std::uint64_t* word_of(std::size_t index) noexcept { return words() + index / base::bits_per_word; }
 
-    bool is_free(std::size_t index) const noexcept { return index >= carved_ || base::has_bit(words(), index); }
+    bool is_free(std::size_t index) const noexcept { return index >= carved_ || bits().is_free(index); }
+
+    /// Returns: the bits, of which the first `carved()` stand for blocks.
+    slab_bits<> bits() noexcept { return slab_bits<>(words()); }
+    slab_bits<const std::uint64_t> bits() const noexcept { return slab_bits<const std::uint64_t>(words()); }
 
     /// Effects: lets searches begin no later than at block `index`.
     void search_from(std::size_t index) noexcept
     {
         search_from_ = std::min(search_from_, static_cast<std::uint32_t>(index / base::bits_per_word));
-    }
-
-    /// Effects: calls `visit(word, mask)` for each word that has bits of the `count` blocks from `first` on.
-    template <class Visit>
-    void for_each_word(std::size_t first, std::size_t count, Visit&& visit) noexcept
-    {
-        while (count != 0) {
-            const auto bit = static_cast<unsigned>(first % base::bits_per_word);
-            const auto here = static_cast<unsigned>(std::min<std::size_t>(count, base::bits_per_word - bit));
-            visit(word_of(first), base::bit_range(bit, here));
-            first += here;
-            count -= here;
-        }
     }
 
     /// Effects: takes out a row of free blocks, if the first free one starts a full word; else, if no bit is set, of
@@ -108,14 +100,11 @@ public:
         std::uint64_t* const first = first_used_word();
         if (first == end)
             return carve(std::min<std::size_t>(carve_step, most), stride);
-        std::uint64_t* const furthest = most / base::bits_per_word < static_cast<std::size_t>(end - first)
-                                            ? first + most / base::bits_per_word
-                                            : end;
-        std::uint64_t* last = first;
-        while (last != furthest && *last == all_free)
-            *last++ = 0;
-        search_from_ = static_cast<std::uint32_t>(last - words());
-        return {block_of(first, stride), block_of(last, stride)};
+        const auto first_word = static_cast<std::size_t>(first - words());
+        const std::size_t last_word = bits().take_rows(
+            first_word, first_word + std::min(most / base::bits_per_word, static_cast<std::size_t>(end - first)));
+        search_from_ = static_cast<std::uint32_t>(last_word);
+        return {block_of(first, stride), block_of(words() + last_word, stride)};
     }
 
     /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if
@@ -145,7 +134,7 @@ public:
         std::size_t taken = 0;
         for (; word != end && *word != all_free; ++word) {
             char* const blocks = block_of(word, stride);
-            taken += base::take_bits(*word, count - taken, [&, place = out + taken](std::size_t bit) mutable {
+            taken += slab_bits<>::take_of_word(*word, count - taken, [&, place = out + taken](std::size_t bit) mutable {
                 *place++ = blocks + bit * stride;
             });
             if (*word != 0)
@@ -178,7 +167,7 @@ public:
     }
 
     /// Returns: the first block in use whose index is not below `from`, as an index; or `carved()` if there is none.
-    std::size_t next_in_use(std::size_t from) const noexcept { return base::find_bit<false>(words(), from, carved_); }
+    std::size_t next_in_use(std::size_t from) const noexcept { return bits().next_in_use(from, carved_); }
 
     /// Returns: the bits that stand for blocks in a word before `end_of_words()`.
     std::uint64_t bits_of(const std::uint64_t* word) const noexcept
@@ -195,27 +184,14 @@ public:
     const std::uint64_t* end_of_words() const noexcept { return words() + word_count(); }
 
     /// Returns: how many bits are set.
-    std::size_t count_set_bits() const noexcept
-    {
-        std::size_t count = 0;
-        for (const std::uint64_t* word = words(); word != end_of_words(); ++word)
-            count += base::count_bits(*word);
-        return count;
-    }
+    std::size_t count_set_bits() const noexcept { return bits().count(carved_); }
 
     bool has_set_bits() noexcept { return first_used_word() != end_of_words(); }
 
     bool is_wholly_free() const noexcept { return count_set_bits() == carved_; }
 
     /// Returns: whether no bit is set before the word that a search starts from, or past `carved`.
-    bool is_consistent() const noexcept
-    {
-        const std::uint64_t* const search_begin = words() + std::min<std::size_t>(search_from_, word_count());
-        if (std::any_of(words(), search_begin, [](std::uint64_t word) { return word != 0; }))
-            return false;
-        const std::uint32_t rest = carved_ % base::bits_per_word;
-        return rest == 0 || (end_of_words()[-1] >> rest) == 0;
-    }
+    bool is_consistent() const noexcept { return bits().is_consistent(search_from_, carved_); }
 
     /// Effects: adds `count` blocks behind the others.
     /// Preconditions: there is room.

@@ -179,10 +179,8 @@ public:
             handed_out_ -= count;
             return skipped;
         }
-        home->for_each_word(first, count, [&](std::uint64_t* word, std::uint64_t mask) {
-            if (MEMORY_POOL_UNLIKELY((*word & mask) != 0))
-                skipped += report_freed_twice(home, word, *word & mask);
-            *word |= mask;
+        home->bits().put_range(first, count, [&](std::size_t word, std::uint64_t twice) {
+            skipped += report_freed_twice(home, word, twice);
         });
         home->search_from(first);
         handed_out_ -= in_span - skipped;
@@ -194,13 +192,10 @@ public:
     /// Returns: whether it was not.
     bool put(slab& home, std::size_t index) noexcept
     {
-        std::uint64_t& word = *home.word_of(index);
-        const std::uint64_t bit = base::bit_in_word(index);
-        if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
+        if (MEMORY_POOL_UNLIKELY(!home.bits().put(index))) {
             report_misuse(error_kind::double_free, home.block(index, layout().stride()));
             return false;
         }
-        word |= bit;
         home.search_from(index);
         with_free_.add_first(&home);
         --handed_out_;
@@ -407,7 +402,7 @@ private:
             return block + 1;
         }
         char* const first_block = home->first_block();
-        std::uint64_t* const words = home->word_of(0);
+        slab_bits<> bits = home->bits();
         const bool is_mine = home->owner() == chunks_.owner();
         const std::size_t bytes = is_mine ? home->block_count() * layout().stride() : 0;
         const std::size_t carved = is_mine ? home->carved() : 0;
@@ -425,17 +420,14 @@ private:
         };
         do {
             const std::size_t index = layout().index(offset);
-            const std::uint64_t bit = base::bit_in_word(index);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout().stride() != offset)) {
                 report_misuse(what_is_wrong_at(offset, *home), *block);
                 continue; // to the condition
             }
-            std::uint64_t& word = words[index / base::bits_per_word];
-            if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
+            if (MEMORY_POOL_UNLIKELY(!bits.put(index))) {
                 report_misuse(error_kind::double_free, *block);
                 continue;
             }
-            word |= bit;
             lowest = std::min(lowest, index);
             ++accepted;
         } while (next_is_here());
@@ -459,10 +451,10 @@ private:
 
     /// Effects: reports the blocks of a word whose bits are set in `twice`.
     /// Returns: how many blocks `twice` stands for.
-    MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, const std::uint64_t* word,
+    MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, std::size_t word,
                                                          std::uint64_t twice) const noexcept
     {
-        const std::size_t first = static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word;
+        const std::size_t first = word * base::bits_per_word;
         std::size_t count = 0;
         for (; twice != 0; twice &= twice - 1, ++count)
             report_misuse(error_kind::double_free, home->block(first + base::lowest_bit(twice), layout().stride()));

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The bits of the blocks of a slab, by their indices: a set bit is a free block.
+///
+///     words:  | 63 ... 1 0 | 127 ... 65 64 | ...
+///                     ^
+///     hint            no word before this one has a bit
+///
+/// It knows no address, heap or exception: whoever has the words knows which block an index is, and in which order
+/// blocks go out.
+///
+/// Thread safety: none; the owner of the words guards them.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
+/// A view over words of bits: a pointer.
+template <class Word = std::uint64_t>
+class slab_bits
+{
+    using unqualified = std::remove_const_t<Word>;
+    static_assert(std::is_unsigned_v<unqualified>);
+
+public:
+    static constexpr unsigned bits_of_word = std::numeric_limits<unqualified>::digits;
+    static constexpr unqualified all = std::numeric_limits<unqualified>::max();
+
+    constexpr explicit slab_bits(Word* words) noexcept : words_(words) {}
+
+    /// Returns: the words that `count` bits take.
+    static constexpr std::size_t words_for(std::size_t count) noexcept
+    {
+        return base::divide_round_up(count, bits_of_word);
+    }
+
+    /// Returns: `count` bits of a word, from `first` on.
+    /// Preconditions: `count` is not 0.
+    static constexpr unqualified range(std::size_t first, std::size_t count) noexcept
+    {
+        return static_cast<unqualified>(static_cast<unqualified>(all >> (bits_of_word - count)) << first);
+    }
+
+    static constexpr unqualified bit_of(std::size_t index) noexcept
+    {
+        return static_cast<unqualified>(unqualified{1} << (index % bits_of_word));
+    }
+
+    Word* words() const noexcept { return words_; }
+
+    bool is_free(std::size_t index) const noexcept { return (words_[index / bits_of_word] & bit_of(index)) != 0; }
+
+    /// Returns: how many of the first `size` bits are set, if no others are.
+    std::size_t count(std::size_t size) const noexcept
+    {
+        std::size_t set = 0;
+        for (std::size_t word = 0; word != words_for(size); ++word)
+            set += base::count_bits(words_[word]);
+        return set;
+    }
+
+    /// Returns: the index of the first bit from `from` on, and below `end`, that is not set; `end` if there is none.
+    std::size_t next_in_use(std::size_t from, std::size_t end) const noexcept
+    {
+        while (from < end) {
+            const auto rest = static_cast<unqualified>(~words_[from / bits_of_word]) >> (from % bits_of_word);
+            if (rest != 0)
+                return std::min(from + base::lowest_bit(rest), end);
+            from += bits_of_word - from % bits_of_word;
+        }
+        return end;
+    }
+
+    /// Returns: whether no word before `hint` has a bit, and none of the first `size` bits' words has one beyond them.
+    bool is_consistent(std::size_t hint, std::size_t size) const noexcept
+    {
+        const std::size_t end = words_for(size);
+        if (std::any_of(words_, words_ + std::min(hint, end), [](Word word) { return word != 0; }))
+            return false;
+        const std::size_t rest = size % bits_of_word;
+        return rest == 0 || (words_[end - 1] >> rest) == 0;
+    }
+
+    /// Effects: sets the first `size` bits, and clears the others of their last word.
+    void fill(std::size_t size) noexcept
+    {
+        std::fill(words_, words_ + size / bits_of_word, all);
+        if (const std::size_t rest = size % bits_of_word; rest != 0)
+            words_[size / bits_of_word] = range(0, rest);
+    }
+
+    /// Effects: takes `count` bits from the word at `hint` on, the lowest first. For each word, calls `open(word)`, and
+    ///   the function that it returns with each bit in that word, and the number of bits that are left to take.
+    /// Preconditions: that many are set.
+    template <class Open>
+    MEMORY_POOL_ALWAYS_INLINE void take(std::size_t& hint, std::size_t count, Open&& open) noexcept
+    {
+        for (std::size_t word = hint; count != 0; ++word) {
+            auto emit = open(word);
+            Word bits = words_[word];
+            for (; bits != 0 && count != 0; bits &= bits - 1)
+                emit(std::size_t{base::lowest_bit(bits)}, --count);
+            words_[word] = bits;
+            hint = word;
+        }
+    }
+
+    /// Effects: calls `emit(bit)` for bits of a word, the lowest first, and clears them, up to `most` of them.
+    /// Returns: how often it was called.
+    template <class Emit>
+    MEMORY_POOL_ALWAYS_INLINE static std::size_t take_of_word(Word& word, std::size_t most, Emit&& emit) noexcept
+    {
+        Word bits = word;
+        std::size_t taken = 0;
+        for (; bits != 0 && taken != most; bits &= bits - 1, ++taken)
+            emit(std::size_t{base::lowest_bit(bits)});
+        word = bits;
+        return taken;
+    }
+
+    /// Effects: takes all bits of the full words from `word` on, up to the first that is not full, or `end`.
+    /// Returns: where it stopped.
+    std::size_t take_rows(std::size_t word, std::size_t end) noexcept
+    {
+        for (; word != end && words_[word] == all; ++word)
+            words_[word] = 0;
+        return word;
+    }
+
+    /// Effects: sets a bit, unless it is set.
+    /// Returns: whether it was not.
+    MEMORY_POOL_ALWAYS_INLINE bool put(std::size_t index) noexcept
+    {
+        const Word bit = bit_of(index);
+        if (MEMORY_POOL_UNLIKELY((words_[index / bits_of_word] & bit) != 0))
+            return false;
+        words_[index / bits_of_word] |= bit;
+        return true;
+    }
+
+    /// Effects: sets `count` bits of one word, from `first` on, unless one of them is set.
+    /// Returns: whether none was.
+    MEMORY_POOL_ALWAYS_INLINE bool put_in_word(std::size_t first, std::size_t count) noexcept
+    {
+        Word& word = words_[first / bits_of_word];
+        const Word row = range(first % bits_of_word, count);
+        if (MEMORY_POOL_UNLIKELY((word & row) != 0))
+            return false;
+        word |= row;
+        return true;
+    }
+
+    /// Effects: sets `count` bits from `first` on. Calls `on_twice(word, bits)` for a word that has some of them.
+    template <class OnTwice>
+    void put_range(std::size_t first, std::size_t count, OnTwice&& on_twice) noexcept
+    {
+        while (count != 0) {
+            const std::size_t bit = first % bits_of_word;
+            const std::size_t here = std::min<std::size_t>(count, bits_of_word - bit);
+            Word& word = words_[first / bits_of_word];
+            const Word row = range(bit, here);
+            if (MEMORY_POOL_UNLIKELY((word & row) != 0))
+                on_twice(first / bits_of_word, static_cast<Word>(word & row));
+            word |= row;
+            first += here;
+            count -= here;
+        }
+    }
+
+private:
+    Word* words_;
+};
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
