@@ -64,7 +64,7 @@ protected:
 };
 
 using word_types = testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(slab_bits, word_types);
+TYPED_TEST_SUITE(slab_bits, word_types, );
 
 TYPED_TEST(slab_bits, has_the_words_that_bits_take)
 {
