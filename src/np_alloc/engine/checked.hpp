@@ -3,7 +3,7 @@
 /// \file
 /// The functions of the engine in the checked build: each block is verified when it is allocated, and when it is freed.
 ///
-///     allocate(bytes):  | room for one byte more, at least | -> pattern intact? -> state, canary    -> the program
+///     allocate(bytes):  | with room for a canary           | -> pattern intact? -> state, canary    -> the program
 ///     free(block):      in use? -> canary intact? -> a pair? -> fill             -> | quarantine | -> magazine
 ///
 ///     block in use      = its state says so, and the bytes behind those that were asked for are the canary

@@ -8,7 +8,7 @@
 ///                   heaps that the program has made           internal heap (what the program does not know of)
 ///                   zero-size heap (blocks of 0 bytes, in the checked build)
 ///
-/// Locks, in the order in which they are taken: background work, lists, heaps, call sites, page heap.
+/// Locks: see lock_rank.hpp.
 ///
 /// Thread safety: any thread.
 #pragma once

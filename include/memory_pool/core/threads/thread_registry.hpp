@@ -17,8 +17,8 @@
 /// threads are gone without having left. These cannot be identified, so in the child every pool made by another thread
 /// is unregistered until it is used there.
 ///
-/// Locks: the registry's is the innermost. While it is held, other locks are only tried (before a fork). While a fork
-/// tries, threads that hold no pool's lock wait, so that each pool's lock becomes free soon.
+/// Locks: threads take the registry's last. A fork takes it first, and tries the others: meanwhile, threads that hold
+/// no pool's lock wait, so that each pool's lock becomes free soon. See docs/locks.md.
 ///
 /// Thread safety: any thread.
 #pragma once
