@@ -47,7 +47,6 @@
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/core/threads/pool_locks.hpp>
-#include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/statistics.hpp>
 
 #include <atomic>

@@ -91,6 +91,7 @@ public:
         begin_transition();
         mutex_.lock();
         set_owner(this_thread());
+        note(true);
     }
 
     /// Returns: whether it was to be had at once. Not while this thread forks: it is for what can wait.
@@ -101,8 +102,10 @@ public:
             const fork_mutex* const interrupted = this_thread_transition;
             begin_transition();
             const bool is_taken = mutex_.try_lock();
-            if (is_taken)
+            if (is_taken) {
                 set_owner(this_thread());
+                note(true);
+            }
             this_thread_transition = interrupted;
             if (is_taken)
                 return true;
@@ -127,7 +130,6 @@ public:
 
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE()
     {
-        assert_not_below_held();
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(this_thread_transition);
         set_owner(this_thread());
@@ -161,7 +163,6 @@ private:
     {
         owner_.store(owner, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        note(owner != nullptr);
         MEMORY_POOL_LOCK_POINT(*this, owner != nullptr);
     }
 
@@ -172,18 +173,21 @@ private:
     {
         if (this_thread_forks)
             return;
-        assert_above_held();
+        if (MEMORY_POOL_UNLIKELY(!is_in_order()))
+            owner_.load(std::memory_order_relaxed) == this_thread() ? report_reentrant_call() : report_order();
         const fork_mutex* const interrupted = this_thread_transition;
         begin_transition();
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(interrupted);
         set_owner(this_thread());
+        note(true);
         this_thread_transition = interrupted;
     }
 
     void release() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
         begin_transition();
+        note(false);
         set_owner(nullptr);
         mutex_.unlock();
     }

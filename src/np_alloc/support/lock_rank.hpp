@@ -29,7 +29,7 @@ enum class lock_rank : unsigned char
     callbacks,  ///< Functions of programs and libraries that are called back.
     heaps,      ///< The lists of heaps.
     heap,       ///< The slabs of a heap.
-    call_sites, ///< The call sites of traced blocks.
+    call_sites, ///< The call sites of traced blocks: a thread may take several, in one order.
     profile,    ///< The profile.
     runs,       ///< The page heap.
 };
@@ -41,8 +41,8 @@ class lock_order
 protected:
     constexpr explicit lock_order(lock_rank /*rank*/) noexcept {}
 
-    static void assert_above_held() noexcept {}
-    static void assert_not_below_held() noexcept {}
+    static constexpr bool is_in_order() noexcept { return true; }
+    static void report_order() noexcept {}
     static void note(bool /*is_taken*/) noexcept {}
 };
 
@@ -56,14 +56,29 @@ class lock_order<true>
 protected:
     constexpr explicit lock_order(lock_rank rank) noexcept : rank_(rank) {}
 
-    /// Effects: reports and aborts if this thread holds a lock of the same rank, or of one behind it.
-    void assert_above_held() const noexcept { assert_none_from(shift()); }
-
-    /// Effects: the same, but for one of the same rank.
-    void assert_not_below_held() const noexcept
+    /// Returns: whether this thread holds no lock of the same rank, unless it may take several, or of one behind it.
+    bool is_in_order() const noexcept
     {
-        if (rank_ != lock_rank::runs)
-            assert_none_from(shift() + bits_of_rank);
+        const bool may_be_one_of_several = rank_ == lock_rank::call_sites;
+        return this_thread_ranks >> (shift() + (may_be_one_of_several ? bits_of_rank : 0)) == 0;
+    }
+
+    /// Effects: reports that this thread is about to wait for this lock, and aborts.
+    [[noreturn]] MEMORY_POOL_SLOW_PATH void report_order() const noexcept
+    {
+        constexpr std::array<const char*, 8> names{"background", "pressure",   "callbacks", "heaps",
+                                                   "heap",       "call_sites", "profile",   "runs"};
+        std::size_t innermost = 0;
+        for (std::size_t rank = 0; rank != names.size(); ++rank)
+            if ((this_thread_ranks >> rank * bits_of_rank & 0xFFU) != 0)
+                innermost = rank;
+        const base::message text(
+            "np_alloc: lock order: a thread waits for a lock of rank %s, and holds one of rank %s\n"
+            "  remedy: call async-signal-safe functions only in signal handlers; if no handler "
+            "allocates, frees or forks, report this, as a defect of np_alloc\n",
+            names[static_cast<std::size_t>(rank_)], names[innermost]);
+        os::write_to_standard_error(text.c_str(), std::strlen(text.c_str()));
+        std::abort();
     }
 
     void note(bool is_taken) const noexcept
@@ -76,28 +91,6 @@ private:
     static constexpr unsigned bits_of_rank = 8;
 
     unsigned shift() const noexcept { return static_cast<unsigned>(rank_) * bits_of_rank; }
-
-    void assert_none_from(unsigned first) const noexcept
-    {
-        if (MEMORY_POOL_UNLIKELY(this_thread_ranks >> first != 0))
-            report();
-    }
-
-    [[noreturn]] MEMORY_POOL_SLOW_PATH void report() const noexcept
-    {
-        constexpr std::array<const char*, 8> names{"background", "pressure",   "callbacks", "heaps",
-                                                   "heap",       "call_sites", "profile",   "runs"};
-        std::size_t innermost = 0;
-        for (std::size_t rank = 0; rank != names.size(); ++rank)
-            if ((this_thread_ranks >> rank * bits_of_rank & 0xFFU) != 0)
-                innermost = rank;
-        const base::message text(
-            "np_alloc: lock order: a thread waits for a lock of rank %s, and holds one of rank %s\n"
-            "  remedy: report this, with the calls of the thread: it is a defect of np_alloc\n",
-            names[static_cast<std::size_t>(rank_)], names[innermost]);
-        os::write_to_standard_error(text.c_str(), std::strlen(text.c_str()));
-        std::abort();
-    }
 
     const lock_rank rank_;
 };

@@ -141,8 +141,8 @@ TYPED_TEST(slab_bits, takes_any_number_of_bits_the_lowest_first)
                 std::vector<std::size_t> taken;
                 std::size_t hint = 0;
                 this->bits().take(hint, count, [&](std::size_t word) {
-                    return [&taken, word, count](std::size_t bit, std::size_t left) {
-                        ASSERT_EQ(left, count - taken.size() - 1);
+                    return [&taken, word, count](std::size_t bit, std::size_t to_take) {
+                        ASSERT_EQ(to_take, count - taken.size() - 1);
                         taken.push_back(word * core::slab_bits<TypeParam>::bits_of_word + bit);
                     };
                 });

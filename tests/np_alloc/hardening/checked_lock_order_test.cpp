@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // The checked build asserts the order of locks: see docs/locks.md.
+#include <memory_pool/np_alloc.h>
 #include <np_alloc/support/fork_mutex.hpp>
+
+#include <support/child.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <mutex>
+#include <vector>
 
 namespace np = memory_pool::np;
 
@@ -27,6 +32,44 @@ TEST(checked_lock_order, lets_a_lock_be_tried_that_is_not_waited_for)
     const std::lock_guard inner(runs);
     ASSERT_TRUE(heap.try_lock());
     heap.unlock();
+}
+
+TEST(checked_lock_order, allows_lists_of_call_sites)
+{
+    void* const block = np_alloc_at(10, "somewhere.cpp", 1);
+    std::size_t sites = 0;
+    const auto count = [](const np_call_site*, void* argument) {
+        ++*static_cast<std::size_t*>(argument);
+        return 1;
+    };
+    EXPECT_EQ(np_call_site_visit(count, &sites), 1);
+    EXPECT_GE(sites, 1U);
+    np_free(block);
+}
+
+#if TESTS_MAY_FORK
+TEST(checked_lock_order, allows_a_fork_with_many_heaps)
+{
+    std::vector<np_heap*> heaps(300);
+    for (np_heap*& each : heaps)
+        each = np_heap_create();
+    test::expect_in_child([] {
+        np_free(np_alloc(100));
+        return np_verify() == 1;
+    });
+    for (np_heap* const each : heaps)
+        np_heap_destroy(each);
+}
+#endif
+
+TEST(checked_lock_order_death_test, tells_a_handler_that_needs_the_lock_that_it_interrupts)
+{
+    const auto lock_twice = [] {
+        np::fork_mutex heap(np::lock_rank::heap);
+        const std::lock_guard interrupted(heap);
+        const std::lock_guard of_handler(heap);
+    };
+    EXPECT_DEATH(lock_twice(), "np_alloc: reentrant call: a signal handler");
 }
 
 TEST(checked_lock_order_death_test, is_reported_when_it_is_wrong)

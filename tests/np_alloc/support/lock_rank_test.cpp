@@ -16,14 +16,11 @@ struct lock_of : np::lock_order<true>
 
     void take() const noexcept
     {
-        assert_above_held();
+        if (!is_in_order())
+            report_order();
         note(true);
     }
-    void take_for_fork() const noexcept
-    {
-        assert_not_below_held();
-        note(true);
-    }
+    void try_to_take() const noexcept { note(true); }
     void release() const noexcept { note(false); }
 };
 
@@ -31,8 +28,8 @@ constexpr lock_of background{np::lock_rank::background};
 constexpr lock_of lists{np::lock_rank::heaps};
 constexpr lock_of heap{np::lock_rank::heap};
 constexpr lock_of other_heap{np::lock_rank::heap};
+constexpr lock_of sites{np::lock_rank::call_sites};
 constexpr lock_of runs{np::lock_rank::runs};
-constexpr lock_of other_runs{np::lock_rank::runs};
 
 TEST(lock_rank, allows_locks_that_are_taken_from_the_outermost_to_the_innermost)
 {
@@ -47,11 +44,23 @@ TEST(lock_rank, allows_locks_that_are_taken_from_the_outermost_to_the_innermost)
     lists.release();
 }
 
-TEST(lock_rank, allows_several_of_a_rank_to_a_thread_that_forks)
+TEST(lock_rank, allows_several_locks_of_call_sites_at_once)
 {
-    for (const lock_of& each : {lists, heap, other_heap, runs, other_runs})
-        each.take_for_fork();
-    for (const lock_of& each : {other_runs, runs, other_heap, heap, lists})
+    for (int i = 0; i != 4; ++i)
+        sites.take();
+    runs.take();
+    runs.release();
+    for (int i = 0; i != 4; ++i)
+        sites.release();
+    EXPECT_EQ(np::this_thread_ranks, std::uint64_t{0});
+}
+
+TEST(lock_rank, allows_each_lock_that_is_not_waited_for)
+{
+    runs.take();
+    heap.try_to_take();
+    other_heap.try_to_take();
+    for (const lock_of& each : {heap, other_heap, runs})
         each.release();
     EXPECT_EQ(np::this_thread_ranks, std::uint64_t{0});
 }
@@ -63,13 +72,9 @@ TEST(lock_rank_death_test, reports_a_lock_that_is_taken_behind_an_inner_one)
         second.take();
     };
     EXPECT_DEATH(take(runs, heap), "lock order: a thread waits for a lock of rank heap, and holds one of rank runs\n"
-                                   "  remedy: report this");
+                                   "  remedy: call async-signal-safe functions only");
     EXPECT_DEATH(take(heap, background), "of rank background, and holds one of rank heap");
     EXPECT_DEATH(take(heap, other_heap), "of rank heap, and holds one of rank heap");
-    const auto take_for_fork = [] {
-        runs.take_for_fork();
-        heap.take_for_fork();
-    };
-    EXPECT_DEATH(take_for_fork(), "of rank heap, and holds one of rank runs");
+    EXPECT_DEATH(take(runs, sites), "of rank call_sites, and holds one of rank runs");
 }
 } // namespace

@@ -33,7 +33,6 @@
 #include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
-#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
@@ -223,7 +222,6 @@ public:
     {
         std::size_t rejected = 0;
         if (!is_watched()) {
-            const base::late_reports reports(slabs);
             rejected = flush_returned(slabs);
             magazine_.close();
         }

@@ -230,7 +230,10 @@ public:
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use(blocks_in_use at) noexcept
     {
         (void)note_use();
-        this->uncount_deallocations(caches_.watch(slabs_));
+        {
+            const base::late_reports reports(slabs_);
+            this->uncount_deallocations(caches_.watch(slabs_));
+        }
         return block_walk(slabs_.chunks(), caches_).next(at);
     }
 

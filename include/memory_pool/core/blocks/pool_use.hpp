@@ -27,8 +27,8 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The use of one pool. Empty, with empty functions, unless `Checks`: derive from it, behind other bases, as free()
-/// writes to the first bytes of a pool on the heap.
+/// The use of one pool. Empty, with empty functions, unless `Checks`: derive from it. If it comes first, free() writes
+/// to `identity_` of a pool on the heap, and not to the mark.
 template <bool Checks>
 class pool_use
 {

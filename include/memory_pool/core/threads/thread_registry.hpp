@@ -43,6 +43,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Slots in a page, and in thread-local storage itself.
@@ -82,18 +83,18 @@ public:
     }
 
     /// Effects: registers a pool.
-    /// Returns: its number, unique until it leaves; or most_pools, if none is left. Unless it `needs_slots`, a number
-    ///   without slots.
+    /// Returns: its number, unique until it leaves; or most_pools, if none is left, or there is no memory. Unless it
+    ///   `needs_slots`, a number without slots.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
-        const base::lock_guard lock(mutex_);
-        const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
-        const std::size_t number = base::find_bit<false>(numbers_.data(), first, most_pools);
-        if (number == most_pools || !has_place(number))
-            return most_pools;
-        base::set_bit(numbers_.data(), number);
-        place_of(number) = &pool;
-        pool.registered.maker = &this_thread_table;
+        thread_cached** group = nullptr; // Not from `new`, which may use such a pool, and not with the lock.
+        std::size_t number = most_pools;
+        while (!try_to_enter(pool, needs_slots ? 0 : most_pools_with_slots, group, number)) {
+            group = static_cast<thread_cached**>(std::calloc(places_in_a_group, sizeof(thread_cached*)));
+            if (group == nullptr)
+                return most_pools;
+        }
+        std::free(group);
         return number;
     }
 
@@ -389,13 +390,25 @@ private:
         return end;
     }
 
-    /// Returns: whether there is a place for the pool of that number; if not, there is no memory for it.
-    bool has_place(std::size_t number) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Effects: registers a pool, and sets its number, if one is left. Where its group of places is missing, takes
+    ///   `group` for that.
+    /// Returns: false if that is nullptr.
+    bool try_to_enter(thread_cached& pool, std::size_t first, thread_cached**& group, std::size_t& number) noexcept
     {
-        thread_cached**& group = groups_[number / places_in_a_group];
-        if (group == nullptr) // Not from `new`, which may use such a pool.
-            group = static_cast<thread_cached**>(std::calloc(places_in_a_group, sizeof(thread_cached*)));
-        return group != nullptr;
+        const base::lock_guard lock(mutex_);
+        const std::size_t found = base::find_bit<false>(numbers_.data(), first, most_pools);
+        if (found == most_pools)
+            return true;
+        thread_cached**& places = groups_[found / places_in_a_group];
+        if (places == nullptr)
+            places = std::exchange(group, nullptr);
+        if (places == nullptr)
+            return false;
+        number = found;
+        base::set_bit(numbers_.data(), number);
+        place_of(number) = &pool;
+        pool.registered.maker = &this_thread_table;
+        return true;
     }
 
     thread_cached*& place_of(std::size_t number) noexcept MEMORY_POOL_REQUIRES(mutex_)
