@@ -104,24 +104,24 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void take(std::size_t& hint, std::size_t count, Open&& open) noexcept
     {
         for (std::size_t word = hint; count != 0; ++word) {
-            auto emit = open(word);
+            auto visit = open(word);
             Word bits = words_[word];
             for (; bits != 0 && count != 0; bits &= bits - 1)
-                emit(std::size_t{base::lowest_bit(bits)}, --count);
+                visit(std::size_t{base::lowest_bit(bits)}, --count);
             words_[word] = bits;
             hint = word;
         }
     }
 
-    /// Effects: calls `emit(bit)` for bits of a word, the lowest first, and clears them, up to `most` of them.
+    /// Effects: calls `visit(bit)` for bits of a word, the lowest first, and clears them, up to `most` of them.
     /// Returns: how often it was called.
-    template <class Emit>
-    MEMORY_POOL_ALWAYS_INLINE static std::size_t take_of_word(Word& word, std::size_t most, Emit&& emit) noexcept
+    template <class Visit>
+    MEMORY_POOL_ALWAYS_INLINE static std::size_t take_of_word(Word& word, std::size_t most, Visit&& visit) noexcept
     {
         Word bits = word;
         std::size_t taken = 0;
         for (; bits != 0 && taken != most; bits &= bits - 1, ++taken)
-            emit(std::size_t{base::lowest_bit(bits)});
+            visit(std::size_t{base::lowest_bit(bits)});
         word = bits;
         return taken;
     }
