@@ -190,4 +190,7 @@ private:
     const slab_layout& layout_;
     const Caches& caches_;
 };
+
+template <class Caches>
+block_walk(const chunk_list&, const Caches&) -> block_walk<Caches>;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
