@@ -38,11 +38,11 @@
 #include <utility>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 #if MEMORY_POOL_STD_ALLOCATION_RESULT
-/// What allocate_at_least returns: `ptr`, and the `count` of objects that there is room for.
+/// The result of allocate_at_least: `ptr`, and `count`, the number of objects for which there is room.
 template <class Pointer>
 using allocation_result = std::allocation_result<Pointer, std::size_t>;
 #else
-/// What allocate_at_least returns: that of the standard library, from C++23 on.
+/// The result of allocate_at_least. From C++23 on, it is the type of the standard library.
 template <class Pointer>
 struct allocation_result
 {

@@ -28,7 +28,7 @@ TEST(bitmap, sets_and_clears_one_bit)
         words map{};
         base::set_bit(map.data(), index);
         for (std::size_t other = 0; other != bits; ++other)
-            EXPECT_EQ(base::has_bit(map.data(), other), other == index);
+            EXPECT_EQ(base::find_bit<true>(map.data(), other, other + 1) == other, other == index);
         base::clear_bit(map.data(), index);
         EXPECT_EQ(map, words{});
     }

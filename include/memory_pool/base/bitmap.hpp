@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Returns: the words that `bits` bits take.
@@ -27,11 +28,6 @@ constexpr std::uint64_t bit_in_word(std::size_t index) noexcept
     return std::uint64_t{1} << (index % bits_per_word);
 }
 
-constexpr bool has_bit(const std::uint64_t* words, std::size_t index) noexcept
-{
-    return (words[index / bits_per_word] & bit_in_word(index)) != 0;
-}
-
 constexpr void set_bit(std::uint64_t* words, std::size_t index) noexcept
 {
     words[index / bits_per_word] |= bit_in_word(index);
@@ -44,17 +40,18 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept
 
 /// Returns: the index of the first bit from `from` on, and below `end`, that is set, or clear unless `IsSet`; `end` if
 ///   there is none.
-template <bool IsSet>
-constexpr std::size_t find_bit(const std::uint64_t* words, std::size_t from, std::size_t end) noexcept
+template <bool IsSet, class Word>
+constexpr std::size_t find_bit(const Word* words, std::size_t from, std::size_t end) noexcept
 {
+    constexpr std::size_t bits_of_word = std::numeric_limits<Word>::digits;
     while (from < end) {
-        const std::uint64_t word = words[from / bits_per_word];
-        const std::uint64_t rest = (IsSet ? word : ~word) >> (from % bits_per_word);
+        const Word word = words[from / bits_of_word];
+        const Word rest = static_cast<Word>(IsSet ? word : ~word) >> (from % bits_of_word);
         if (rest != 0) {
             const std::size_t found = from + lowest_bit(rest);
             return found < end ? found : end;
         }
-        from += bits_per_word - from % bits_per_word;
+        from += bits_of_word - from % bits_of_word;
     }
     return end;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the checked build finds wrong with a block, and reports: all in this file.
+/// Finds and reports misuse of blocks in the checked build.
 ///
 ///     address -> checked_lookup.hpp -> no block | not in use | canaries | allocation function | size -> report
 ///
@@ -111,6 +111,7 @@ inline void look_at_canaries(const checked_block& where, std::size_t bytes) noex
     if (is_in_use(where))
         look_at_canary(where, bytes);
 }
+
 // Frees.
 
 inline constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
@@ -144,7 +145,8 @@ inline void set_function(const checked_block& where, allocated_by function) noex
         });
 }
 
-/// Effects: reports a mismatched deallocation of a block in use, unless it is to be ignored.
+/// Effects: reports a mismatched deallocation of a block in use, unless NP_PAIRS is 0, or it is of
+///   operators that the program has replaced.
 MEMORY_POOL_SLOW_PATH inline void report_no_pair(const checked_block& where, std::size_t bytes, allocated_by from,
                                                  freed_by given_to) noexcept
 {

@@ -126,13 +126,6 @@ public:
                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
 
-    /// Returns: a hash of `number`, keyed by the canary of this process.
-    std::uint64_t mixed_with(std::uint64_t number) const noexcept
-    {
-        const std::uint64_t product = (number ^ word_.load(std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
-        return product ^ product >> 32U;
-    }
-
     /// Returns: whether the byte at `place` is canary.
     bool is_at(const std::byte* place) const noexcept
     {

@@ -49,7 +49,7 @@ protected:
 /// Locks that this thread holds, a byte for each rank.
 MEMORY_POOL_HIDDEN inline __thread std::uint64_t this_thread_ranks = 0;
 
-/// The same, where the order is asserted: in the checked build.
+/// The base of a lock that asserts the order, in the checked build.
 template <>
 class lock_order<true>
 {

@@ -7,13 +7,13 @@
 ///                     ^
 ///     hint            no word before this one has a bit
 ///
-/// It knows no address, heap or exception: whoever has the words knows which block an index is, and in which order
-/// blocks go out.
+/// The owner of the words maps indices to addresses, and decides in which order blocks go out.
 ///
 /// Thread safety: none; the owner of the words guards them.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
 
 #include <algorithm>
@@ -54,8 +54,6 @@ public:
         return static_cast<unqualified>(unqualified{1} << (index % bits_of_word));
     }
 
-    Word* words() const noexcept { return words_; }
-
     bool is_free(std::size_t index) const noexcept { return (words_[index / bits_of_word] & bit_of(index)) != 0; }
 
     /// Returns: how many of the first `size` bits are set, if no others are.
@@ -70,13 +68,7 @@ public:
     /// Returns: the index of the first bit from `from` on, and below `end`, that is not set; `end` if there is none.
     std::size_t next_in_use(std::size_t from, std::size_t end) const noexcept
     {
-        while (from < end) {
-            const auto rest = static_cast<unqualified>(~words_[from / bits_of_word]) >> (from % bits_of_word);
-            if (rest != 0)
-                return std::min(from + base::lowest_bit(rest), end);
-            from += bits_of_word - from % bits_of_word;
-        }
-        return end;
+        return base::find_bit<false>(words_, from, end);
     }
 
     /// Returns: whether no word before `hint` has a bit, and none of the first `size` bits' words has one beyond them.

@@ -65,9 +65,9 @@ public:
     std::size_t handed_out() const noexcept { return handed_out_; }
 
     /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as
-    ///   all so far together, within bounds, and for `wanted` blocks if the bounds allow it.
+    ///   all so far together, within bounds, and for `wanted` blocks if the bounds allow it. If upstream has less
+    ///   memory, it adds fewer.
     /// Preconditions: may_grow().
-    ///   Where upstream has less memory, it adds fewer.
     /// Throws: what upstream throws if it has no memory for one block, and nothing is added then; what the listener
     ///   throws, and the blocks it has added stay.
     MEMORY_POOL_NOINLINE void grow(std::size_t wanted)
