@@ -6,7 +6,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/core/blocks/cached_slabs.hpp>
+#include <memory_pool/core/blocks/cache_revocation.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <np_alloc/heaps/heap.hpp>
 #include <np_alloc/support/misuse.hpp>
@@ -64,24 +65,21 @@ private:
 
 // Uses of declarations in the library.
 
-struct pool : core::cached_slabs
+std::size_t capacity_of(core::cache_revocation& store)
 {
-    std::size_t capacity()
-    {
 #if REFUSED != 5
-        const base::lock_guard lock(mutex_);
+    const core::cache_revocation::locked lock(store);
 #endif
-        return slabs_.capacity();
-    }
+    return store.cached.slabs.capacity();
+}
 
-    void trim()
-    {
+core::slab_store::detached_chunks trim(core::cache_revocation& store)
+{
 #if REFUSED != 6
-        const base::lock_guard lock(mutex_);
+    const core::cache_revocation::locked lock(store);
 #endif
-        gather();
-    }
-};
+    return store.detach_free();
+}
 
 bool drain(np::heap& heap)
 {
