@@ -67,7 +67,7 @@ class MemoryPoolConan(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["MEMORY_POOL_ENABLE_NP_ALLOC"] = bool(self.options.np_alloc)
-        for part in ("TESTING", "BENCHMARKING", "EXAMPLES"):
+        for part in ("COMPILED", "TESTING", "BENCHMARKING", "EXAMPLES"):
             toolchain.cache_variables[f"MEMORY_POOL_ENABLE_{part}"] = False
         toolchain.user_presets_path = False
         toolchain.generate()

@@ -13,6 +13,13 @@
             "compile_features": ["c++17"],
             "includes": ["@cps_includedir@"]
         },
+        "compiled": {
+            "type": "@compiled_type@",
+            "location": "@cps_libdir@/$<TARGET_FILE_NAME:memory_pool_compiled>",
+            "link_languages": ["cpp"],
+            "definitions": {"cpp": {"MEMORY_POOL_COMPILED": "@MEMORY_POOL_COMPILED_CONFIGURATION@"}},
+            "requires": [":memory_pool"]
+        },
         "drop_in": {
             "type": "interface",
             "requires": [":memory_pool"],

@@ -23,7 +23,8 @@ function(memory_pool_add_variant name options absent)
         FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_${name})
 endfunction()
 # np_alloc.h is installed nevertheless: the reports of pools include it.
-memory_pool_add_variant(without_np_alloc MEMORY_POOL_ENABLE_NP_ALLOC=OFF *np_*.hpp,*np_*.a,*np_*.so*,*np_*.pc)
+memory_pool_add_variant(headers MEMORY_POOL_ENABLE_COMPILED=OFF,MEMORY_POOL_ENABLE_NP_ALLOC=OFF
+    *np_*.hpp,*.a,*.so*,*np_*.pc,*_compiled.pc)
 
 # memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
 function(memory_pool_add_consumer name directory)
@@ -57,10 +58,12 @@ set(with_checked ${with_np_alloc})
 foreach(library IN LISTS with_np_alloc)
     list(APPEND with_checked ${library}_checked)
 endforeach()
+list(PREPEND with_np_alloc compiled)
+list(PREPEND with_checked compiled)
 list(JOIN with_checked "," with_checked)
-set(with_checked "-DNP_LIBRARIES=${with_checked}")
+set(with_checked "-DLIBRARIES=${with_checked}")
 list(JOIN with_np_alloc "," with_np_alloc)
-set(with_np_alloc "-DNP_LIBRARIES=${with_np_alloc}")
+set(with_np_alloc "-DLIBRARIES=${with_np_alloc}")
 set(installed "-DCMAKE_PREFIX_PATH=${root}/moved")
 
 memory_pool_add_consumer(find_package package -DCONSUME=find_package ${installed} ${with_checked})
@@ -68,18 +71,17 @@ memory_pool_add_consumer(add_subdirectory package
     -DCONSUME=add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
 memory_pool_add_consumer(fetch_content package
     -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}"
-    -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # With it, it would be as with add_subdirectory, and take as long.
-memory_pool_add_consumer(find_package_without_np_alloc package
-    -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/without_np_alloc/installed")
-set_tests_properties(package.find_package_without_np_alloc PROPERTIES
-    FIXTURES_REQUIRED memory_pool_package_without_np_alloc)
+    -DLIBRARIES=compiled -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # As with add_subdirectory, which takes long.
+memory_pool_add_consumer(find_package_headers package
+    -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/headers/installed")
+set_tests_properties(package.find_package_headers PROPERTIES FIXTURES_REQUIRED memory_pool_package_headers)
 
-# np_alloc as a shared library. It is compiled separately, so only once for each compiler.
+# Shared libraries. They are compiled separately, so only once for each compiler.
 if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
     memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF,CMAKE_BUILD_TYPE=Release *.a)
     set(shared_installed "-DCMAKE_PREFIX_PATH=${root}/shared/installed")
     memory_pool_add_consumer(find_package_shared package -DCONSUME=find_package ${shared_installed}
-        -DNP_LIBRARIES=np_alloc,np_alloc_checked)
+        -DLIBRARIES=compiled,np_alloc,np_alloc_checked)
     memory_pool_add_consumer(shared_plugin package/shared ${shared_installed})
     set_tests_properties(package.find_package_shared package.shared_plugin PROPERTIES
         FIXTURES_REQUIRED memory_pool_package_shared)

@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-# Lowest first. The umbrella header includes all public headers, and none of them includes it.
+# Lowest first. The umbrella header and libmemory_pool include all public headers, and none of them includes these.
 LAYERS = [
     "base",
     "os",
@@ -120,6 +120,8 @@ class Tree:
         """The index in LAYERS of the layer a file belongs to, or None if its folder is not a layer."""
         if path.is_relative_to(self.drop_in):
             layer = "drop_in"
+        elif path.parent == self.src / "compiled":
+            layer = "umbrella header"
         elif path.is_relative_to(self.src):
             layer = path.parent.relative_to(self.src).as_posix()
         elif self.name(path) == UMBRELLA:

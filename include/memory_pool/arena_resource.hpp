@@ -319,7 +319,7 @@ private:
     {
         detail::core::oversized_blocks::check_size(bytes, alignment);
         void* block = nullptr;
-        detail::base::try_again_after([this] { return trim() != 0; },
+        detail::base::try_again_after(detail::base::by_trimming(*this),
                                       [&] { block = arenas_.allocate_large(bytes, alignment); });
         return block;
     }
@@ -493,4 +493,9 @@ public:
 private:
     detail::core::arena_mark mark_;
 };
+
+MEMORY_POOL_INSTANCE(class basic_arena_resource<default_policy, detail::core::local_arenas>)
+MEMORY_POOL_INSTANCE(class basic_arena_resource<checking_policy, detail::core::local_arenas>)
+MEMORY_POOL_INSTANCE(class basic_arena_resource<default_policy, detail::core::shared_arenas>)
+MEMORY_POOL_INSTANCE(class basic_arena_resource<checking_policy, detail::core::shared_arenas>)
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -23,6 +23,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
@@ -113,10 +114,7 @@ public:
     /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
     ///   threads share the pool, linear in threads before it throws.
     /// Thread safety: the pool's.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
-    {
-        return allocate([] { return false; });
-    }
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate() { return allocate(detail::base::relief()); }
 
     /// Effects: hands out a block, if one is available.
     /// Returns: the block, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
@@ -284,9 +282,10 @@ public:
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: the pool's.
+    template <class Checking = variant>
     bool check(const void* block) const noexcept
     {
-        static_assert(variant::checks,
+        static_assert(Checking::checks,
                       "only a pool whose policy checks can check a block: use memory_pool::checking_policy");
         return store_.with_slabs([block](const detail::core::slab_store& slabs) { return slabs.check(block); });
     }
@@ -360,9 +359,10 @@ public:
     /// Preconditions: `Policy::counts`.
     /// Complexity: as `in_use`.
     /// Thread safety: the pool's; exact if no other thread uses the pool.
+    template <class Counting = variant>
     pool_statistics statistics() const noexcept
     {
-        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
+        static_assert(Counting::counts, "this pool does not count: use memory_pool::counting_policy");
         return store_.statistics();
     }
 
@@ -370,9 +370,10 @@ public:
     /// Preconditions: `Policy::counts`.
     /// Complexity: O(1).
     /// Thread safety: the pool's; exact if no other thread uses the pool.
+    template <class Counting = variant>
     void reset_peak() noexcept
     {
-        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
+        static_assert(Counting::counts, "this pool does not count: use memory_pool::counting_policy");
         store_.reset_peak();
     }
 
@@ -393,8 +394,7 @@ private:
         detail::base::check_policy<Policy>();
     }
 
-    template <class Relieve>
-    MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
+    MEMORY_POOL_ALWAYS_INLINE void* allocate(detail::base::relief relieve)
     {
         void* const block = store_.allocate(relieve);
         MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
@@ -461,4 +461,13 @@ private:
 
     mutable Store store_; ///< Mutable: visiting all blocks of a shared store gathers them.
 };
+
+namespace detail::core {
+MEMORY_POOL_INSTANCE(class local_store<default_policy>)
+MEMORY_POOL_INSTANCE(class local_store<counting_policy>)
+MEMORY_POOL_INSTANCE(class local_store<checking_policy>)
+} // namespace detail::core
+MEMORY_POOL_INSTANCE(class basic_block_pool<default_policy>)
+MEMORY_POOL_INSTANCE(class basic_block_pool<counting_policy>)
+MEMORY_POOL_INSTANCE(class basic_block_pool<checking_policy>)
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -95,9 +95,9 @@ private:
     MEMORY_POOL_SLOW_PATH void* allocate_upstream(std::size_t bytes, std::size_t alignment)
     {
         void* block = nullptr;
-        detail::base::try_again_after(
-            [this] { return pool_.trim() != 0; },
-            [&] { block = detail::core::allocate_upstream(upstream_, bytes, alignment, pool_.name()); });
+        detail::base::try_again_after(detail::base::by_trimming(pool_), [&] {
+            block = detail::core::allocate_upstream(upstream_, bytes, alignment, pool_.name());
+        });
         return block;
     }
 

@@ -27,3 +27,14 @@
 #include <memory_pool/core/blocks/shared_blocks.hpp>
 #include <memory_pool/fwd.hpp>
 #include <memory_pool/policies.hpp>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace detail::core {
+MEMORY_POOL_INSTANCE(class shared_blocks<default_policy>)
+MEMORY_POOL_INSTANCE(class shared_blocks<counting_policy>)
+MEMORY_POOL_INSTANCE(class shared_blocks<checking_policy>)
+} // namespace detail::core
+MEMORY_POOL_INSTANCE(class basic_block_pool<default_policy, detail::core::shared_blocks<default_policy>>)
+MEMORY_POOL_INSTANCE(class basic_block_pool<counting_policy, detail::core::shared_blocks<counting_policy>>)
+MEMORY_POOL_INSTANCE(class basic_block_pool<checking_policy, detail::core::shared_blocks<checking_policy>>)
+}} // namespace memory_pool::MEMORY_POOL_ABI

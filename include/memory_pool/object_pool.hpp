@@ -39,8 +39,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <memory>
+#include <memory> // also for the tags of iterators: <iterator> may include streams
 #include <memory_resource>
 #include <new>
 #include <type_traits>

@@ -126,8 +126,9 @@ public:
             return allocate_large(bytes, alignment);
         const std::size_t number = detail::core::block_sizes::of(needed);
         Pool* const pool = pools_.find(number);
-        return MEMORY_POOL_LIKELY(pool != nullptr) ? detail::core::pool_access::allocate(*pool, relief())
-                                                   : allocate_first(number, alignment);
+        return MEMORY_POOL_LIKELY(pool != nullptr)
+                   ? detail::core::pool_access::allocate(*pool, detail::base::by_trimming(*this))
+                   : allocate_first(number, alignment);
     }
 
     /// Effects: frees a block. nullptr is ignored.
@@ -261,14 +262,8 @@ private:
     {
         detail::core::check_alignment(alignment, name());
         Pool* made = nullptr;
-        detail::base::try_again_after(relief(), [&] { made = &make(number); });
-        return detail::core::pool_access::allocate(*made, relief());
-    }
-
-    /// Returns: a function that returns free slabs to upstream, called before a request fails.
-    auto relief() noexcept
-    {
-        return [this] { return trim() != 0; };
+        detail::base::try_again_after(detail::base::by_trimming(*this), [&] { made = &make(number); });
+        return detail::core::pool_access::allocate(*made, detail::base::by_trimming(*this));
     }
 
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
@@ -276,7 +271,7 @@ private:
         detail::core::check_alignment(alignment, name());
         detail::core::oversized_blocks::check_size(bytes, alignment);
         void* block = nullptr;
-        detail::base::try_again_after(relief(), [&] {
+        detail::base::try_again_after(detail::base::by_trimming(*this), [&] {
             [[maybe_unused]] const auto held = upstream_.lock();
             block = pools_.large().allocate(bytes, alignment);
             publish_rest();
@@ -369,4 +364,11 @@ private:
     detail::core::class_pools<Pool> pools_;
     detail::core::reported entry_of_rest_;
 };
+
+MEMORY_POOL_INSTANCE(class basic_pool_resource<basic_block_pool<default_policy>, detail::core::plain_upstream>)
+MEMORY_POOL_INSTANCE(class basic_pool_resource<basic_block_pool<checking_policy>, detail::core::plain_upstream>)
+MEMORY_POOL_INSTANCE(
+    class basic_pool_resource<basic_concurrent_block_pool<default_policy>, detail::core::locked_upstream>)
+MEMORY_POOL_INSTANCE(
+    class basic_pool_resource<basic_concurrent_block_pool<checking_policy>, detail::core::locked_upstream>)
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -109,7 +109,32 @@
                            MEMORY_POOL_IF(MEMORY_POOL_ASAN, _asan), MEMORY_POOL_IF(MEMORY_POOL_MSAN, _msan),           \
                            MEMORY_POOL_IF(MEMORY_POOL_TSAN, _tsan), MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, _valgrind),   \
                            suffix)
-#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, )                    ///< In memory_pool and the namespaces of drop-ins.
+/// The configuration that MEMORY_POOL_ABI encodes, as a number.
+#define MEMORY_POOL_CONFIGURATION                                                                                      \
+    (1 + MEMORY_POOL_EXCEPTIONS + 2 * MEMORY_POOL_ASAN + 4 * MEMORY_POOL_MSAN + 8 * MEMORY_POOL_TSAN +                 \
+     16 * MEMORY_POOL_VALGRIND)
+/// Defined by memory_pool::compiled to the MEMORY_POOL_CONFIGURATION of libmemory_pool.
+#ifndef MEMORY_POOL_COMPILED
+#define MEMORY_POOL_COMPILED 0
+#endif
+/// Defined to 1 in the sources of libmemory_pool.
+#ifndef MEMORY_POOL_COMPILING
+#define MEMORY_POOL_COMPILING 0
+#endif
+/// Does this unit take from libmemory_pool what depends on no type of the program? Not if its configuration is another
+/// one, or if it holds threads up.
+#if MEMORY_POOL_COMPILED == MEMORY_POOL_CONFIGURATION && !MEMORY_POOL_COMPILING && !defined(MEMORY_POOL_DELAY_POINT)
+#define MEMORY_POOL_USES_LIBRARY 1
+#else
+#define MEMORY_POOL_USES_LIBRARY 0
+#endif
+
+#if MEMORY_POOL_USES_LIBRARY || MEMORY_POOL_COMPILING
+// Visible with -fvisibility=hidden, too: the program and the library have variables in common.
+#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) MEMORY_POOL_VISIBLE
+#else
+#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) ///< In memory_pool and the namespaces of drop-ins.
+#endif
 #define MEMORY_POOL_GLOBAL_ABI MEMORY_POOL_ABI_NAMED(memory_pool_, ) ///< In the global namespace.
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -218,6 +243,19 @@
 #define MEMORY_POOL_EXECUTABLE_CODE 1
 #else
 #define MEMORY_POOL_EXECUTABLE_CODE 0
+#endif
+
+/// Declares an instance of a class template that libmemory_pool has: `class name<argument...>`.
+#if MEMORY_POOL_COMPILING || MEMORY_POOL_USES_LIBRARY
+#define MEMORY_POOL_INSTANCE(...) extern template __VA_ARGS__;
+#else
+#define MEMORY_POOL_INSTANCE(...)
+#endif
+/// Stands before a function that is only declared where MEMORY_POOL_USES_LIBRARY.
+#if MEMORY_POOL_COMPILING && MEMORY_POOL_GNU_BUILTINS
+#define MEMORY_POOL_LIBRARY_FUNCTION inline __attribute__((used))
+#else
+#define MEMORY_POOL_LIBRARY_FUNCTION inline
 #endif
 
 /// Stands before a static object that has to be constructed before all others of its program or library, and is

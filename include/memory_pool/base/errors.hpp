@@ -242,10 +242,26 @@ void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 #endif
 }
 
+/// What may free memory when a request fails: a function that returns whether it has freed any, or nothing.
+struct relief
+{
+    bool (*free_memory)(void* owner) = nullptr;
+    void* owner = nullptr;
+
+    bool operator()() const { return free_memory != nullptr && free_memory(owner); }
+};
+
+/// Returns: one that trims `owner`.
+template <class Owner>
+relief by_trimming(Owner& owner) noexcept
+{
+    return {[](void* trimmed) { return static_cast<Owner*>(trimmed)->trim() != 0; }, &owner};
+}
+
 /// Effects: calls `action`. If it throws, and `relieve()` returns true, calls it once more.
 /// Throws: what the last call of `action` throws.
-template <class Relieve, class Action>
-void try_again_after(Relieve&& relieve, Action&& action)
+template <class Action>
+void try_again_after(relief relieve, Action&& action)
 {
     bool has_ended = false;
     try_to(

@@ -21,8 +21,12 @@
 #include <memory_pool/os/clock.hpp>
 
 #include <cstdint>
-#include <thread>
 
+#if defined(__linux__)
+#include <sched.h> // <thread> takes time to compile
+#else
+#include <thread>
+#endif
 #if defined(__linux__) && defined(__LP64__)
 #include <cerrno>
 #include <sys/syscall.h>
@@ -41,6 +45,16 @@ inline void relax() noexcept
 #endif
 }
 
+/// Effects: lets another thread run.
+inline void yield() noexcept
+{
+#if defined(__linux__)
+    (void)::sched_yield();
+#else
+    std::this_thread::yield();
+#endif
+}
+
 /// Effects: sleeps for 50 microseconds; yields where every sleep is a cancellation point.
 inline void sleep_for_a_moment() noexcept
 {
@@ -50,7 +64,7 @@ inline void sleep_for_a_moment() noexcept
     (void)::syscall(SYS_nanosleep, &moment, nullptr);
     errno = errno_before;
 #else
-    std::this_thread::yield();
+    yield();
 #endif
 }
 
@@ -80,7 +94,7 @@ public:
     {
         if (yields_ != most_yields) {
             ++yields_;
-            std::this_thread::yield();
+            yield();
         } else {
             sleep_for_a_moment();
         }

@@ -109,8 +109,7 @@ public:
     // One block.
 
     /// If that fails, and `relieve()` returns true, tries once more.
-    template <class Relieve>
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(base::relief relieve)
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!caches_.take(block)))
@@ -300,7 +299,9 @@ public:
 
     pool_statistics statistics() const noexcept
     {
-        pool_statistics statistics = this->read();
+        pool_statistics statistics;
+        if constexpr (variant::counts)
+            statistics = this->read();
         statistics.slabs = slab_count();
         statistics.bytes_reserved = bytes_reserved();
         return statistics;
@@ -395,8 +396,7 @@ private:
         return block;
     }
 
-    template <class Relieve>
-    MEMORY_POOL_NOINLINE void* allocate_uncached(Relieve relieve)
+    MEMORY_POOL_NOINLINE void* allocate_uncached(base::relief relieve)
     {
         base::failure_guard guard([this] { this->count_failure(); });
         void* block = nullptr;

@@ -35,8 +35,8 @@ struct pool_access
     }
 
     /// As `allocate` of the pool. If that fails and `relieve()` returns true, tries once more.
-    template <class Pool, class Relieve>
-    MEMORY_POOL_ALWAYS_INLINE static void* allocate(Pool& pool, Relieve relieve)
+    template <class Pool>
+    MEMORY_POOL_ALWAYS_INLINE static void* allocate(Pool& pool, base::relief relieve)
     {
         return pool.allocate(relieve);
     }

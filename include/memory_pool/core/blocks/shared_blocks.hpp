@@ -99,8 +99,7 @@ public:
     // One block.
 
     /// If that fails, and `relieve()` returns true, tries once more.
-    template <class Relieve>
-    MEMORY_POOL_ALWAYS_INLINE void* allocate(Relieve relieve)
+    MEMORY_POOL_ALWAYS_INLINE void* allocate(base::relief relieve)
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
@@ -267,8 +266,7 @@ private:
         return block;
     }
 
-    template <class Relieve>
-    MEMORY_POOL_NOINLINE void* take_uncached(Relieve relieve)
+    MEMORY_POOL_NOINLINE void* take_uncached(base::relief relieve)
     {
         base::failure_guard guard([this] { count_failure(); });
         void* block = nullptr;

@@ -304,7 +304,7 @@ private:
     bool grow_places(IsNeeded&& is_needed)
     {
         bool is_large_enough = true;
-        base::try_again_after([this] { return blocks_.trim() != 0; },
+        base::try_again_after(base::by_trimming(blocks_),
                               [&] { is_large_enough = this->try_to_grow_places(is_needed); });
         return is_large_enough;
     }

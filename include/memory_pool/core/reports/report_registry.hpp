@@ -23,6 +23,7 @@
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/reports/published_figures.hpp>
 #include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_source.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -43,16 +44,6 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 MEMORY_POOL_WEAK void prepare_forks_of_pools() noexcept;
 #endif
 
-/// How the figures of a pool are read. (Not a virtual function: the pool may be read during its construction and
-/// destruction, when its dynamic type may not be the final one.)
-struct report_source
-{
-    /// A function `read_figures` of the pool's class: debuggers deduce the pool's type from its symbol.
-    report_figures (*read)(const void* pool) noexcept;
-    const void* pool;
-    bool is_shared; ///< Any thread may read it; otherwise its owner publishes.
-};
-
 /// Has a different address in each thread.
 inline thread_local const char mark_of_this_thread = 0;
 
@@ -72,6 +63,10 @@ public:
 
 private:
     friend class report_registry;
+    friend void publish(report_record& record) noexcept;
+    friend void set_kind(report_record& record, const char* kind) noexcept;
+    friend void set_more_bytes(report_record& record, std::uint64_t bytes) noexcept;
+    friend void enter_again(report_record& record) noexcept;
     std::atomic<const char*> kind_;
     std::array<char, longest_name> name_{};
     report_source source_;
@@ -106,8 +101,7 @@ public:
         return *registry;
     }
 
-    /// Effects: adds a record with a copy of `name`, of which it keeps the first 127 characters.
-    /// Returns: it; nullptr if there is no memory for it, which is counted.
+    /// As enter_in_reports.
     MEMORY_POOL_NOINLINE report_record* enter(const char* kind, const char* name, report_source source) noexcept
     {
         void* const memory = std::malloc(sizeof(report_record)); // Not from `new`, which may use such a pool.
@@ -122,7 +116,7 @@ public:
         return record;
     }
 
-    /// Effects: removes a record, after waiting for its readers.
+    /// As leave_reports.
     MEMORY_POOL_NOINLINE void leave(report_record* record) noexcept
     {
         for (os::short_wait wait;; wait.once_more()) {
@@ -134,32 +128,6 @@ public:
         }
         record->~report_record();
         std::free(record);
-    }
-
-    /// Effects: names the kind of what is built on a pool.
-    static void set_kind(report_record& record, const char* kind) noexcept
-    {
-        record.kind_.store(kind, std::memory_order_relaxed);
-    }
-
-    /// Effects: notes how many bytes what is built on a pool has from upstream.
-    static void set_more_bytes(report_record& record, std::uint64_t bytes) noexcept
-    {
-        record.more_bytes_.store(bytes, std::memory_order_relaxed);
-    }
-
-    /// Effects: publishes the figures of a pool that is not shared.
-    /// Thread safety: the owner of the pool.
-    MEMORY_POOL_SLOW_PATH static void publish(report_record& record) noexcept
-    {
-        record.published.write(record.source_.read(record.source_.pool), os::coarse_milliseconds());
-        enter_again(record);
-    }
-
-    /// Effects: in the child of a fork, notes that a pool made by a lost thread is in use again.
-    static void enter_again(report_record& record) noexcept
-    {
-        record.maker_.store(&mark_of_this_thread, std::memory_order_release);
     }
 
     /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
@@ -268,4 +236,31 @@ private:
     std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t left_out_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
+
+MEMORY_POOL_LIBRARY_FUNCTION report_record* enter_in_reports(const char* kind, const char* name,
+                                                             report_source source) noexcept
+{
+    return report_registry::get().enter(kind, name, source);
+}
+MEMORY_POOL_LIBRARY_FUNCTION void leave_reports(report_record* record) noexcept
+{
+    report_registry::get().leave(record);
+}
+MEMORY_POOL_SLOW_PATH MEMORY_POOL_LIBRARY_FUNCTION void publish(report_record& record) noexcept
+{
+    record.published.write(record.source_.read(record.source_.pool), os::coarse_milliseconds());
+    enter_again(record);
+}
+MEMORY_POOL_LIBRARY_FUNCTION void set_kind(report_record& record, const char* kind) noexcept
+{
+    record.kind_.store(kind, std::memory_order_relaxed);
+}
+MEMORY_POOL_LIBRARY_FUNCTION void set_more_bytes(report_record& record, std::uint64_t bytes) noexcept
+{
+    record.more_bytes_.store(bytes, std::memory_order_relaxed);
+}
+MEMORY_POOL_LIBRARY_FUNCTION void enter_again(report_record& record) noexcept
+{
+    record.maker_.store(&mark_of_this_thread, std::memory_order_release);
+}
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -8,8 +8,11 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#if !MEMORY_POOL_USES_LIBRARY
 #include <memory_pool/core/reports/report_listener.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#endif
+#include <memory_pool/core/reports/report_source.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -26,7 +29,7 @@ class reported : base::immovable<reported>
 public:
     /// Effects: enters a pool, if it has a name.
     reported(const char* kind, const char* name, report_source source) noexcept
-        : record_(has_name(name) ? report_registry::get().enter(kind, name, source) : nullptr)
+        : record_(has_name(name) ? enter_in_reports(kind, name, source) : nullptr)
     {
     }
 
@@ -36,37 +39,37 @@ public:
     void leave() noexcept
     {
         if (record_ != nullptr)
-            report_registry::get().leave(std::exchange(record_, nullptr));
+            leave_reports(std::exchange(record_, nullptr));
     }
 
     bool is_on() const noexcept { return record_ != nullptr; }
 
-    /// Effects: as report_registry::publish.
+    /// Effects: as core::publish.
     MEMORY_POOL_ALWAYS_INLINE void publish() const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(record_ != nullptr))
-            report_registry::publish(*record_);
+            core::publish(*record_);
     }
 
     /// Effects: names the kind of what is built on the pool.
     void set_kind(const char* kind) const noexcept
     {
         if (record_ != nullptr)
-            report_registry::set_kind(*record_, kind);
+            core::set_kind(*record_, kind);
     }
 
-    /// Effects: as report_registry::set_more_bytes.
+    /// Effects: as core::set_more_bytes.
     void set_more_bytes(std::uint64_t bytes) const noexcept
     {
         if (record_ != nullptr)
-            report_registry::set_more_bytes(*record_, bytes);
+            core::set_more_bytes(*record_, bytes);
     }
 
-    /// Effects: as report_registry::enter_again.
+    /// Effects: as core::enter_again.
     void enter_again() const noexcept
     {
         if (record_ != nullptr)
-            report_registry::enter_again(*record_);
+            core::enter_again(*record_);
     }
 
 private:
@@ -79,7 +82,4 @@ private:
 
     report_record* record_;
 };
-
-/// Fork handlers are registered at startup, so that those of the program may use pools with a name.
-inline const bool reports_are_prepared = (static_cast<void>(report_registry::get()), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -31,7 +31,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first, so that blocks of a slab are in
@@ -39,8 +38,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 template <class T>
 void copy_down(void* const* top, std::size_t count, T** blocks) noexcept
 {
-    std::transform(std::make_reverse_iterator(top), std::make_reverse_iterator(top - count), blocks,
-                   [](void* block) { return static_cast<T*>(block); });
+    for (std::size_t i = 0; i != count; ++i)
+        blocks[i] = static_cast<T*>(*--top);
 }
 
 /// Effects: copies `count` pointers to blocks from `out` on, but for nullptr, and calls `accepted(block)` for each.

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// libmemory_pool: pools for one thread, and the registry of reports.
+// Not sorted: it changes what the next header does.
+#include "instances.hpp"
+
+#include <memory_pool/block_pool.hpp>

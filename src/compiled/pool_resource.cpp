@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// libmemory_pool: pool resources.
+#include <memory_pool/concurrent_block_pool.hpp>
+
+// Not sorted: it changes what the next header does.
+#include "instances.hpp"
+
+#include <memory_pool/pool_resource.hpp>
