@@ -14,7 +14,7 @@ function(memory_pool_disable_what_is_not_emulated)
     get_property(tests DIRECTORY PROPERTY TESTS)
     list(FILTER tests INCLUDE REGEX
         "^(np_malloc|np_alloc)\\.(options|symbols|calls|preload|profile|sampled|printed_statistics|leaks_at_end)$|\
-^(np_malloc_checked|np_attacks|np_attack_set|limits|loader|tools)\\.|\
+^(np_malloc_checked|np_attacks|limits|loader|tools)\\.|\
 ^report\\.(read_by_others|profiles_read_by_others)$")
     foreach(test IN LISTS tests)
         set_tests_properties(${test} PROPERTIES DISABLED TRUE)

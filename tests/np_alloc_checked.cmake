@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
 # The checked build: what it finds, and that it does all that the plain one does.
-if(CMAKE_CXX_FLAGS MATCHES "-stdlib=" AND NOT CMAKE_CXX_CLANG_TIDY)
-    return() # It does not depend on the C++ library.
-endif()
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/hardening/checked_*_test.cpp)
 # Tests that run for the other library as well take long under sanitizers, and do not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")

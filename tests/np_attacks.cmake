@@ -4,6 +4,13 @@
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
 endif()
+# Attacks on any malloc, by malloc and free alone, which benchmarks/attacks.py compares.
+add_executable(np_attack_set np_alloc/attack_set/attack_set.cpp)
+target_link_libraries(np_attack_set PRIVATE memory_pool_program memory_pool_warnings Threads::Threads)
+target_include_directories(np_attack_set PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_options(np_attack_set PRIVATE -fno-builtin)
+add_dependencies(memory_pool_tidy_tests np_attack_set)
+
 file(GLOB sources CONFIGURE_DEPENDS np_alloc/attacks/*.cpp)
 list(FILTER sources EXCLUDE REGEX "/as_[a-z_]+\\.cpp$")
 add_library(np_attacks_of_all OBJECT ${sources})
