@@ -23,7 +23,6 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
@@ -114,7 +113,7 @@ public:
     /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
     ///   threads share the pool, linear in threads before it throws.
     /// Thread safety: the pool's.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate() { return allocate(detail::base::relief()); }
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate() { return store_.allocate({}); }
 
     /// Effects: hands out a block, if one is available.
     /// Returns: the block, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
@@ -392,13 +391,6 @@ private:
         : store_(block_size, options, upstream, listener)
     {
         detail::base::check_policy<Policy>();
-    }
-
-    MEMORY_POOL_ALWAYS_INLINE void* allocate(detail::base::relief relieve)
-    {
-        void* const block = store_.allocate(relieve);
-        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
-        return block;
     }
 
     // The bulk forms, for pointers of any type.

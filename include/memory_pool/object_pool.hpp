@@ -421,7 +421,12 @@ public:
                 return;
             }
         }
-        (void)destroy_now(object);
+        if constexpr (detail::base::checked_policy<policy>::checks) {
+            (void)destroy_now(object);
+        } else {
+            detail::core::destroy_object(object);
+            blocks_.deallocate(detail::base::address_of(object));
+        }
     }
 
     /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses from
@@ -625,10 +630,14 @@ private:
     template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
-        detail::base::failure_guard guard([this, block] { detail::core::give_back_ended(blocks_, block); });
-        T* const object = detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
-        guard.succeeded();
-        return object;
+        if constexpr (detail::core::is_nothrow_makeable<T, Arguments...>()) {
+            return detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        } else {
+            detail::base::failure_guard guard([this, block] { detail::core::give_back_ended(blocks_, block); });
+            T* const object = detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+            guard.succeeded();
+            return object;
+        }
     }
 
     /// Makes an object in each of `count` blocks, or in none.

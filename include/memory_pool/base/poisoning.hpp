@@ -82,6 +82,9 @@ inline void pool_gone([[maybe_unused]] const void* pool) noexcept
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_DESTROY_MEMPOOL(pool);)
 }
 
+/// Whether a tool is told of each block.
+inline constexpr bool tools_watch_blocks = MEMORY_POOL_ASAN != 0 || MEMORY_POOL_VALGRIND != 0;
+
 /// Effects: the block may be touched; its content is undefined.
 MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
                                                 [[maybe_unused]] std::size_t bytes) noexcept

@@ -38,26 +38,8 @@ struct checked_policy<Policy, true>
     static constexpr bool checks = Policy::checks;
 };
 
-/// Effects: notifies the observer of a policy, if it has one, that a block was allocated.
-template <class Policy>
-MEMORY_POOL_ALWAYS_INLINE void observe_allocated([[maybe_unused]] const char* pool_name,
-                                                 [[maybe_unused]] const void* block,
-                                                 [[maybe_unused]] std::size_t bytes) noexcept
-{
-    if constexpr (has_observer<Policy>)
-        Policy::observer::allocated(pool_name, block, bytes);
-}
-
-/// Effects: notifies it that a block was freed.
-template <class Policy>
-MEMORY_POOL_ALWAYS_INLINE void observe_freed([[maybe_unused]] const char* pool_name,
-                                             [[maybe_unused]] const void* block) noexcept
-{
-    if constexpr (has_observer<Policy>)
-        Policy::observer::freed(pool_name, block);
-}
-
-/// Effects: notifies it of each block in use as freed. `for_each_in_use(visit)` calls `visit(block)` for each.
+/// Effects: notifies the observer of a policy, if it has one, of each block in use as freed. `for_each_in_use(visit)`
+///   calls `visit(block)` for each.
 template <class Policy, class ForEachInUse>
 void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
 {

@@ -12,8 +12,7 @@ TEST(block_row, is_empty_and_nowhere_at_first)
     const core::block_row row;
     EXPECT_TRUE(row.empty());
     EXPECT_TRUE(row.span().empty());
-    EXPECT_TRUE(row.is_next(nullptr)) << "deallocate relies on it";
-    EXPECT_FALSE(row.is_next(&row));
+    EXPECT_EQ(row.next, nullptr) << "deallocate relies on it";
 }
 
 TEST(block_row, grows_upwards)
@@ -21,7 +20,7 @@ TEST(block_row, grows_upwards)
     char memory[64];
     core::block_row row{memory, memory + 8, 8};
     EXPECT_FALSE(row.empty());
-    EXPECT_TRUE(row.is_next(memory + 8));
+    EXPECT_EQ(row.next, memory + 8);
     row.extend();
     EXPECT_EQ(row.span().begin, memory);
     EXPECT_EQ(row.span().end, memory + 16);
@@ -32,7 +31,7 @@ TEST(block_row, grows_downwards)
     char memory[64];
     core::block_row row{memory + 32, memory + 24, -8};
     EXPECT_FALSE(row.empty());
-    EXPECT_TRUE(row.is_next(memory + 24));
+    EXPECT_EQ(row.next, memory + 24);
     row.extend();
     EXPECT_EQ(row.span().begin, memory + 24);
     EXPECT_EQ(row.span().end, memory + 40);

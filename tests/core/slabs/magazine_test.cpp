@@ -104,7 +104,7 @@ TEST_F(magazine_test, sees_a_row_and_takes_it_out)
     const core::block_row taken = magazine_.take_row(stride);
     EXPECT_EQ(taken.span().begin, block(7));
     EXPECT_EQ(taken.span().end, block(7 + row));
-    EXPECT_TRUE(taken.is_next(block(7 + row)));
+    EXPECT_EQ(taken.next, block(7 + row));
     EXPECT_EQ(magazine_.size(), 1u);
     EXPECT_EQ(magazine_.blocks()[0], block(500));
 }
@@ -120,7 +120,7 @@ TEST_F(magazine_test, sees_a_descending_row)
     const core::block_row taken = magazine_.take_row(step);
     EXPECT_EQ(taken.span().begin, block(10));
     EXPECT_EQ(taken.span().end, block(10 + row));
-    EXPECT_TRUE(taken.is_next(block(9)));
+    EXPECT_EQ(taken.next, block(9));
     EXPECT_TRUE(magazine_.empty());
 }
 

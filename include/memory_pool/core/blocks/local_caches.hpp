@@ -135,7 +135,7 @@ public:
     // there is a row, the magazine is closed.
     MEMORY_POOL_ALWAYS_INLINE bool put(void* block) noexcept
     {
-        if (!incoming_.is_next(block))
+        if (block != incoming_.next)
             return MEMORY_POOL_LIKELY(magazine_.push(block));
         if (block == nullptr)
             return false;

@@ -112,19 +112,22 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(base::relief relieve)
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!caches_.take(block)))
-            return observed(allocate_uncached(relieve));
-        hand_out(block);
-        return observed(block);
+        if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.take(block)))
+            block = allocate_uncached(relieve);
+        else
+            hand_out(block);
+        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
+        return block;
     }
 
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!caches_.take(block)))
-            return observed(try_allocate_uncached());
-        hand_out(block);
-        return observed(block);
+        if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.take(block)))
+            block = try_allocate_uncached();
+        else
+            hand_out(block);
+        return block;
     }
 
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
@@ -133,8 +136,9 @@ public:
             if (block == nullptr || !note_use(block) || !slabs_.check(block))
                 return;
             checks_of(slabs_.chunks()).mark_free(block);
-        } else if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block)) {
-            return;
+        } else if constexpr (base::tools_watch_blocks) {
+            if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
+                return;
         }
         take_back(block);
     }
@@ -147,10 +151,8 @@ public:
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
         const std::size_t taken = caches_.take(blocks, count);
-        for (std::size_t i = 0; i != taken; ++i) {
+        for (std::size_t i = 0; i != taken; ++i)
             hand_out(base::address_of(blocks[i]));
-            (void)observed(base::address_of(blocks[i]));
-        }
         return taken;
     }
 
@@ -188,7 +190,7 @@ public:
         std::size_t bytes = before - bytes_reserved();
         slabs_.chunks().leave(detached); // May run user code, which may use the pool.
         slabs_.chunks().give_back(detached);
-        if (!variant::checks && caches_.magazine().room() == 0 &&
+        if (has_caches && caches_.magazine().room() == 0 &&
             caches_.magazine().grow(slabs_.chunks())) // Now that there is memory for it.
             bytes -= std::min(bytes, caches_.magazine().own_bytes(slabs_.chunks()));
         publish();
@@ -337,6 +339,9 @@ private:
 
     void publish() const noexcept { entry_.publish(); }
 
+    /// Where free blocks are filled, they are in slabs.
+    static constexpr bool has_caches = !variant::checks;
+
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
@@ -365,35 +370,20 @@ private:
 
     MEMORY_POOL_ALWAYS_INLINE void hand_out(void* block) noexcept
     {
-        if constexpr (variant::checks)
-            hand_out_checked(block);
-        else
-            note_handed_out(block);
+        if constexpr (variant::counts)
+            this->count_allocation();
+        if constexpr (base::tools_watch_blocks)
+            base::block_handed_out(this, block, identity().block_size);
+        if constexpr (base::has_observer<Policy>)
+            Policy::observer::allocated(identity().name, block, identity().block_size);
     }
 
-    void hand_out_checked(void* block) noexcept
+    /// Reports what was written to a free block, and marks it as in use.
+    void check_out(void* block) noexcept
     {
-        const base::late_reports reports(slabs_);
         if (!checks_of(slabs_.chunks()).is_untouched(block))
             slabs_.report_misuse(error_kind::write_after_free, block);
         checks_of(slabs_.chunks()).mark_in_use(block);
-        note_handed_out(block);
-    }
-
-    MEMORY_POOL_ALWAYS_INLINE void note_handed_out(void* block) noexcept
-    {
-        this->count_allocation();
-        base::block_handed_out(this, block, identity().block_size);
-    }
-
-    /// Notifies the observer of the policy, unless `block` is nullptr. Inlined into the public function, so that a
-    /// profiler sees one call site, whichever path found the block.
-    MEMORY_POOL_ALWAYS_INLINE void* observed(void* block) noexcept
-    {
-        if constexpr (base::has_observer<Policy>)
-            if (MEMORY_POOL_LIKELY(block != nullptr))
-                base::observe_allocated<Policy>(identity().name, block, identity().block_size);
-        return block;
     }
 
     MEMORY_POOL_NOINLINE void* allocate_uncached(base::relief relieve)
@@ -434,10 +424,13 @@ private:
         // Does not enclose what may throw: the error handler need not return.
         const base::late_reports reports(slabs_);
         void* block = nullptr;
-        if (!caches_.take(block)) // Succeeds if the error handler has used the pool since.
+        if (!has_caches || !caches_.take(block)) // Succeeds if the error handler has used the pool since.
             block = take_from_store();
-        if (block != nullptr)
+        if (block != nullptr) {
+            if constexpr (variant::checks)
+                check_out(block);
             hand_out(block);
+        }
         return block;
     }
 
@@ -449,7 +442,7 @@ private:
     /// Returns: a block, or nullptr if no slab has a free one.
     void* take_from_store() noexcept
     {
-        if (!caches_.are_used())
+        if (!has_caches || !caches_.are_used())
             return slabs_.take_one_late();
         const std::size_t most = entry_.is_on() ? most_unpublished() : slab::any_number;
         this->uncount_deallocations(caches_.refill(slabs_, most));
@@ -462,8 +455,7 @@ private:
     {
         const late_notes notes;
         enlarge();
-        if (!variant::checks &&
-            caches_.magazine().grow(slabs_.chunks())) // If upstream fails, the magazine keeps its size.
+        if (has_caches && caches_.magazine().grow(slabs_.chunks())) // If upstream fails, the magazine keeps its size.
             caches_.open();
     }
 
@@ -471,7 +463,7 @@ private:
 
     MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(!caches_.put(block)))
+        if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.put(block)))
             return take_back_slowly(block);
         given_back(block);
     }
@@ -481,9 +473,12 @@ private:
 
     void given_back(void* block) noexcept
     {
-        this->count_deallocation();
-        base::block_given_back(this, block, identity().block_size);
-        base::observe_freed<Policy>(identity().name, block);
+        if constexpr (variant::counts)
+            this->count_deallocation();
+        if constexpr (base::tools_watch_blocks)
+            base::block_given_back(this, block, identity().block_size);
+        if constexpr (base::has_observer<Policy>)
+            Policy::observer::freed(identity().name, block);
     }
 
     /// Reports the misuse that freeing `block` would be, also if a cache has it.

@@ -38,7 +38,7 @@ struct pool_access
     template <class Pool>
     MEMORY_POOL_ALWAYS_INLINE static void* allocate(Pool& pool, base::relief relieve)
     {
-        return pool.allocate(relieve);
+        return store(pool).allocate(relieve);
     }
 
     /// As the bulk forms of the pool, for pointers of any type.

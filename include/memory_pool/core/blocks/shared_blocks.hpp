@@ -162,8 +162,9 @@ public:
             if (note_use(block))
                 put_verified(block, [&] { given_back(block); });
         } else {
-            if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
-                return;
+            if constexpr (base::tools_watch_blocks)
+                if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
+                    return;
             given_back(block);
             if (MEMORY_POOL_UNLIKELY(!put_cached(block)))
                 put_uncached(block);
@@ -261,8 +262,10 @@ private:
     {
         if constexpr (variant::counts)
             count_allocation();
-        base::block_handed_out(this, block, identity().block_size);
-        base::observe_allocated<Policy>(identity().name, block, identity().block_size);
+        if constexpr (base::tools_watch_blocks)
+            base::block_handed_out(this, block, identity().block_size);
+        if constexpr (base::has_observer<Policy>)
+            Policy::observer::allocated(identity().name, block, identity().block_size);
         return block;
     }
 
@@ -304,8 +307,10 @@ private:
     {
         if constexpr (variant::counts)
             count_deallocation();
-        base::block_given_back(this, block, identity().block_size);
-        base::observe_freed<Policy>(identity().name, block);
+        if constexpr (base::tools_watch_blocks)
+            base::block_given_back(this, block, identity().block_size);
+        if constexpr (base::has_observer<Policy>)
+            Policy::observer::freed(identity().name, block);
     }
 
     static report_figures read_figures(const void* pool) noexcept

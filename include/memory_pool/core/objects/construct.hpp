@@ -53,7 +53,7 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
         return nullptr; // Avoids a second error.
     else if constexpr (takes_braces<T, Arguments...>)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
-    else if constexpr (base::is_constructible<T, Arguments...>)
+    else if constexpr (!std::is_constructible_v<T, Arguments...> && base::is_constructible<T, Arguments...>)
         return lifetime_access::construct<T>(block, std::forward<Arguments>(arguments)...);
     else
         return ::new (block) T(std::forward<Arguments>(arguments)...);
@@ -63,7 +63,11 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
 template <class T>
 MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
 {
-    if constexpr (base::is_destructible<complete_object<T>> && is_complete<T>)
+    if constexpr (!is_complete<T> || !base::is_destructible<complete_object<T>>)
+        return;
+    else if constexpr (std::is_destructible_v<T>)
+        object->~T();
+    else
         lifetime_access::destroy(*object);
 }
 

@@ -34,9 +34,6 @@ struct block_row
 
     bool empty() const noexcept { return first == next; }
 
-    /// Returns: whether `block` is the one that continues the row.
-    bool is_next(const void* block) const noexcept { return block == next; }
-
     /// Effects: takes the block that continues the row in.
     void extend() noexcept { next += step; }
 
