@@ -425,7 +425,7 @@ public:
             (void)destroy_now(object);
         } else {
             detail::core::destroy_object(object);
-            blocks_.deallocate(detail::base::address_of(object));
+            blocks_.deallocate(const_cast<std::remove_cv_t<T>*>(object));
         }
     }
 

@@ -140,7 +140,10 @@ public:
             if (MEMORY_POOL_UNLIKELY(base::is_access_forbidden(block)) && report_misuse_of(block))
                 return;
         }
-        take_back(block);
+        if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.put(block)))
+            take_back_slowly(block);
+        else
+            given_back(block);
     }
 
     // Bulk forms.
@@ -461,13 +464,6 @@ private:
 
     // The way back.
 
-    MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
-    {
-        if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.put(block)))
-            return take_back_slowly(block);
-        given_back(block);
-    }
-
     /// Puts a block back into its slab. A rejected one does not count as freed.
     void put(void* block) noexcept { this->uncount_deallocations(slabs_.put(&block, 1)); }
 
@@ -514,8 +510,10 @@ private:
                 caches_.open();
             return;
         }
-        this->uncount_deallocations(caches_.make_room(slabs_));
-        take_back(block);
+        do
+            this->uncount_deallocations(caches_.make_room(slabs_));
+        while (!caches_.put(block));
+        given_back(block);
         publish();
     }
 
