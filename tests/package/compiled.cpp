@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #ifdef FALLS_BACK
 static_assert(!MEMORY_POOL_USES_LIBRARY, "this unit compiles what it uses");
 #else
@@ -24,6 +28,27 @@ struct item
 {
     int value;
 };
+
+void use_pool_with_name()
+{
+    memory_pool::pool_options named;
+    named.name = "of a fork handler";
+    memory_pool::block_pool pool(48, named);
+    pool.deallocate(pool.allocate());
+}
+
+// A static object, before those of an archive: the handlers of the pools run after those of the program.
+const int atfork = pthread_atfork(use_pool_with_name, use_pool_with_name, use_pool_with_name);
+
+bool forks()
+{
+    alarm(20); // Else a deadlock would last.
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    int status = -1;
+    return atfork == 0 && waitpid(child, &status, 0) == child && status == 0;
+}
 
 // The library has no instances for it.
 struct policy_of_this_program : memory_pool::counting_policy
@@ -90,6 +115,8 @@ int main()
         return 3;
     if (memory_pool::snapshot().entries.size() != 1)
         return 4;
+    if (!forks())
+        return 6;
 #if defined(FALLS_BACK)
     return pools_seen_by_another() == 0 ? 0 : 5; // Another configuration is another library.
 #elif !defined(IS_THE_ONLY_UNIT)

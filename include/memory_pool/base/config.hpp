@@ -88,7 +88,8 @@
 //
 // Not encoded, as mixing is harmless:
 // - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
-// - the language level, optimisation, NDEBUG, GCC or Clang: no body depends on them;
+// - the language level, optimisation, NDEBUG: no body depends on them. GCC and Clang order the members of closures
+//   differently, so a program with units of both may call a function with the closure of the other: use one compiler;
 // - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
 // - MEMORY_POOL_DELAY_POINT and MEMORY_POOL_LOCK_POINT, which tests and benchmarks define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
@@ -109,10 +110,23 @@
                            MEMORY_POOL_IF(MEMORY_POOL_ASAN, _asan), MEMORY_POOL_IF(MEMORY_POOL_MSAN, _msan),           \
                            MEMORY_POOL_IF(MEMORY_POOL_TSAN, _tsan), MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, _valgrind),   \
                            suffix)
-/// The configuration that MEMORY_POOL_ABI encodes, as a number.
+/// Does this unit have RTTI?
+#if defined(__cpp_rtti) || defined(__GXX_RTTI) || defined(_CPPRTTI)
+#define MEMORY_POOL_RTTI 1
+#else
+#define MEMORY_POOL_RTTI 0
+#endif
+/// Is the C++ library libc++?
+#if defined(_LIBCPP_VERSION)
+#define MEMORY_POOL_LIBCXX 1
+#else
+#define MEMORY_POOL_LIBCXX 0
+#endif
+/// What a unit and libmemory_pool must have in common, as a number: the configuration that MEMORY_POOL_ABI encodes,
+/// RTTI (libmemory_pool has the type information of its resources), and the C++ library.
 #define MEMORY_POOL_CONFIGURATION                                                                                      \
     (1 + MEMORY_POOL_EXCEPTIONS + 2 * MEMORY_POOL_ASAN + 4 * MEMORY_POOL_MSAN + 8 * MEMORY_POOL_TSAN +                 \
-     16 * MEMORY_POOL_VALGRIND)
+     16 * MEMORY_POOL_VALGRIND + 32 * MEMORY_POOL_RTTI + 64 * MEMORY_POOL_LIBCXX)
 /// Defined by memory_pool::compiled to the MEMORY_POOL_CONFIGURATION of libmemory_pool.
 #ifndef MEMORY_POOL_COMPILED
 #define MEMORY_POOL_COMPILED 0

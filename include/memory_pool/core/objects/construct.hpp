@@ -34,7 +34,7 @@ constexpr bool is_nothrow_makeable() noexcept
     if constexpr (!is_complete<T>)
         return true; // Rejected elsewhere.
     else if constexpr (takes_braces<T, Arguments...>)
-        return noexcept(T{std::declval<Arguments>()...});
+        return noexcept(::new (std::declval<void*>()) T{std::declval<Arguments>()...});
     else if constexpr (base::is_constructible<T, Arguments...>)
         return noexcept(lifetime_access::construct<T>(std::declval<void*>(), std::declval<Arguments>()...));
     else

@@ -51,8 +51,3 @@ public:
 inline const report_listener listener_of_reports;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
 #endif
-
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Fork handlers are registered at startup, so that those of the program may use pools with a name.
-inline const bool reports_are_prepared = (static_cast<void>(report_registry::get()), true);
-}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -237,6 +237,10 @@ private:
     std::size_t left_out_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
 
+MEMORY_POOL_LIBRARY_FUNCTION void prepare_reports() noexcept
+{
+    (void)report_registry::get();
+}
 MEMORY_POOL_LIBRARY_FUNCTION report_record* enter_in_reports(const char* kind, const char* name,
                                                              report_source source) noexcept
 {

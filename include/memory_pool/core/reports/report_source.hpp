@@ -25,6 +25,8 @@ struct report_source
 
 class report_record;
 
+/// Effects: registers the fork handlers of the registry, if that has not been done.
+void prepare_reports() noexcept;
 /// Effects: adds a record with a copy of `name`, of which it keeps the first 127 characters.
 /// Returns: it; nullptr if there is no memory for it, which is counted.
 report_record* enter_in_reports(const char* kind, const char* name, report_source source) noexcept;

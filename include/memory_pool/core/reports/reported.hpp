@@ -82,4 +82,8 @@ private:
 
     report_record* record_;
 };
+
+/// Fork handlers are registered at startup, so that those of the program may use pools with a name. In each unit, as
+/// static objects of libmemory_pool may be constructed after those of the program.
+inline const bool reports_are_prepared = (prepare_reports(), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
