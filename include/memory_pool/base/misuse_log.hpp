@@ -69,23 +69,21 @@ template <class Owner>
 class late_reports : immovable<late_reports<Owner>>
 {
 public:
-    explicit late_reports(Owner& owner) noexcept : owner_(owner), is_outermost_(owner.log() == nullptr)
+    explicit late_reports(Owner& owner) noexcept : owner_(owner), outer_(owner.log())
     {
-        if (is_outermost_)
+        if (outer_ == nullptr)
             owner_.log_misuse_to(&log_);
     }
     ~late_reports()
     {
-        if (!is_outermost_)
-            return;
-        owner_.log_misuse_to(nullptr);
+        owner_.log_misuse_to(outer_);
         if (MEMORY_POOL_UNLIKELY(!log_.empty()))
             log_.report(owner_.identity().name);
     }
 
 private:
     Owner& owner_;
-    const bool is_outermost_;
+    misuse_log* const outer_;
     misuse_log log_;
 };
 template <class Owner>
