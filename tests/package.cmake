@@ -78,7 +78,7 @@ set_tests_properties(package.find_package_headers PROPERTIES FIXTURES_REQUIRED m
 
 # Shared libraries. They are compiled separately, so only once for each compiler.
 if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF *.a)
+    memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF,CMAKE_BUILD_TYPE=Release *.a)
     set(shared_installed "-DCMAKE_PREFIX_PATH=${root}/shared/installed")
     memory_pool_add_consumer(find_package_shared package -DCONSUME=find_package ${shared_installed}
         -DLIBRARIES=compiled,np_alloc,np_alloc_checked)

@@ -26,7 +26,8 @@ set(elsewhere np_memory* np_threads* np_fork* np_signals* *Death* *death* np_bac
     resident_bytes* np_statistics.count_* np_statistics.are_exact* np_statistics.tell_* np_slabs_print.agrees*
     direct_blocks.are_found* *region.stays_as_it_is* region.takes_few_system_calls* sparse_heap* hash_table.*pages*
     np_heap_forms.count* np_defrag_hint.is_0* checked_bytes.before_a_large* checked_large.*
-    checked_memory.does_not_count_guards many_keys* page_resource.*process*)
+    checked_memory.does_not_count_guards many_keys*
+    cached_block_set.*transit* figures.*on_the_way* page_resource.*process*)
 list(JOIN elsewhere ":" elsewhere)
 foreach(bytes IN ITEMS 16384 65536)
     memory_pool_add_page_size(page_sizes os ${bytes} *)
