@@ -478,7 +478,7 @@ TEST(pool_end, is_reported_when_containers_and_objects_outlive_their_resource)
     expect_late_resource_use_reported<mp::basic_synchronized_pool_resource<mp::checking_policy>>(pools, upstream, name);
 }
 
-#if !MEMORY_POOL_ASAN // which reports these itself
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // which report these themselves
 TEST(pool_end_death_test, is_found_in_a_scope_that_was_left_and_in_memory_that_was_freed)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
