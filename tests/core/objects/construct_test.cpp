@@ -40,6 +40,17 @@ struct aggregate
     std::string second;
 };
 
+/// An aggregate that only pools destroy.
+struct kept_aggregate
+{
+    int value;
+
+private:
+    ~kept_aggregate() = default;
+    friend struct mp::lifetime_access;
+};
+
+static_assert(core::is_nothrow_makeable<kept_aggregate, int>(), "asked without a temporary object");
 static_assert(!core::takes_braces<aggregate, const aggregate&>, "copied");
 static_assert(!core::takes_braces<std::vector<int>, std::size_t, int>);
 static_assert(!core::takes_braces<std::string, char, char, char, char, char>, "no constructor, and no aggregate");
@@ -58,6 +69,11 @@ TEST(construct_at, makes_objects_and_aggregates)
     alignas(vector) std::array<std::byte, sizeof(vector)> other{};
     auto* const numbers = core::construct_at<vector>(other.data(), std::size_t{3}, 9);
     EXPECT_EQ(*numbers, (vector{9, 9, 9})) << "not an initializer list";
+
+    mp::object_pool<kept_aggregate> pool;
+    kept_aggregate* const kept = pool.create(5);
+    EXPECT_EQ(kept->value, 5);
+    pool.destroy(kept);
     numbers->~vector();
 }
 
