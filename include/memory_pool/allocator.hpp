@@ -52,7 +52,7 @@ struct allocation_result
 #endif
 
 namespace detail::core {
-/// Whether a resource has `good_size(bytes, alignment)`.
+/// True if a resource has `good_size(bytes, alignment)`.
 template <class Resource, class = void>
 inline constexpr bool has_good_size = false;
 template <class Resource>
@@ -72,11 +72,11 @@ class resource_allocator
                   "an allocator is for objects that are neither const nor volatile");
 
 public:
-    using value_type = T;                                           ///< What it allocates.
+    using value_type = T;                                           ///< The type of the objects.
     using resource_type = Resource;                                 ///< Its upstream.
     using propagate_on_container_copy_assignment = std::false_type; ///< The container keeps its memory.
-    using propagate_on_container_move_assignment = std::true_type;  ///< The memory moves, so where it belongs moves.
-    using propagate_on_container_swap = std::true_type;             ///< The same.
+    using propagate_on_container_move_assignment = std::true_type;  ///< The memory moves, so its resource moves.
+    using propagate_on_container_swap = std::true_type;             ///< The memory is swapped, so the resources are.
     using is_always_equal = std::false_type;                        ///< There may be several resources.
 
     /// The allocator for another type over the same kind of resource.

@@ -174,13 +174,13 @@ public:
             if (!take_back_checked(block, {bytes, alignment}))
                 return;
         }
-        arena_type& its = *arenas_.store().arena_of(block);
-        if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
-            deallocate_slowly(its, block, {bytes, alignment});
+        arena_type& from = *arenas_.store().arena_of(block);
+        if (MEMORY_POOL_UNLIKELY(from.owner != &arenas_)) {
+            deallocate_slowly(from, block, {bytes, alignment});
             return;
         }
         if (MEMORY_POOL_UNLIKELY(!given_back(block, bytes) ||
-                                 !arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
+                                 !arenas_.take_back(from, static_cast<std::byte*>(block), extent(bytes))))
             report(error_kind::double_free, block, {bytes, alignment});
     }
 
@@ -297,7 +297,7 @@ private:
 
     static std::size_t extent(std::size_t bytes) noexcept { return detail::core::arena_extent(bytes) + canary_bytes; }
 
-    /// Whether a block comes from an arena; by its size and alignment alone, so that freeing can decide it, too.
+    /// Returns whether a block is in an arena. Depends on size and alignment only, so that freeing can ask, too.
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= largest_block_ && arenas_.store().fits(extent(bytes), alignment);

@@ -88,8 +88,8 @@
 //
 // Not encoded, as mixing is harmless:
 // - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
-// - the language level, optimisation, NDEBUG: no body depends on them. GCC and Clang order the members of closures
-//   differently, so a program with units of both may call a function with the closure of the other: use one compiler;
+// - the language level, optimisation, NDEBUG: no body depends on them. GCC and Clang lay out closures with implicit
+//   captures differently, so one may call a template instance of the other with a wrong closure: use one compiler;
 // - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
 // - MEMORY_POOL_DELAY_POINT and MEMORY_POOL_LOCK_POINT, which tests and benchmarks define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
@@ -110,6 +110,7 @@
                            MEMORY_POOL_IF(MEMORY_POOL_ASAN, _asan), MEMORY_POOL_IF(MEMORY_POOL_MSAN, _msan),           \
                            MEMORY_POOL_IF(MEMORY_POOL_TSAN, _tsan), MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, _valgrind),   \
                            suffix)
+
 /// Does this unit have RTTI?
 #if defined(__cpp_rtti) || defined(__GXX_RTTI) || defined(_CPPRTTI)
 #define MEMORY_POOL_RTTI 1
@@ -122,8 +123,8 @@
 #else
 #define MEMORY_POOL_LIBCXX 0
 #endif
-/// What a unit and libmemory_pool must have in common, as a number: the configuration that MEMORY_POOL_ABI encodes,
-/// RTTI (libmemory_pool has the type information of its resources), and the C++ library.
+/// The configuration of this unit, as a number: the one that MEMORY_POOL_ABI encodes, RTTI (libmemory_pool has the type
+/// information of its resources), and the C++ library. A unit can use libmemory_pool only if both numbers are equal.
 #define MEMORY_POOL_CONFIGURATION                                                                                      \
     (1 + MEMORY_POOL_EXCEPTIONS + 2 * MEMORY_POOL_ASAN + 4 * MEMORY_POOL_MSAN + 8 * MEMORY_POOL_TSAN +                 \
      16 * MEMORY_POOL_VALGRIND + 32 * MEMORY_POOL_RTTI + 64 * MEMORY_POOL_LIBCXX)
@@ -135,8 +136,8 @@
 #ifndef MEMORY_POOL_COMPILING
 #define MEMORY_POOL_COMPILING 0
 #endif
-/// Does this unit take from libmemory_pool what depends on no type of the program? Not if its configuration is another
-/// one, or if it holds threads up.
+/// Does this unit use the template instances in libmemory_pool? Not if its configuration differs, or if it defines
+/// MEMORY_POOL_DELAY_POINT.
 #if MEMORY_POOL_COMPILED == MEMORY_POOL_CONFIGURATION && !MEMORY_POOL_COMPILING && !defined(MEMORY_POOL_DELAY_POINT)
 #define MEMORY_POOL_USES_LIBRARY 1
 #else
@@ -144,7 +145,7 @@
 #endif
 
 #if MEMORY_POOL_USES_LIBRARY || MEMORY_POOL_COMPILING
-// Visible with -fvisibility=hidden, too: the program and the library have variables in common.
+// Visible even with -fvisibility=hidden: the program and the library share variables.
 #define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) MEMORY_POOL_VISIBLE
 #else
 #define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) ///< In memory_pool and the namespaces of drop-ins.
@@ -259,7 +260,7 @@
 #define MEMORY_POOL_EXECUTABLE_CODE 0
 #endif
 
-/// Declares an instance of a class template that libmemory_pool has: `class name<argument...>`.
+/// Declares a template instance in libmemory_pool: `class name<argument...>`.
 #if MEMORY_POOL_COMPILING || MEMORY_POOL_USES_LIBRARY
 #define MEMORY_POOL_INSTANCE(...) extern template __VA_ARGS__;
 #else
