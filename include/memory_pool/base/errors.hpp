@@ -242,7 +242,7 @@ void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 #endif
 }
 
-/// What may free memory when a request fails: a function that returns whether it has freed any, or nothing.
+/// A function that frees memory when a request fails, and returns whether it has freed any; or none.
 struct relief
 {
     bool (*free_memory)(void* owner) = nullptr;
@@ -251,7 +251,7 @@ struct relief
     bool operator()() const { return free_memory != nullptr && free_memory(owner); }
 };
 
-/// Returns: one that trims `owner`.
+/// Returns: a relief that trims `owner`.
 template <class Owner>
 relief by_trimming(Owner& owner) noexcept
 {

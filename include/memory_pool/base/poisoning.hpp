@@ -82,7 +82,7 @@ inline void pool_gone([[maybe_unused]] const void* pool) noexcept
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_DESTROY_MEMPOOL(pool);)
 }
 
-/// Whether a tool is told of each block.
+/// True if AddressSanitizer or Valgrind tracks each block.
 inline constexpr bool tools_watch_blocks = MEMORY_POOL_ASAN != 0 || MEMORY_POOL_VALGRIND != 0;
 
 /// Effects: the block may be touched; its content is undefined.

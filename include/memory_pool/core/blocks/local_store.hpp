@@ -163,7 +163,7 @@ public:
         for (std::size_t i = 0; i != taken; ++i) {
             hand_out(base::address_of(blocks[i]));
             if constexpr (base::has_observer<Policy>)
-                Policy::observer::allocated(identity().name, blocks[i], identity().block_size);
+                Policy::observer::allocated(identity().name, base::address_of(blocks[i]), identity().block_size);
         }
         return taken;
     }
@@ -351,7 +351,7 @@ private:
 
     void publish() const noexcept { entry_.publish(); }
 
-    /// Where free blocks are filled, they are in slabs.
+    /// A policy that checks fills free blocks, and keeps all of them in slabs.
     static constexpr bool has_caches = !variant::checks;
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
@@ -388,7 +388,7 @@ private:
             base::block_handed_out(this, block, identity().block_size);
     }
 
-    /// Reports what was written to a free block, and marks it as in use.
+    /// Reports a write after free, and marks the block as in use.
     void check_out(void* block) noexcept
     {
         if (!checks_of(slabs_.chunks()).is_untouched(block))

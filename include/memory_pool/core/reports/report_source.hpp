@@ -4,7 +4,7 @@
 /// The functions of the registry of reports that pools call, without the registry: units that use libmemory_pool need
 /// not compile it. report_registry.hpp defines them.
 ///
-/// Thread safety: any thread, but for what says otherwise.
+/// Thread safety: any thread, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
