@@ -33,10 +33,11 @@ class CheckAbi(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.root = Path(directory.name)
         (self.root / "abi").mkdir()
-        shutil.copy(ROOT / "abi" / "interface.suppr", self.root / "abi")
+        for name in ("libnp_alloc.suppr", "libmemory_pool.suppr"):
+            shutil.copy(ROOT / "abi" / name, self.root / "abi")
 
-    def library(self, source):
-        path = self.root / "libnp_alloc.so"
+    def library(self, source, name="libnp_alloc.so"):
+        path = self.root / name
         (self.root / "source.cpp").write_text(source, encoding="utf-8")
         subprocess.run(["g++", "-g", "-shared", "-fPIC", "-o", path, self.root / "source.cpp"], check=True)
         return str(path)
@@ -76,12 +77,33 @@ class CheckAbi(unittest.TestCase):
                 options = ("--library", self.library(source), "--update", "incompatible")
                 self.assertEqual(self.check(*options), (0, ""))
 
+    def test_describes_the_symbols_of_a_library_with_a_soname_for_each_release(self):
+        first = ("namespace memory_pool { struct pool { int blocks; void trim(); };"
+                 "void pool::trim() {} void release() {} }")
+
+        def check(source, *options):
+            return self.check("--library", self.library(source, "libmemory_pool.so"), *options)
+
+        self.assertEqual(check(first, "--update", "compatible"), (0, ""))
+        self.assertEqual(check(first.replace("int blocks", "long blocks")), (0, ""))
+        self.assertEqual(check("#include <new>\n" + first + "int other() { return 1; }"), (0, ""))
+        for changed in (first.replace("void release", "static void release"), first.replace("trim", "clear")):
+            with self.subTest(changed=changed):
+                status, said = check(changed)
+                self.assertEqual(status, 1)
+                self.assertIn("\ncompatible: ", said)
+        self.assertEqual(check(first.replace("trim", "clear"), "--update", "compatible"), (0, ""))
+        self.assertEqual(check(first.replace("trim", "clear")), (0, ""))
+
     def test_exits_2_if_the_check_cannot_be_run(self):
         status, said = self.check("--library", self.library(FIRST))
         self.assertEqual(status, 2)
         self.assertIn("no such description", said)
         self.describe(FIRST)
-        self.assertEqual(self.check("--library", str(self.root / "no_library.so"))[0], 2)
+        for name, reason in (("other.so", "no library with an interface description"), ("no/libnp_alloc.so", "abidw")):
+            status, said = self.check("--library", str(self.root / name))
+            self.assertEqual(status, 2)
+            self.assertIn(reason, said)
         with mock.patch.object(check_abi, "run", side_effect=check_abi.NotKnown("abidw: not installed")):
             self.assertEqual(self.check("--library", self.library(FIRST)), (2, "abidw: not installed\n"))
 
