@@ -6,13 +6,13 @@
 ///
 ///     map_rounds            100,000 insertions into a std::pmr::map, then clear(), ten times; over a new resource on
 ///                           new and delete
-///     hinted_map_rounds     the same, with end() as hint for each key
+///     hinted_map_rounds     map_rounds with end() as hint for each key
 ///     map_rounds_reserved   map_rounds over an existing buffer, from which the arenas are allocated beforehand
 ///     deallocate_arenas     deallocates the blocks of ten arenas in a random order, the same for each side, while
-///                           other arenas are in use: only the lookup of a block's arena can depend on their number
+///                           other arenas are in use: only the lookup of a block's arena can depend on how many
 ///
 /// Rows are <shape>/<side>/<n>, where n is the number of insertions or arenas. `per_block` is the time for an insertion
-/// and its removal; in deallocate_arenas, for one deallocation.
+/// and the removal of the element; in deallocate_arenas, for one deallocation.
 ///
 /// Each map calls its resource through a pointer to std::pmr::memory_resource that the compiler cannot devirtualize.
 #include <memory_pool/arena_resource.hpp>
@@ -35,7 +35,7 @@
 #include <vector>
 
 namespace {
-// The sides: each has a `resource` over `upstream`, with `arena_count` arenas allocated in advance where its interface
+// The sides. Each has a `resource` over `upstream`, with `arena_count` arenas allocated in advance where the interface
 // allows that.
 
 struct arenas
@@ -82,7 +82,7 @@ struct pmr_unsynchronized_pool
 
 constexpr int rounds = 10;
 
-/// Uses nothing again, so it needs the room of all rounds.
+/// Never reuses memory, so it needs memory for all rounds.
 struct pmr_monotonic_buffer
 {
     pmr_monotonic_buffer(std::size_t arena_count, std::size_t arena_size, std::pmr::memory_resource* upstream)
@@ -96,21 +96,21 @@ struct pmr_monotonic_buffer
 
 // Maps, filled and cleared.
 
-/// What the page of a known arena library uses in its examples; see competitors::sorted_vector_arena.
+/// The size that the page of a known arena library uses in its examples; see competitors::sorted_vector_arena.
 constexpr std::size_t usual_arena_size = 10'000;
 constexpr int insertions = 100'000;
-/// Room for that many nodes of a map, with a fifth to spare.
+/// Enough arenas for that many nodes of a map, and a fifth more.
 constexpr std::size_t arenas_for_map = std::size_t{insertions} * 48 / usual_arena_size;
 
 using int_map = std::pmr::map<int, int>;
 
-/// The map looks for the place of the new key, which takes most of the time.
+/// The map searches for the position of the new key, which takes most of the time.
 void insert(int_map& map, int key)
 {
     map.emplace(key, key);
 }
 
-/// The map is told where the new key belongs, so that more of the time is that of the resource.
+/// Gives the map the position of the new key, so that the resource takes more of the time.
 void insert_last(int_map& map, int key)
 {
     map.emplace_hint(map.end(), key, key);
@@ -123,7 +123,7 @@ void fill(int_map& map)
         insert_key(map, key);
 }
 
-/// Returns: whether the map holds what `fill` has put into it.
+/// Returns: whether the map holds the elements that `fill` inserted.
 bool is_filled(const int_map& map)
 {
     int expected = 0;
@@ -136,7 +136,7 @@ bool is_filled(const int_map& map)
 }
 
 /// Effects: fills and clears a map ten times.
-/// Returns: whether it had as many elements as it should each time.
+/// Returns: whether the map had the right number of elements each time.
 template <auto insert_key, class Side>
 bool run_rounds(Side&& side)
 {
@@ -160,7 +160,7 @@ bool keeps_elements(Side&& side)
     return is_filled(map);
 }
 
-/// Every row ends with this: a wrong result is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if a result was wrong.
 void finish(benchmark::State& state, std::size_t blocks, bool is_right)
 {
     state.counters["per_block"] = benchmark::Counter(
@@ -179,10 +179,10 @@ void map_rounds(benchmark::State& state)
            is_right && keeps_elements(Side(0, usual_arena_size, std::pmr::new_delete_resource())));
 }
 
-/// Memory that all rows share, touched when it is made.
+/// Memory that all rows share. The vector touches every page when it is constructed.
 std::vector<std::byte>& buffer()
 {
-    // What a resource that never reuses memory takes in all rounds, plus one round's worth for aligned beginnings.
+    // A resource that never reuses memory needs this much for all rounds, plus one round for the alignment of arenas.
     static std::vector<std::byte> bytes((rounds + 1) * arenas_for_map * usual_arena_size);
     return bytes;
 }
@@ -202,14 +202,14 @@ void map_rounds_reserved(benchmark::State& state)
            is_right && with_side([](Side&& side) { return keeps_elements(side); }));
 }
 
-// From a block to its arena.
+// The lookup of a block's arena.
 
 constexpr std::size_t small_arena_size = 1024;
 constexpr std::size_t block_size = 64;
 constexpr std::size_t blocks_in_arena = small_arena_size / block_size - 1;
 constexpr std::size_t arenas_in_use = 10;
 
-/// Many arenas, all full, ten of which are emptied and filled again.
+/// Many full arenas. The benchmark empties and refills ten of them.
 template <class Side>
 class full_arenas
 {
@@ -235,14 +235,14 @@ public:
 
     ~full_arenas()
     {
-        give_back(others_);
-        give_back(blocks_);
+        deallocate_all(others_);
+        deallocate_all(blocks_);
     }
 
-    /// Effects: gives the blocks of the ten arenas back.
-    void empty() { give_back(blocks_); }
+    /// Effects: frees the blocks of the ten arenas.
+    void empty() { deallocate_all(blocks_); }
 
-    /// Effects: takes as many blocks again, which fills the same ten arenas.
+    /// Effects: allocates as many blocks again, which fills the same ten arenas.
     void fill()
     {
         for (void*& block : blocks_)
@@ -252,7 +252,7 @@ public:
 
     std::size_t block_count() const { return blocks_.size(); }
 
-    /// Returns: whether there are as many arenas as there should be, and blocks keep what is written to them.
+    /// Returns: whether blocks keep their contents, and the number of arenas is right.
     bool is_right() const
     {
         for (std::size_t i = 0; i != blocks_.size(); ++i)
@@ -266,7 +266,7 @@ public:
 private:
     static constexpr std::size_t block_alignment = 8;
 
-    void give_back(const std::vector<void*>& blocks)
+    void deallocate_all(const std::vector<void*>& blocks)
     {
         std::pmr::memory_resource* const resource = &side_.resource;
         for (void* const block : blocks)
@@ -275,7 +275,7 @@ private:
 
     Side side_;
     std::size_t count_;
-    std::mt19937 random_{2026}; // The same order for every side and in every run is the point.
+    std::mt19937 random_{2026}; // A fixed seed: the order is the same for every side and in every run.
     std::vector<void*> blocks_;
     std::vector<void*> others_;
 };

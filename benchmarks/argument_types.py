@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the arguments of the scripts may be, for argparse: each is refused before anything is measured."""
+"""Argument types for argparse. Invalid arguments are rejected before any measurement."""
 import argparse
 import math
 import os
@@ -8,7 +8,7 @@ import re
 
 
 def count(text, least=1):
-    """A number of something."""
+    """A count of at least `least`."""
     try:
         number = int(text)
     except ValueError:
@@ -19,17 +19,17 @@ def count(text, least=1):
 
 
 def steps(text):
-    """What pools grow by, with commas between; 0 stands for what they do if they are told nothing."""
+    """Growth steps of pools, separated by commas; 0 is the default of the pool."""
     return [count(each, least=0) for each in text.split(",")]
 
 
 def mebibytes(text):
-    """An amount of memory, or none."""
+    """An amount of memory, possibly 0."""
     return count(text, least=0)
 
 
 def seconds(text):
-    """A time that is not nothing."""
+    """A positive time."""
     try:
         time = float(text)
     except ValueError:
@@ -44,12 +44,12 @@ def expression(text):
     try:
         re.compile(text)
     except re.error as problem:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {problem}") from problem
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {problem}") from problem
     return text
 
 
 def file_to_write(text):
-    """A file that can be made or overwritten, in a directory that is there."""
+    """A file that can be created or overwritten, in an existing directory."""
     directory = os.path.dirname(text) or "."
     if os.path.isdir(text) or not os.access(text if os.path.exists(text) else directory, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text!r} cannot be written")
@@ -64,7 +64,7 @@ def directory(text):
 
 
 def directory_to_write(text):
-    """A directory that exists, or can be created in the nearest one above it that does."""
+    """A directory that exists, or can be created in its nearest existing parent."""
     if not text:
         raise argparse.ArgumentTypeError("the directory name is empty")
     above = os.path.abspath(text)

@@ -5,9 +5,9 @@
 
     attacks.py [--program PROGRAM] [--mallocs NAME,...] [--add NAME=LIBRARY] [--rounds N]
 
-The attacks are in tests/np_alloc/attack_set/attack_set.cpp. One counts as stopped if the process ends by a signal or
-with an error, or, if the attack reads, if the old content is gone. An attack that is only reported does not count as
-stopped, nor one that is missed in any of the N rounds.
+The attacks are in tests/np_alloc/attack_set/attack_set.cpp. An attack counts as stopped if the process ends by a signal
+or with an error, or, for attacks that read, if the old content is erased. An attack that is only reported does not
+count as stopped, nor does an attack that is missed in any of the N rounds.
 
     s m l      stopped with small, medium and large blocks
     s - l      not stopped with medium blocks
@@ -25,7 +25,7 @@ import argument_types
 import mallocs
 
 SIZES = {"small": 16, "medium": 2000, "large": 256 * 1024}
-# The negative control: correct code, which no malloc may stop.
+# The negative control: correct code, which must not be stopped.
 CONTROL = "nothing wrong"
 CHECKED = "np_alloc_checked"
 SCUDO = "scudo"
@@ -49,12 +49,12 @@ def result_of(status, output, errors):
     if status != 0 or output == "nothing is left\n":
         return "stopped"
     if output != "goes on\n":
-        raise ValueError(f"an attack ends in a way that is not known: {output!r}")
+        raise ValueError(f"unknown output of an attack: {output!r}")
     return "told" if errors else "missed"
 
 
 def attack(program, cell, library, **variables):
-    """Returns the Ending of one attack, in a process of its own."""
+    """Returns the Ending of one attack, in a separate process."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("NP_", "LD_PRELOAD", "MALLOC_", "MIMALLOC_", "SCUDO_", "GLIBC_TUNABLES"))}
     environment.update(variables)
@@ -75,7 +75,7 @@ def attack_all(program, library, **variables):
 
 
 def stopped_in_all(rounds):
-    """Returns the cells that were stopped in each of the rounds."""
+    """Returns the cells that were stopped in every round."""
     return {cell for cell in rounds[0] if all(each[cell].result == "stopped" for each in rounds)}
 
 
@@ -98,7 +98,7 @@ def scudo():
 
 
 def entrants(arguments):
-    """Returns {name: library, or None for that of the system}, in the order of the names."""
+    """Returns {name: library, or None for the malloc of the system}, in the order of the names."""
     found = mallocs.entrants([name for name in arguments.mallocs if name not in (SCUDO, CHECKED)], arguments.build)
     checked = os.path.abspath(os.path.join(arguments.build, "src", "np_alloc", "libnp_malloc_checked.so"))
     others = {SCUDO: (scudo(), "Debian package: libclang-rt-19-dev"),
@@ -147,7 +147,7 @@ def main():
         wrong = [each[Cell(CONTROL, size)].text for each in rounds for size in SIZES
                  if each[Cell(CONTROL, size)].result != "missed"]
         if wrong:
-            print(f"{name} is left out: it ends a program that does nothing wrong: {wrong[0]}", file=sys.stderr)
+            print(f"{name} is left out: it stops correct code: {wrong[0]}", file=sys.stderr)
         else:
             stopped[name] = stopped_in_all(rounds)
     print("\n".join(table(kinds, stopped)))

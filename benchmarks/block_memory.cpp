@@ -4,10 +4,10 @@
 //
 //     block_memory SIDE [bytes=N] [mebibytes=N] [wait=MILLISECONDS] [seed=N]
 //
-// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. Blocks of `mebibytes` in total are
-// allocated, every word of them is written, and they are freed in random order. Then the program waits, without a call.
-// The figures are kilobytes that were not resident before the first block: with all blocks in use, at the peak, when
-// all are freed, and after the wait. The pool still exists then.
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The program allocates blocks of `mebibytes`
+// in total, writes every word of them, frees them in random order, and then waits without a call. It prints the growth
+// of resident memory since before the first block, in kilobytes: with all blocks in use (live), at the peak, with all
+// blocks freed, and after the wait (idle). The pool still exists then.
 #include "np_alloc/resident.hpp"
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
@@ -31,7 +31,7 @@ struct settings
 };
 
 /// In kilobytes.
-struct figures
+struct resident_memory
 {
     std::size_t live = 0;
     std::size_t peak = 0;
@@ -58,43 +58,43 @@ bool is_filled(const std::uint64_t* block, std::size_t bytes, std::uint64_t cont
 using blocks = std::vector<std::pair<std::uint64_t*, std::uint64_t>>;
 
 template <class Side>
-void allocate_all(Side& side, const settings& its, blocks& held, workload::random& random)
+void allocate_all(Side& side, const settings& run_settings, blocks& held, workload::random& random)
 {
     for (auto& [block, content] : held) {
         block = static_cast<std::uint64_t*>(side.allocate());
         if (block == nullptr)
             workload::fail("out of memory");
         content = random();
-        fill(block, its.bytes, content);
+        fill(block, run_settings.bytes, content);
     }
 }
 
 template <class Side>
-void free_all(Side& side, const settings& its, blocks& held, workload::random& random, workload::tally& done)
+void free_all(Side& side, const settings& run_settings, blocks& held, workload::random& random, workload::tally& done)
 {
     for (std::size_t i = held.size(); i > 1; --i)
         std::swap(held[random.below(i)], held[i - 1]);
     for (const auto& [block, content] : held) {
-        if (!is_filled(block, its.bytes, content))
-            workload::fail("a block does not hold what was written to it");
+        if (!is_filled(block, run_settings.bytes, content))
+            workload::fail("a block was overwritten");
         side.deallocate(block);
         done.count(content);
     }
 }
 
 template <class Side>
-workload::tally run(const settings& its, figures& measured)
+workload::tally run(const settings& run_settings, resident_memory& measured)
 {
-    workload::random random(its.seed);
+    workload::random random(run_settings.seed);
     workload::tally done;
-    blocks held(its.count);
+    blocks held(run_settings.count);
     const std::size_t base = workload::resident_kilobytes();
-    Side side(its.bytes);
-    allocate_all(side, its, held, random);
+    Side side(run_settings.bytes);
+    allocate_all(side, run_settings, held, random);
     measured.live = above(base, workload::resident_kilobytes());
-    free_all(side, its, held, random, done);
+    free_all(side, run_settings, held, random, done);
     measured.freed = above(base, workload::resident_kilobytes());
-    std::this_thread::sleep_for(std::chrono::milliseconds(its.milliseconds));
+    std::this_thread::sleep_for(std::chrono::milliseconds(run_settings.milliseconds));
     measured.idle = above(base, workload::resident_kilobytes());
     // VmHWM may lag behind VmRSS: the peak is at least each value read above.
     measured.peak = std::max({above(base, workload::peak_kilobytes()), measured.live, measured.freed, measured.idle});
@@ -109,15 +109,16 @@ int main(int argc, char** argv)
     const std::string wanted = arguments.first("SIDE", "one of " + sized_sides::names());
     const std::size_t bytes = arguments.number("bytes", 64, "of a block; a multiple of 8");
     const std::size_t all = arguments.number("mebibytes", 64, "of all blocks together") << 20U;
-    const settings its{bytes, std::max<std::size_t>(all / bytes, 1),
-                       arguments.number("wait", 1, "milliseconds without a call at the end"),
-                       arguments.number("seed", 1, "of the random order")};
+    const settings run_settings{bytes, std::max<std::size_t>(all / bytes, 1),
+                                arguments.number("wait", 1, "milliseconds without a call at the end"),
+                                arguments.number("seed", 1, "of the random order")};
     arguments.end();
     if (bytes % sizeof(std::uint64_t) != 0)
         workload::fail("block_memory: bytes: not a multiple of 8");
-    figures measured;
+    resident_memory measured;
     workload::tally done;
-    if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
+    const auto run_side = [&](auto type) { done = run<typename decltype(type)::side>(run_settings, measured); };
+    if (!sized_sides::with_side(wanted, run_side))
         workload::fail(sized_sides::no_such_side(wanted).c_str());
     done.print("block_memory", "live=" + std::to_string(measured.live) + " peak=" + std::to_string(measured.peak) +
                                    " freed=" + std::to_string(measured.freed) +

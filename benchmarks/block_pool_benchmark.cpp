@@ -3,13 +3,13 @@
 /// \file
 /// Raw blocks of 32 bytes: block_pool against new/delete and the pools of other libraries.
 ///
-///     pair           one block out, and back
-///     bulk           10,000 blocks out, then all back in the order they came
-///     bulk_reverse   ... back in reverse
-///     bulk_random    ... back in an order that is random, but the same every time and for every side
-///     churn          100 blocks out, then all back in the order they came
+///     pair           allocate one block, and free it
+///     bulk           allocate 10,000 blocks, then free all in the order of allocation
+///     bulk_reverse   ... in reverse order
+///     bulk_random    ... in a random order, which is the same in every run and for every side
+///     churn          allocate 100 blocks, then free all in the order of allocation
 ///
-/// A row is called <shape>/<side>/<blocks>. `per_block` is the time for a block to go out and come back.
+/// A row is named <shape>/<side>/<blocks>. `per_block` is the time to allocate and free a block.
 #include <memory_pool/block_pool.hpp>
 
 #include "competitors.hpp"
@@ -31,7 +31,7 @@
 namespace {
 constexpr std::size_t block_size = 32;
 
-/// Returns: whether `count` blocks in use at the same time keep what is written to them: they are distinct and whole.
+/// Returns: whether `count` blocks in use at the same time keep their contents, so do not overlap.
 template <class Side>
 bool holds_data(Side& side, std::size_t count)
 {
@@ -48,14 +48,14 @@ bool holds_data(Side& side, std::size_t count)
     return holds;
 }
 
-/// Every row ends with this: a wrong result is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if blocks overlap.
 template <class Side>
 void finish(benchmark::State& state, Side& side, std::size_t blocks)
 {
     state.counters["per_block"] = benchmark::Counter(
         static_cast<double>(blocks), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
     if (!holds_data(side, std::max<std::size_t>(blocks, 64)))
-        state.SkipWithError("blocks overlap, or lose what is written to them");
+        state.SkipWithError("blocks overlap, or lose their contents");
 }
 
 template <class Side>
@@ -64,18 +64,18 @@ void pair(benchmark::State& state)
     Side side(1);
     for (auto _ : state) {
         void* block = side.allocate();
-        // The pointer is seen, as a constant: the compiler may keep it in a register, as it may in a program.
+        // As a constant, so that the compiler may keep the pointer in a register, as in a real program.
         benchmark::DoNotOptimize(static_cast<void* const&>(block));
         side.deallocate(block);
     }
     finish(state, side, 1);
 }
 
-/// Room for `count` pointers, which begins at another place in its page each time one is made.
+/// Room for `count` pointers. Each new object begins at another offset in its page.
 ///
-/// A processor mistakes a load for one of bytes that it is about to store if the addresses agree in their last twelve
-/// bits. So each side has places for the array where the loop takes nearly twice as long, and which these are is luck.
-/// Over several repetitions each side has the same share of it.
+/// 4K aliasing: a load stalls behind an earlier store if their addresses agree in the low twelve bits. At some offsets
+/// of the array, the loop takes nearly twice as long, and these offsets differ from side to side. Over several
+/// repetitions, each side meets them equally often.
 class pointer_array
 {
 public:
@@ -106,7 +106,7 @@ struct same_order
     explicit same_order(std::size_t) {}
 
     template <class Side>
-    void give_back(Side& side, const pointer_array& blocks) const
+    void deallocate_all(Side& side, const pointer_array& blocks) const
     {
         for (void* block : blocks)
             side.deallocate(block);
@@ -118,7 +118,7 @@ struct reverse_order
     explicit reverse_order(std::size_t) {}
 
     template <class Side>
-    void give_back(Side& side, const pointer_array& blocks) const
+    void deallocate_all(Side& side, const pointer_array& blocks) const
     {
         for (void** block = blocks.end(); block != blocks.begin();)
             side.deallocate(*--block);
@@ -131,12 +131,12 @@ public:
     explicit random_order(std::size_t count) : order_(count)
     {
         std::iota(order_.begin(), order_.end(), 0U);
-        // The same order for every side and in every run is the point.
+        // A fixed seed: the order is the same for every side and in every run.
         std::shuffle(order_.begin(), order_.end(), std::mt19937(2026));
     }
 
     template <class Side>
-    void give_back(Side& side, const pointer_array& blocks) const
+    void deallocate_all(Side& side, const pointer_array& blocks) const
     {
         for (const std::uint32_t position : order_)
             side.deallocate(blocks[position]);
@@ -159,7 +159,7 @@ void many(benchmark::State& state)
         for (void*& block : blocks)
             block = side.allocate();
         benchmark::ClobberMemory();
-        order.give_back(side, blocks);
+        order.deallocate_all(side, blocks);
         benchmark::ClobberMemory();
     }
     finish(state, side, count);
@@ -196,7 +196,8 @@ bool add_rows()
     add_all<competitors::pmr_unsynchronized_pool<block_size>>("pmr_unsynchronized_pool");
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     add_all<competitors::boost_pool<block_size>>("boost_pool");
-    // Giving back is linear in free blocks here, except in reverse: a tenth of a second for all 10,000. Twice will do.
+    // Deallocation is linear in free blocks here, except in reverse order: a tenth of a second for all 10,000. Two
+    // iterations are enough.
     using linear = competitors::boost_object_pool<block_size>;
     add_all_but_bulk<linear>("boost_object_pool");
     add("bulk", "boost_object_pool", many<linear, same_order>)->Arg(in_bulk)->Iterations(2);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Memory overhead of a pool, in bytes beyond its blocks: 10,000 blocks of 32 bytes, in a pool with that initial
-/// capacity and in one that grew. Fails if the first takes more than an eighth.
+/// capacity and in one that grew. Fails if the overhead of the first is more than an eighth.
 #include <memory_pool/block_pool.hpp>
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 namespace {
 constexpr std::size_t block_size = 32;
 constexpr std::size_t block_count = 10000;
-constexpr double most_overhead = 12.5;
+constexpr double max_overhead = 12.5;
 
-/// Counts what a pool holds, to prove what the pool says.
+/// Counts the bytes that a pool holds, to check the pool's statistics.
 class counting_resource final : public std::pmr::memory_resource
 {
 public:
@@ -37,7 +37,7 @@ private:
     std::size_t held_ = 0;
 };
 
-/// Returns: the overhead over the bytes of `block_count` blocks in percent, or 100 if the pool reports a wrong value.
+/// Returns: the overhead in percent of the bytes of `block_count` blocks; 100 if the pool reports a wrong value.
 double overhead(const char* what, std::size_t initial_capacity)
 {
     counting_resource upstream;
@@ -62,5 +62,5 @@ int main()
 {
     const double told = overhead("initial_capacity", block_count);
     const double grown = overhead("grown from nothing", 0);
-    return told <= most_overhead && grown < 100 ? 0 : 1;
+    return told <= max_overhead && grown < 100 ? 0 : 1;
 }

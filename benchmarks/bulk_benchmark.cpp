@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// 64 blocks or objects of 32 bytes out and back: one by one in a loop, and by the bulk forms.
+/// Allocates and frees 64 blocks or objects of 32 bytes: one by one in a loop, and with the bulk functions.
 ///
-///     bulk_64    all out, then all back in the order they came
+///     bulk_64    allocate all, then free all in the order of allocation
 ///
 /// Rows are <shape>/<pool>/<loop|bulk>. `per_block` is the time for a block. One thread uses each pool.
 #include <memory_pool/block_pool.hpp>
@@ -25,9 +25,9 @@ constexpr std::size_t block_size = 32;
 
 struct record
 {
-    explicit record(int its_number) noexcept : number(its_number) {}
+    explicit record(int initial_number) noexcept : number(initial_number) {}
     int number;
-    std::array<unsigned char, block_size - sizeof(int)> rest; // not written to
+    std::array<unsigned char, block_size - sizeof(int)> rest; // Never written.
 };
 
 template <class Pool>

@@ -4,13 +4,14 @@
 //
 //     call_latency SIDE [bytes=N] [live=N] [calls=N] [seed=N]
 //
-// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The first `live` blocks are allocated in a
-// new pool (cold); then a block chosen at random is freed and another one allocated, again and again (warm). An
-// allocation includes writing a word to the block, as it depends on the side whether the call itself touches the block.
+// SIDE is one of sized_sides.hpp; new_delete is the malloc of the process. The program allocates the first `live`
+// blocks in a new pool (cold), then repeatedly frees a random block and allocates another one (warm). The time of an
+// allocation includes a write of one word to the block, because some sides touch the block themselves and others do
+// not.
 //
-// Each call is timed by a cycle counter where there is one. The figures are nanoseconds, minus the median time between
-// two readings with nothing in between; `clock` is that time itself, without the subtraction: it shows interruptions
-// that no allocator has caused.
+// A cycle counter times each call where there is one. Results are in nanoseconds, minus the median time between two
+// consecutive readings. `clock` is the time between two readings, without the subtraction: it shows interruptions that
+// no allocator has caused.
 #include "np_alloc/workload.hpp"
 #include "sized_sides.hpp"
 
@@ -33,7 +34,7 @@
 namespace {
 using clock = std::chrono::steady_clock;
 
-/// Returns: a number that grows at a constant rate, read after everything before it has been executed.
+/// Returns: a counter that grows at a constant rate, read after all earlier instructions have executed.
 MEMORY_POOL_ALWAYS_INLINE std::uint64_t ticks()
 {
 #if defined(__x86_64__)
@@ -75,8 +76,8 @@ public:
         std::sort(ticks_.begin(), ticks_.end());
     }
 
-    /// Returns: the smallest difference between two different times, which is the resolution of the clock if there are
-    ///   many; 0 if all times are equal. Preconditions: sorted.
+    /// Returns: the smallest difference between two different times; with many samples, the resolution of the clock.
+    ///   0 if all times are equal. Preconditions: sorted.
     std::uint32_t resolution() const
     {
         std::uint32_t least = UINT32_MAX;
@@ -107,16 +108,16 @@ struct quantile
 constexpr std::array<quantile, 6> quantiles{
     {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}, {"p99_99", 0.9999}, {"max", 1}}};
 
-/// Returns: the quantiles as figures of a workload, in nanoseconds.
-std::string figures(const std::string& name, samples& of, std::uint32_t of_clock, double nanoseconds_per_tick)
+/// Returns: the quantiles in the output format of workloads, in nanoseconds.
+std::string format_quantiles(const std::string& name, samples& of, std::uint32_t of_clock, double nanoseconds_per_tick)
 {
     of.sort();
     std::string text;
     for (const quantile& each : quantiles) {
         const double ticks = static_cast<double>(of.quantile(each.share)) - of_clock;
-        std::array<char, 64> figure{};
-        std::snprintf(figure.data(), figure.size(), "%.2f", std::max(ticks, 0.0) * nanoseconds_per_tick);
-        text.append(" ").append(name).append("_").append(each.name).append("=").append(figure.data());
+        std::array<char, 64> number{};
+        std::snprintf(number.data(), number.size(), "%.2f", std::max(ticks, 0.0) * nanoseconds_per_tick);
+        text.append(" ").append(name).append("_").append(each.name).append("=").append(number.data());
     }
     return text;
 }
@@ -131,7 +132,10 @@ struct settings
 
 struct times
 {
-    explicit times(const settings& its) : clock(its.calls), cold(its.live), allocate(its.calls), free(its.calls) {}
+    explicit times(const settings& run_settings)
+        : clock(run_settings.calls), cold(run_settings.live), allocate(run_settings.calls), free(run_settings.calls)
+    {
+    }
 
     samples clock;
     samples cold;
@@ -139,7 +143,7 @@ struct times
     samples free;
 };
 
-/// Blocks, each of which holds the number that was written to it.
+/// Blocks, each with the number that was written to it.
 template <class Side>
 class blocks
 {
@@ -160,12 +164,12 @@ public:
 
     void free(std::size_t place, samples& time, workload::tally& done)
     {
-        const held& its = blocks_[place];
-        if (*its.block != its.content)
-            workload::fail("a block does not hold what was written to it");
-        done.count(its.content);
+        const held& freed = blocks_[place];
+        if (*freed.block != freed.content)
+            workload::fail("a block was overwritten");
+        done.count(freed.content);
         const std::uint64_t begin = ticks();
-        side_.deallocate(its.block);
+        side_.deallocate(freed.block);
         time.add(ticks() - begin);
     }
 
@@ -181,25 +185,25 @@ private:
 };
 
 template <class Side>
-workload::tally run(const settings& its, times& measured)
+workload::tally run(const settings& run_settings, times& measured)
 {
-    Side side(its.bytes);
-    blocks<Side> held(side, its.live);
-    workload::random random(its.seed);
+    Side side(run_settings.bytes);
+    blocks<Side> held(side, run_settings.live);
+    workload::random random(run_settings.seed);
     workload::tally done;
-    for (std::size_t i = 0; i != its.calls; ++i) {
+    for (std::size_t i = 0; i != run_settings.calls; ++i) {
         const std::uint64_t begin = ticks();
         measured.clock.add(ticks() - begin);
     }
-    for (std::size_t i = 0; i != its.live; ++i)
+    for (std::size_t i = 0; i != run_settings.live; ++i)
         held.allocate(i, random(), measured.cold);
-    for (std::size_t i = 0; i != its.calls; ++i) {
-        const std::size_t place = random.below(its.live);
+    for (std::size_t i = 0; i != run_settings.calls; ++i) {
+        const std::size_t place = random.below(run_settings.live);
         held.free(place, measured.free, done);
         held.allocate(place, random(), measured.allocate);
     }
-    samples not_shown(its.live);
-    for (std::size_t i = 0; i != its.live; ++i)
+    samples not_shown(run_settings.live);
+    for (std::size_t i = 0; i != run_settings.live; ++i)
         held.free(i, not_shown, done);
     return done;
 }
@@ -215,11 +219,11 @@ std::size_t interruptions()
 void print(const workload::tally& done, times& measured)
 {
     const double rate = measure_nanoseconds_per_tick();
-    std::string text = figures("clock", measured.clock, 0, rate);
+    std::string text = format_quantiles("clock", measured.clock, 0, rate);
     const std::uint32_t of_clock = measured.clock.quantile(0.5);
-    text += figures("cold_allocate", measured.cold, of_clock, rate);
-    text += figures("warm_allocate", measured.allocate, of_clock, rate);
-    text += figures("warm_free", measured.free, of_clock, rate);
+    text += format_quantiles("cold_allocate", measured.cold, of_clock, rate);
+    text += format_quantiles("warm_allocate", measured.allocate, of_clock, rate);
+    text += format_quantiles("warm_free", measured.free, of_clock, rate);
     std::array<char, 64> resolution{};
     const std::uint32_t ticks = std::min(measured.clock.resolution(), measured.allocate.resolution());
     std::snprintf(resolution.data(), resolution.size(), " resolution=%.2f", ticks * rate);
@@ -232,14 +236,15 @@ int main(int argc, char** argv)
 {
     workload::arguments arguments(argc, argv, "call_latency SIDE: the time of single calls, in nanoseconds.");
     const std::string wanted = arguments.first("SIDE", "one of " + sized_sides::names());
-    const settings its{arguments.number("bytes", 64, "of a block"),
-                       arguments.number("live", 100000, "blocks in use, which the cold calls allocate"),
-                       arguments.number("calls", 1000000, "warm calls of each kind"),
-                       arguments.number("seed", 1, "of the random order")};
+    const settings run_settings{arguments.number("bytes", 64, "of a block"),
+                                arguments.number("live", 100000, "blocks in use, which the cold calls allocate"),
+                                arguments.number("calls", 1000000, "warm calls of each kind"),
+                                arguments.number("seed", 1, "of the random order")};
     arguments.end();
-    times measured(its);
+    times measured(run_settings);
     workload::tally done;
-    if (!sized_sides::with_side(wanted, [&](auto type) { done = run<typename decltype(type)::side>(its, measured); }))
+    const auto run_side = [&](auto type) { done = run<typename decltype(type)::side>(run_settings, measured); };
+    if (!sized_sides::with_side(wanted, run_side))
         workload::fail(sized_sides::no_such_side(wanted).c_str());
     print(done, measured);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Lets a script of this directory parse its arguments, without running it.
+"""Makes a script of this directory parse its arguments, without running it.
 
     check_arguments.py SCRIPT [ARGUMENT...]
 

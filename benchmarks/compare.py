@@ -6,14 +6,14 @@
     compare.py [--build DIRECTORY] [--repetitions N] [--min-time SECONDS] [--filter REGEX] [--json FILE] [--check]
                [--mallocs NAME,NAME...] [--litter N ...]
 
-All rows of a program are repeated in an order that is random anew each time, so that what else the machine does hits
-every side alike. Compared is the least of the repetitions: others on the machine can only add time, and where a core is
-shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
-brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, of threads, or of arenas.
+All rows of a program are repeated, in a new random order each time, so that other load on the machine affects all
+sides alike. The minimum of the repetitions is compared: other load can only add time, and on a shared core it adds
+much more to code that keeps the core busy than to code that waits. Medians are in brackets. Rows are named
+<shape>/<side>/<n>, where n is the number of blocks, threads or arenas.
 
-With --mallocs, the programs run under each of them, preloaded, one after the other: the malloc serves new/delete, and
-pools take their memory from it. With --litter, each program starts on a heap on which blocks were allocated and
-most were freed in random order. The goals are those for the system's malloc on a fresh heap.
+With --mallocs, the programs run under each malloc in turn. It is preloaded, and serves new/delete and the upstream
+allocations of pools. With --litter, each program starts on a heap on which blocks were allocated and
+most of them freed in random order. The goals apply to the malloc of the system on a fresh heap.
 """
 import argparse
 import collections
@@ -29,13 +29,13 @@ import litter
 import mallocs
 from google_benchmark import number
 
-# What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
+# The goals of --check. The minimum ratio against new/delete, at any n, in the program for this side:
 LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2,
                 ("pair", "concurrent_block_pool"): 8.0, ("bulk", "concurrent_block_pool"): 9.0,
                 ("churn", "concurrent_block_pool"): 10.0,
                 ("frame_pair", "pooled_frame"): 5.0, ("frame_churn", "pooled_frame"): 5.0,
                 ("coroutine", "pooled_frame"): 2.0, ("coroutine_churn", "pooled_frame"): 2.0}
-# The most times as long as another side takes, in every row with both:
+# The maximum ratio to the time of another side, in every row with both:
 MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
                ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
                ("shared", "unsynchronized_shared_pool", "make_shared"): 0.333,
@@ -49,20 +49,20 @@ MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "i
 for job in ("list", "map", "unordered_map", "strings"):
     MOST_RATIOS[job, "unsynchronized_pool_resource", "pmr_unsynchronized_pool"] = 0.5
     MOST_RATIOS[job + "_in_threads", "synchronized_pool_resource", "pmr_synchronized_pool"] = 0.5
-# The most nanoseconds for a block, at any n:
+# The maximum time of a block in nanoseconds, at any n:
 MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_deallocation", "object_pool"): 2.0,
                     ("pair", "atomic_intrusive_pool"): 8.0}
-# Independent of n: the time for the largest n is at most this many times that for the smallest.
+# Independence of n: the maximum ratio of the time at the largest n to the time at the smallest.
 CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchronized_arena_resource"): 1.5}
-# Ahead of every side that is not our own, in every row with ...
+# Faster than every side of other libraries, in every row with ...
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
         "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator", "pooled_frame", "resource_frame",
         "handle_pool", "handle_pool_bulk", "concurrent_handle_pool", "concurrent_handle_pool_bulk", "visited")
-# ... except these, which it need only be level with: (the most times as long, the least number of blocks of a row).
+# ... except these, which it may only match: (maximum ratio, minimum number of blocks of a row).
 LEVEL = {"plf_colony": (1.15, 1000)}
-# The cost of a row without any pool, or of objects that move, as a lower bound: shown, but no competitor.
+# Lower bounds: the cost of a row without a pool, or with objects that move. Shown, but not competitors.
 NO_POOL = ("bare_array", "one_frame", "slot_map")
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
@@ -72,10 +72,10 @@ AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource",
          "structures_benchmark": "object_pool", "iteration_benchmark": "object_pool",
          "pooled_frame_benchmark": "pooled_frame", "handle_pool_benchmark": "handle_pool"}
-# Not built where there is no Boost, no plf_colony.h, or no coroutines, and left out then:
+# Omitted if they are not built, as Boost, plf_colony.h or coroutines are missing:
 OPTIONAL = ("intrusive_pool_benchmark", "iteration_benchmark", "pooled_frame_benchmark")
-# How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
-# repetition that is not much longer, threads may take turns and never meet: then sharing seems to cost nothing.
+# A factor for --min-time by program. The system preempts threads for some milliseconds at a time. In a repetition that
+# is not much longer, threads may run one after the other without contention, and sharing would seem to be free.
 LONGER = {"concurrent_block_pool_benchmark": 4}
 
 FIRST_SIDES = ("new_delete",) + OURS
@@ -102,7 +102,7 @@ def parse_arguments(argv):
 
 
 def run(program, library, arguments, timeout=None):
-    """Runs the program under a malloc: a library to preload, or None for the system's malloc."""
+    """Runs the program under a malloc: a library to preload, or None for the malloc of the system."""
     preloaded = [library] if library else []
     with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
         report = os.path.join(scratch, "litter")
@@ -141,7 +141,7 @@ def rank(side):
 
 
 def in_order(rows):
-    """Returns the items of `rows`: shapes in order of appearance, each by number of blocks."""
+    """Returns the items of `rows`: shapes in order of appearance, each sorted by number of blocks."""
     shapes = list(dict.fromkeys(shape for shape, _ in rows))
     return sorted(rows.items(), key=lambda item: (shapes.index(item[0][0]), item[0][1]))
 
@@ -182,9 +182,9 @@ def missed_goals(rows, ours):
             most = MOST_NANOSECONDS.get((shape, side))
             if most is not None and row.least > most:
                 yield f"{shape}/{n}: {side} takes {number(row.least)} ns a block, not {most}"
-            most_times, least_blocks = LEVEL.get(side, (1, 0))
-            is_competitor = ours in sides and side not in OURS + NO_POOL and n >= least_blocks
-            if is_competitor and most_times * row.least < sides[ours].least:
+            max_times, min_blocks = LEVEL.get(side, (1, 0))
+            is_competitor = ours in sides and side not in OURS + NO_POOL and n >= min_blocks
+            if is_competitor and max_times * row.least < sides[ours].least:
                 yield (f"{shape}/{n}: {ours} takes {number(sides[ours].least)} ns a block, "
                        f"{side} {number(row.least)}")
         for (limited, side, other), most in MOST_RATIOS.items():
@@ -235,22 +235,22 @@ def main():
     told = {}
     missed = []
     for program, ours in AHEAD.items():
-        its_reports = (run_all(program, libraries, arguments)
+        program_reports = (run_all(program, libraries, arguments)
                        if google_benchmark.is_built(arguments.build, program) else {})
-        if not its_reports:
+        if not program_reports:
             continue
-        its_context = next(iter(its_reports.values()))["context"]
+        program_context = next(iter(program_reports.values()))["context"]
         if not reports:
-            google_benchmark.print_machine(its_context)
+            google_benchmark.print_machine(program_context)
             for name, library in libraries.items():
                 print(f"malloc     {name}{f', {library}' if library else ''}")
             if arguments.litter:
                 print(f"litter     {litter.described(arguments)}")
-        google_benchmark.print_versions(its_context, told)
-        reports[program] = its_reports
-        rows_under = {name: rows_of(report) for name, report in its_reports.items()}
+        google_benchmark.print_versions(program_context, told)
+        reports[program] = program_reports
+        rows_under = {name: rows_of(report) for name, report in program_reports.items()}
         print_tables(rows_under, ours)
-        # The goals are for a fresh heap of the system's malloc.
+        # The goals apply to a fresh heap of the malloc of the system.
         if "glibc" in rows_under and not arguments.litter:
             missed += missed_goals(rows_under["glibc"], ours)
     if not reports:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools that are compared, behind one interface: raw blocks of `Size` bytes.
+/// The pools under comparison, behind one interface: raw blocks of `Size` bytes.
 ///
 ///     side(capacity)      a pool with room for `capacity` blocks, where its interface allows that
 ///     allocate()          -> a block
 ///     deallocate(block)   <- a block
 ///
-/// Boost and foonathan/memory are included if they were found at configuration. The size is a template argument, so
-/// that each side can specialize for it as it would in user code. The wrappers are always inlined: the cost measured is
-/// that of calling the pool directly.
+/// Boost and foonathan/memory are included if CMake found them. The size is a template argument, so that each side can
+/// specialize for it as it would in user code. The wrappers are always inlined, so the measured cost is the cost of
+/// calling the pool directly.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
@@ -29,7 +29,7 @@
 #endif
 
 namespace competitors {
-/// Returns: what is written to a block, to see whether it stays there: a number, all over it.
+/// Returns: the contents of a block for checks: copies of `number`.
 template <std::size_t Size>
 std::array<std::uint64_t, Size / sizeof(std::uint64_t)> content(std::size_t number)
 {
@@ -38,7 +38,7 @@ std::array<std::uint64_t, Size / sizeof(std::uint64_t)> content(std::size_t numb
     return words;
 }
 
-/// What malloc is behind `new`; with glibc, unless a program is linked with another one.
+/// The malloc of the process, through `new`.
 template <std::size_t Size>
 class new_delete
 {
@@ -48,7 +48,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { ::operator delete(block, Size); }
 };
 
-/// One of our own.
+/// A pool of this library.
 template <class Pool, std::size_t Size>
 class library_pool
 {
@@ -99,7 +99,7 @@ private:
     boost::pool<> pool_;
 };
 
-/// Keeps its free list in the order of addresses: giving back walks along it, which is linear in free blocks.
+/// Keeps its free list in address order. Deallocation searches the list, so it is linear in free blocks.
 template <std::size_t Size>
 class boost_object_pool
 {

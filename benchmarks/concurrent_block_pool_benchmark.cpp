@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Raw blocks of 32 bytes for many threads: concurrent_block_pool against new/delete, and the pools and allocators of
-/// others. In each row all threads share one pool.
+/// Raw blocks of 32 bytes for many threads: concurrent_block_pool against new/delete and the pools and allocators of
+/// other libraries. In each row, all threads share one pool.
 ///
-///     pair                each thread takes one block, and gives it back
-///     bulk                ... 10,000 blocks, then gives all back in the order they came
-///     churn               ... 100 blocks, then gives all back in the order they came
-///     producer_consumer   half of the threads take blocks and hand them to the other half, which gives them back: each
-///                         thread to one other, in batches of 256
-///     ring                the threads stand in a ring: each takes batches of 256, and gives back its neighbour's
+///     pair                each thread allocates one block, and frees it
+///     bulk                ... 10,000 blocks, then frees all in the order of allocation
+///     churn               ... 100 blocks, then frees all in the order of allocation
+///     producer_consumer   pairs of threads: one allocates batches of 256 blocks, the other frees them
+///     ring                each thread allocates batches of 256 blocks, and frees those of its neighbour
 ///
-/// A row is called <shape>/<side>/<threads>. `per_block` is what the cores spend on a block to go out and come back:
+/// A row is named <shape>/<side>/<threads>. `per_block` is the core time to allocate and free a block:
 ///
-///     time from when the first thread begins until the last is done * min(threads, cores) / blocks of all threads
+///     time from the start of the first thread to the end of the last * min(threads, cores) / blocks of all threads
 ///
-/// So it stays the same from one thread to many as long as threads do not get in each other's way. Where it grows, that
-/// is the price of sharing: twice as much on two cores means that two threads get no more done than one alone. With
-/// more threads than cores they take turns, which does not count against them, but a lock that a stopped thread holds
-/// does.
+/// It is constant over the number of threads as long as threads do not contend. An increase is the price of sharing:
+/// twice the time on two cores means that two threads do no more work than one. With more threads than cores, waiting
+/// for a core does not count, but waiting for a lock that a preempted thread holds does.
 ///
-/// Thread i stays on core i, counted around (see thread_team.hpp), so a block that is handed over changes cores.
+/// Thread i is pinned to core i, modulo the number of cores (see thread_team.hpp), so a block that is handed over
+/// changes cores.
 ///
-/// A process that never had a second thread takes shortcuts in glibc's malloc, and never again after it had one. So one
-/// is started and has ended before anything is measured, for all sides alike; and every row runs in threads of its own,
-/// also one with a single thread.
+/// glibc's malloc takes shortcuts in a process that never had a second thread. So one is started and joined before
+/// anything is measured, for all sides alike, and every row runs in new threads, even one with a single thread.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include "competitors.hpp"
@@ -58,7 +56,7 @@ using together::threads_of;
 constexpr std::size_t block_size = 32;
 
 /// Returns: a block.
-/// Throws: bad_alloc, also where the side itself would say nullptr.
+/// Throws: bad_alloc, also if the side returns nullptr.
 template <class Side>
 MEMORY_POOL_ALWAYS_INLINE void* take(Side& side)
 {
@@ -68,8 +66,8 @@ MEMORY_POOL_ALWAYS_INLINE void* take(Side& side)
     return block;
 }
 
-/// Throws: runtime_error unless `count` blocks that are out at the same time keep what is written to them, so are
-///   distinct and whole; also from those that other threads have out, which write other numbers.
+/// Throws: runtime_error unless `count` blocks in use at the same time keep their contents, while other threads write
+///   other numbers to their own blocks.
 template <class Side>
 void check_data(Side& side, std::size_t thread, std::size_t count)
 {
@@ -78,7 +76,7 @@ void check_data(Side& side, std::size_t thread, std::size_t count)
         block = take(side);
     for (std::size_t i = 0; i != count; ++i)
         std::memcpy(blocks[i], competitors::content<block_size>(thread * count + i).data(), block_size);
-    // By now the others write theirs, if there is a core for them.
+    // Gives other threads time to write to their blocks.
     std::this_thread::yield();
     bool holds = true;
     for (std::size_t i = 0; i != count; ++i)
@@ -87,21 +85,21 @@ void check_data(Side& side, std::size_t thread, std::size_t count)
     for (void* block : blocks)
         side.deallocate(block);
     if (!holds)
-        throw std::runtime_error("blocks overlap, or lose what is written to them");
+        throw std::runtime_error("blocks overlap, or lose their contents");
 }
 
-// Threads that give back what they took.
+// Threads that free their own blocks.
 
-/// The fewest blocks of a thread that its data is checked with.
-constexpr std::size_t fewest_checked = 64;
+/// The check of the contents uses at least this many blocks in each thread.
+constexpr std::size_t min_checked = 64;
 
-/// Runs a row in which each thread does its part by itself, `blocks` blocks in an iteration.
-/// `make_part(side)` returns a pointer to what a thread does: it is called with a number of iterations.
+/// Runs a row in which threads work independently, with `blocks` blocks in an iteration.
+/// `make_part(side)` returns a pointer to the work of a thread: a function object that takes a number of iterations.
 template <class Side, class MakePart>
-void each_by_itself(benchmark::State& state, std::size_t blocks, MakePart&& make_part)
+void run_independently(benchmark::State& state, std::size_t blocks, MakePart&& make_part)
 {
     team team(threads_of(state));
-    const std::size_t most = std::max(blocks, fewest_checked);
+    const std::size_t most = std::max(blocks, min_checked);
     Side side(team.size() * most);
     std::vector<decltype(make_part(side))> parts;
     for (std::size_t number = 0; number != team.size(); ++number)
@@ -126,10 +124,10 @@ public:
 
     void operator()(std::size_t iterations)
     {
-        Side& side = side_; // in a register, whatever is written to memory
+        Side& side = side_; // Stays in a register despite possible aliasing.
         for (; iterations != 0; --iterations) {
             void* block = take(side);
-            // The pointer is seen, as a constant: the compiler may keep it in a register, as it may in a program.
+            // As a constant, so that the compiler may keep the pointer in a register, as in a real program.
             benchmark::DoNotOptimize(static_cast<void* const&>(block));
             side.deallocate(block);
         }
@@ -140,10 +138,10 @@ private:
 };
 
 template <class Side>
-class many_blocks
+class block_batch
 {
 public:
-    many_blocks(Side& side, std::size_t count)
+    block_batch(Side& side, std::size_t count)
         : side_(side), storage_(count + 2 * page), begin_(storage_.data() + next_place()), end_(begin_ + count)
     {
     }
@@ -165,7 +163,7 @@ private:
     static constexpr std::size_t page = 4096 / sizeof(void*);
     static constexpr std::size_t step = 41; // Pointers. Has no factor in common with a page.
 
-    /// The array begins at another place in its page each time, for the reason given in block_pool_benchmark.cpp.
+    /// The array begins at another offset in its page each time: see block_pool_benchmark.cpp.
     static std::size_t next_place()
     {
         static std::size_t placement = 0;
@@ -181,27 +179,27 @@ private:
 template <class Side>
 void pair(benchmark::State& state)
 {
-    each_by_itself<Side>(state, 1, [](Side& side) { return std::make_unique<one_block<Side>>(side); });
+    run_independently<Side>(state, 1, [](Side& side) { return std::make_unique<one_block<Side>>(side); });
 }
 
 template <class Side, std::size_t Count>
 void many(benchmark::State& state)
 {
-    each_by_itself<Side>(state, Count, [](Side& side) { return std::make_unique<many_blocks<Side>>(side, Count); });
+    run_independently<Side>(state, Count, [](Side& side) { return std::make_unique<block_batch<Side>>(side, Count); });
 }
 
-// Threads that give back what others took.
+// Threads that free the blocks of other threads.
 
-/// Batches of blocks on their way from one thread to one other. A batch is filled and emptied where it lies, so that a
-/// block takes little more than to write its address and to read it.
+/// A queue of batches of blocks, from one thread to one other. Batches are filled and emptied in place, so the cost per
+/// block is little more than a write and a read of its address.
 class batch_queue
 {
 public:
     using batch = std::array<void*, 256>;
     static constexpr std::size_t room = 8;
-    static constexpr std::size_t most_blocks = room * std::tuple_size_v<batch>;
+    static constexpr std::size_t max_blocks = room * std::tuple_size_v<batch>;
 
-    /// Calls `fill(batch)` as soon as there is room for one.
+    /// Waits until there is room for a batch, then calls `fill(batch)`.
     template <class Fill>
     void put(const team& team, Fill&& fill)
     {
@@ -211,7 +209,7 @@ public:
         put_.store(number + 1, std::memory_order_release);
     }
 
-    /// Calls `empty(batch)` as soon as there is one.
+    /// Waits until there is a batch, then calls `empty(batch)`.
     template <class Empty>
     void take(const team& team, Empty&& empty)
     {
@@ -227,7 +225,7 @@ private:
     alignas(64) std::atomic<std::size_t> taken_{0};
 };
 
-/// A queue and the side that the blocks in it are from: each block has its number written all over it.
+/// A queue and the side that its blocks come from. Each block is filled with its number.
 template <class Side>
 class channel
 {
@@ -257,7 +255,7 @@ public:
                 side_.deallocate(block);
             }
             if (!holds)
-                throw std::runtime_error("blocks overlap, or lose what is written to them");
+                throw std::runtime_error("blocks overlap, or lose their contents");
         });
     }
 
@@ -265,17 +263,17 @@ private:
     Side& side_;
     const team& team_;
     batch_queue queue_;
-    alignas(64) std::size_t sent_;     // The sender's.
-    alignas(64) std::size_t received_; // The receiver's.
+    alignas(64) std::size_t sent_;     // Used by the sender only.
+    alignas(64) std::size_t received_; // Used by the receiver only.
 };
 
-/// Runs a row with `count` channels, each of which takes a batch from one thread to another in an iteration.
-/// `part(channels, number)` is what a thread does in an iteration.
+/// Runs a row with `count` channels. In an iteration, each transfers one batch from one thread to another.
+/// `part(channels, number)` runs one iteration of a thread.
 template <class Side, class Part>
-void hand_over(benchmark::State& state, std::size_t count, Part&& part)
+void hand_off(benchmark::State& state, std::size_t count, Part&& part)
 {
     team team(threads_of(state));
-    Side side(count * batch_queue::most_blocks);
+    Side side(count * batch_queue::max_blocks);
     std::vector<std::unique_ptr<channel<Side>>> channels;
     for (std::size_t number = 0; number != count; ++number)
         channels.push_back(std::make_unique<channel<Side>>(side, team, number));
@@ -296,7 +294,7 @@ void hand_over(benchmark::State& state, std::size_t count, Part&& part)
 template <class Side>
 void producer_consumer(benchmark::State& state)
 {
-    hand_over<Side>(state, threads_of(state) / 2, [](auto& channels, std::size_t number) {
+    hand_off<Side>(state, threads_of(state) / 2, [](auto& channels, std::size_t number) {
         if (number % 2 == 0)
             channels[number / 2]->send();
         else
@@ -307,8 +305,8 @@ void producer_consumer(benchmark::State& state)
 template <class Side>
 void ring(benchmark::State& state)
 {
-    // To send before one receives cannot end in all threads waiting, as each has room for a batch before it.
-    hand_over<Side>(state, threads_of(state), [](auto& channels, std::size_t number) {
+    // Every thread may send before it receives: each channel has room for a batch, so the ring cannot deadlock.
+    hand_off<Side>(state, threads_of(state), [](auto& channels, std::size_t number) {
         channels[number]->send();
         channels[(number + 1) % channels.size()]->receive();
     });
@@ -343,7 +341,7 @@ bool add_rows()
     add_all<competitors::new_delete<block_size>>("new_delete");
     add_all<competitors::concurrent_block_pool<block_size>>("concurrent_block_pool");
     add_all<competitors::counting_concurrent_block_pool<block_size>>("counting_concurrent_block_pool");
-    add("pair", "block_pool", pair<competitors::block_pool<block_size>>, {1}); // What being shared costs one thread.
+    add("pair", "block_pool", pair<competitors::block_pool<block_size>>, {1}); // For the cost of sharing in one thread.
     add_all<competitors::locked_block_pool<block_size>>("locked_block_pool");
     add_all<competitors::pmr_synchronized_pool<block_size>>("pmr_synchronized_pool");
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What competitors.hpp is for one thread, for pools and allocators that threads share: raw blocks of `Size` bytes.
+/// The counterpart of competitors.hpp for pools and allocators that threads share: raw blocks of `Size` bytes.
 ///
-///     side(capacity)      room for `capacity` blocks in all threads together, as far as its interface lets one ask
+///     side(capacity)      room for `capacity` blocks in all threads together, where its interface allows that
 ///     allocate()          -> a block, or nullptr
 ///     deallocate(block)   <- a block, from any thread
 ///
-/// Whether Boost, oneTBB and mimalloc are there is found out when the build is configured.
+/// Boost, oneTBB and mimalloc are included if CMake found them.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
@@ -43,7 +43,7 @@ template <std::size_t Size>
 using counting_concurrent_block_pool =
     library_pool<memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>, Size>;
 
-/// What one does with a pool for one thread.
+/// A single-threaded pool behind a mutex.
 template <std::size_t Size>
 class locked_block_pool
 {
@@ -80,7 +80,7 @@ private:
 };
 
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
-/// A list of free blocks without a lock: all there will ever be are in it from the start.
+/// A lock-free list of free blocks. It never grows: the constructor adds all blocks.
 template <std::size_t Size>
 class boost_lockfree_stack
 {
@@ -136,8 +136,8 @@ private:
 #if defined(MEMORY_POOL_BENCHMARK_MIMALLOC)
 /// Returns: the function of that name in mimalloc, nullptr if mimalloc cannot be loaded.
 ///
-/// A program that is linked with mimalloc has it behind `new` as well, and then new/delete is not what it is called.
-/// Loaded like this, its names stay its own. A call goes through a pointer, as one to any other shared library does.
+/// mimalloc is loaded at run time because linking it would replace `new` and malloc as well, and new_delete would
+/// measure mimalloc. RTLD_LOCAL keeps the symbols separate. A call goes through a pointer, as for any shared library.
 template <class Function>
 Function* mimalloc_function(const char* name)
 {

@@ -4,16 +4,16 @@
 /// Typical use of standard containers, written once for every allocator:
 ///
 ///     list            1,000 elements; then 10,000 times: pop_front, push_back
-///     map             the same with ordered keys, as in a timer queue: the smallest is erased, a new largest is
-///                     inserted
-///     filled_map      1,000 keys in order, each inserted with end() as hint, then all erased; eleven times
-///     random_map      1,000 keys; then 10,000 times: a random key is found and erased, a new largest is inserted
-///     unordered_map   the same as random_map
-///     strings         1,000 strings of 16 to 2,000 characters, most of them short; then 10,000 times: a random one is
-///                     replaced
+///     map             1,000 ordered keys, as in a timer queue; then 10,000 times: erases the smallest key, inserts a
+///                     new largest one
+///     filled_map      eleven times: inserts 1,000 keys in order, with end() as hint, then erases all
+///     random_map      1,000 keys; then 10,000 times: finds and erases a random key, inserts a new largest one
+///     unordered_map   as random_map
+///     strings         1,000 strings of 16 to 2,000 characters, most of them short; then 10,000 times: replaces a
+///                     random string
 ///
-/// A job is called with an allocator, and returns a number that tells whether every element had the expected value.
-/// `operations` is the number of elements it creates and destroys.
+/// A job takes an allocator, and returns a number that shows whether every element had the expected value. `operations`
+/// is the number of elements that it creates and destroys.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ inline constexpr std::size_t operations = elements + replacements;
 template <class Allocator, class T>
 using allocator_for = typename std::allocator_traits<Allocator>::template rebind_alloc<T>;
 
-/// Which element is replaced, at each replacement. Random, but the same for every side and in every run.
+/// The element that each replacement replaces. Random, but the same for every side and in every run.
 inline const std::vector<std::size_t>& replaced_places()
 {
     static const std::vector<std::size_t> places = [] {
@@ -69,7 +69,7 @@ struct list
     }
 };
 
-/// What random_map and unordered_map do.
+/// The job of random_map and unordered_map.
 template <class Map>
 std::uint64_t replace_at_random(Map& map)
 {
@@ -148,7 +148,7 @@ struct unordered_map
     }
 };
 
-/// The length of each string, in the order in which they are made.
+/// The length of each string, in the order of their creation.
 inline const std::vector<std::size_t>& string_lengths()
 {
     static const std::vector<std::size_t> lengths = [] {

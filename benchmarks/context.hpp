@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a figure depends on beside the machine: goes into the head of every report of a benchmark program.
+/// Adds the compiler and the versions of the libraries to the context of every report of a benchmark program.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -6,8 +6,8 @@
     drop_ins.py [--build DIRECTORY] [--filter REGEX] [--rounds N] [--repetitions N] [--min-time SECONDS] [--json FILE]
                 [--check] [DROP-IN...]
 
-A cell is a shape with its arguments and a number n of items. Each round starts the program of a drop-in anew and
-repeats all of its rows in random order, so that sides and cells alternate. Compared are the medians over all rounds. A
+A cell is a shape with its arguments and a number n of items. Each round starts a new process for each drop-in, and
+repeats all rows in random order, so that sides and cells alternate. The medians over all rounds are compared. A
 row is named <shape>/<arguments>/<n>/<side>: see drop_in/cells.hpp.
 """
 import argparse
@@ -52,7 +52,7 @@ def parse_arguments(argv):
 
 
 def programs(arguments):
-    """Returns {drop-in: path} of those that are built."""
+    """Returns {drop-in: path} for the drop-ins that are built."""
     found = {}
     for name in arguments.drop_ins or DROP_INS:
         program = name + "_benchmark"
@@ -68,7 +68,7 @@ def programs(arguments):
 
 
 def nanoseconds(sample):
-    """Returns the time for one of the blocks that an iteration handles, or else for an iteration."""
+    """Returns the time per block if the row reports it, and otherwise per iteration."""
     if "per_block" in sample:
         return sample["per_block"] * 1e9
     time = "real_time" if sample["run_name"].endswith("/manual_time") else "cpu_time"
@@ -76,7 +76,7 @@ def nanoseconds(sample):
 
 
 def add_samples(report, cells):
-    """Adds what a round has measured to {cell: {side: [nanoseconds]}}."""
+    """Adds the results of a round to {cell: {side: [nanoseconds]}}."""
     for name, sample in google_benchmark.samples(report):
         parts = re.sub("/manual_time$", "", name).split("/")
         if len(parts) != 4 or parts[3] not in SIDES:
@@ -102,12 +102,12 @@ Cell = collections.namedtuple("Cell", "stand_in drop_in ratio")
 
 
 def natural_order(cell):
-    """Compares numbers by their value: every second part of the split is one."""
+    """A sort key that compares numbers by value: every second part of the split is a number."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", cell)]
 
 
 def compared(cells):
-    """Returns {cell: Cell} of medians, for those of which both sides ran."""
+    """Returns {cell: Cell} of medians, for cells with both sides."""
     result = {}
     for name, sides in sorted(cells.items(), key=lambda item: natural_order(item[0])):
         if all(sides.values()):

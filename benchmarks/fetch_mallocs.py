@@ -5,7 +5,7 @@
 
     fetch_mallocs.py [NAME...]
 
-snmalloc is built from the sources in the crate snmalloc-sys, by its own CMake files, with their defaults; mimalloc3 is
+snmalloc is built from the sources in the crate snmalloc-sys, with the defaults of its CMake files. mimalloc3 is
 the library in the Python package cmeel-mimalloc. Libraries that exist are not fetched again.
 """
 import argparse
@@ -30,7 +30,7 @@ snmalloc-sys = "={mallocs.SNMALLOC_VERSION}"
 
 
 class Failure(Exception):
-    """Why a malloc cannot be fetched."""
+    """The reason why a malloc cannot be fetched."""
 
 
 def run(*command, directory):
@@ -63,7 +63,7 @@ def unpack_mimalloc(directory):
         f"cmeel-mimalloc=={mallocs.MIMALLOC_VERSION}", directory=directory)
     wheel, = glob.glob(os.path.join(glob.escape(directory), "*.whl"))
     with zipfile.ZipFile(wheel) as packed:
-        # The other names of the library are links, if any.
+        # Other names of the library are links.
         name = max((name for name in packed.namelist() if "/libmimalloc.so" in name), key=len)
         return packed.extract(name, directory)
 
@@ -77,7 +77,7 @@ def fetch(name):
         return
     print(f"fetching {name} ...", file=sys.stderr, flush=True)
     os.makedirs(mallocs.FETCHED_TO, exist_ok=True)
-    # Beside the library, which then appears in one step.
+    # Next to the library, so that a rename installs it atomically.
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=mallocs.FETCHED_TO) as directory:
         os.replace(RECIPES[name](directory), library)
 
@@ -97,7 +97,7 @@ def main():
         try:
             fetch(name)
         except (Failure, OSError) as failure:
-            print(f"fetch_mallocs.py: {name} is not there: {failure}", file=sys.stderr)
+            print(f"fetch_mallocs.py: cannot fetch {name}: {failure}", file=sys.stderr)
             status = 1
     return status
 

@@ -14,7 +14,7 @@ def is_built(directory, program):
 
 
 class Failure(SystemExit):
-    """Why a program has no report. Ends a script that does not catch it, with this message."""
+    """The reason why a program has no report. A script that does not catch it exits with this message."""
 
     def __init__(self, reason):
         super().__init__(f"{os.path.basename(sys.argv[0])}: {reason}")
@@ -50,12 +50,12 @@ def run(path, repetitions, min_time, rows, environment=None, timeout=None):
 
 
 def how_it_ended(status):
-    """Takes the status as subprocess has it: a signal is negative."""
+    """`status` is the return code of subprocess: a signal is negative."""
     return f"ended with signal {-status}" if status < 0 else f"ended with status {status}"
 
 
 def outcomes(report):
-    """Yields (name of the row, what it measured or None, why it failed or None) for each repetition."""
+    """Yields (name of the row, result or None, failure or None) for each repetition."""
     for sample in report["benchmarks"]:
         if sample.get("error_occurred"):
             yield sample.get("run_name", sample["name"]), None, sample["error_message"]
@@ -64,7 +64,7 @@ def outcomes(report):
 
 
 def samples(report):
-    """Yields (name of the row, what it measured) for each repetition. Raises Failure if a row failed."""
+    """Yields (name of the row, result) for each repetition. Raises Failure if a row failed."""
     for name, sample, failure in outcomes(report):
         if failure is not None:
             raise Failure(f"{name}: {failure}")
@@ -102,7 +102,7 @@ def print_machine(context):
 
 
 def print_versions(context, told):
-    """Prints what this program was built with and those before it were not."""
+    """Prints the parts of the context that differ from earlier programs."""
     known = ("compiler", "optimised", "memory_pool", "glibc", "boost", "foonathan_memory", "tbb", "mimalloc")
     news = {key: context[key] for key in known if context.get(key, told.get(key)) != told.get(key)}
     if news:

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are looked up by what stays valid when they are gone: a handle, or a number in a hash table.
+/// Objects that are looked up by a key that may outlive them: a handle, or a number in a hash table.
 ///
 ///     get       look up n live objects in random order, and read each
-///     stale     look up n that are gone
+///     stale     look up n destroyed objects
 ///     pair      create an object and destroy it, with n others alive
 ///     batch     create 64 objects and destroy them in that order, with n others alive
 ///     iterate   read n live objects, in the order of the pool
 ///
-/// A row is named <shape>/<side>/<n>; `per_block` is the time of one object. `slot_map` is one as it is usually
-/// written, a std::vector of { generation, next free, value }: its objects move when it grows, so no
-/// pointer to one stays valid. `handle_pool_bulk` and the like use the bulk forms.
+/// A row is named <shape>/<side>/<n>; `per_block` is the time of one object. `slot_map` is a slot map as it is usually
+/// written, a std::vector of { generation, next free, value }. Its objects move when it grows, so pointers to them do
+/// not stay valid. `handle_pool_bulk` and the like use the bulk functions.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/concurrent_handle_pool.hpp>
 
@@ -61,7 +61,7 @@ private:
 using handle_pool = pool_side<memory_pool::handle_pool<particle>>;
 using concurrent_handle_pool = pool_side<memory_pool::concurrent_handle_pool<particle>>;
 
-/// The same pool, whose objects are visited.
+/// concurrent_handle_pool, whose objects are read through `visit`.
 class visited
 {
 public:
@@ -228,7 +228,7 @@ void stale(benchmark::State& state)
     for (const auto each : all.handles)
         all.side.destroy(each);
     for (std::size_t i = 0; i != all.handles.size(); ++i)
-        (void)all.side.create(i); // in their places
+        (void)all.side.create(i); // In the slots of the destroyed objects.
     look_up_all(state, all.side, all.handles);
 }
 

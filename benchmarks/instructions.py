@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Counts the instructions of one block out and back, with Valgrind. The same on every run and on a busy machine.
+"""Counts the instructions of an allocation and a deallocation, with Valgrind. Reproducible, even on a busy machine.
 
     instructions.py [PROGRAM]
 
-PROGRAM is pair_instructions, by default that of the preset `release`. Counted is the difference between two numbers of
-pairs, so that start and end of the program cancel out; the instructions of the loop itself are taken off.
+PROGRAM is pair_instructions; the default is the one of the preset `release`. The count is the difference between two
+numbers of pairs, so that program start and exit cancel out. The instructions of the empty loop are subtracted.
 """
 import os
 import re

@@ -5,8 +5,8 @@
 ///
 ///     pair    one object created and released
 ///
-/// Rows are <shape>/<side>. `per_block` is the time for an object. The object is trivial, so that the cost measured is
-/// the pool's; `block_pool` is the bare block, without an object.
+/// Rows are <shape>/<side>. `per_block` is the time for an object. The object is trivial, so that only the cost of the
+/// pool is measured; `block_pool` is the bare block, without an object.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
 
@@ -47,7 +47,7 @@ private:
     memory_pool::recycling_pool<item<memory_pool::plain_references>> pool_;
 };
 
-/// A block of the same size, given back at the end of the scope.
+/// A block of the same size, which is freed at the end of the scope.
 class block_pool
 {
     static constexpr std::size_t block_size = sizeof(item<memory_pool::plain_references>);
@@ -63,7 +63,7 @@ class block_pool
         holder(const holder&) = delete;
         holder& operator=(const holder&) = delete;
         holder& operator=(holder&&) = delete;
-        MEMORY_POOL_ALWAYS_INLINE ~holder() { pool_->deallocate(block_); } // which nullptr may be given to
+        MEMORY_POOL_ALWAYS_INLINE ~holder() { pool_->deallocate(block_); } // A no-op for nullptr.
 
         MEMORY_POOL_ALWAYS_INLINE record& operator*() const { return *block_; }
         MEMORY_POOL_ALWAYS_INLINE record* operator->() const { return block_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Shared by the benchmarks of pools whose objects return by themselves: the object, and the row that creates and
+/// Shared by the benchmarks of pools whose objects return automatically: the object, and the row that creates and
 /// releases one.
 ///
 ///     side()      a pool, or an alternative without one
@@ -28,7 +28,7 @@
 #endif
 
 namespace item_rows {
-/// The payload of an object: 24 bytes, not written where only the cost of the pool is measured.
+/// The payload of an object: 24 bytes, which are not written, so that only the cost of the pool is measured.
 struct record
 {
     record() noexcept {} // NOLINT(modernize-use-equals-default): {} would write zeros.
@@ -36,7 +36,7 @@ struct record
     std::array<std::uint64_t, 3> words; // NOLINT(cppcoreguidelines-pro-type-member-init): see above.
 };
 
-/// Returns: whether `count` objects in use at the same time keep what is written to them, twice. Not inlined, so that
+/// Returns: whether `count` objects in use at the same time keep their contents, in two rounds. Not inlined, so that
 ///   the compiler sees a single release in the measured loop.
 template <class Side>
 MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
@@ -56,7 +56,7 @@ MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
 }
 
 /// Effects: makes the compiler assume that `object` is used. benchmark::DoNotOptimize would also clobber memory, which
-///   forces the pointer to the object into memory: that costs more than the pool, and does not happen in a program.
+///   forces the pointer to the object into memory: that costs more than the pool, and real programs do not pay it.
 MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
 {
 #if MEMORY_POOL_GNU_BUILTINS
@@ -66,8 +66,8 @@ MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
 #endif
 }
 
-/// Whether the compiler inlines a destructor such as that of boost::intrusive_ptr depends on the size of the program.
-/// Everything here is inlined, so that all sides get what a small program gets.
+/// The compiler inlines destructors such as ~intrusive_ptr in small programs, but not in large ones. Everything here is
+/// inlined, so that all sides are measured as in a small program.
 template <class Side>
 MEMORY_POOL_BENCHMARK_FLATTEN void repeat_one(benchmark::State& state, Side& side)
 {
@@ -80,7 +80,7 @@ MEMORY_POOL_BENCHMARK_FLATTEN void repeat_one(benchmark::State& state, Side& sid
     }
 }
 
-/// One object, and back: a wrong result is a failure, not a figure.
+/// Creates and releases one object. Reports an error instead of a time if the result is wrong.
 template <class Side>
 void one(benchmark::State& state)
 {
@@ -89,7 +89,7 @@ void one(benchmark::State& state)
     state.counters["per_block"] =
         benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
     if (!holds_data(side, 1000))
-        state.SkipWithError("objects overlap, or lose what is written to them");
+        state.SkipWithError("objects overlap, or lose their contents");
 }
 
 template <class Side>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Iteration over an object_pool, against plf::colony, the container that std::hive is made after: in scenarios of its
-/// author, for ints and for structs of 40 and 400 bytes.
+/// Iteration over an object_pool, against plf::colony, the model of std::hive: in scenarios of its author, for ints and
+/// for structs of 40 and 400 bytes.
 ///
-///     insert          n elements are inserted into a new container, which is then destroyed
-///     erase           all are visited, and a random half of them is erased, by iterator
-///     iterate_<p>     all are visited, after a random p per cent were erased
+///     insert          inserts n elements into a new container, and destroys the container
+///     erase           visits all elements, and erases a random half of them, by iterator
+///     iterate_<p>     visits all elements, after a random p per cent were erased
 ///     low, medium, high_modification
-///                     all are visited, of which a random 0.1, 1 or 10 per cent are erased, and as many inserted then
+///                     visits all elements, erases a random 0.1, 1 or 10 per cent of them, and inserts as many
 ///
-/// Rows are <scenario>_<type>/<side>/<n>. `per_block` is the time per element: of the n, or where all are visited, of
-/// those.
+/// Rows are <scenario>_<type>/<side>/<n>. `per_block` is the time per element: of the n elements, or of the visited
+/// ones in scenarios that visit.
 #include <memory_pool/object_pool.hpp>
 
 #include "context.hpp"
@@ -31,7 +31,7 @@ namespace {
 template <std::size_t Bytes>
 struct record
 {
-    explicit record(int value) noexcept : number(value) {} // NOLINT(cppcoreguidelines-pro-type-member-init): as there
+    explicit record(int value) noexcept : number(value) {} // NOLINT(cppcoreguidelines-pro-type-member-init): as in plf
     int number;
     std::array<char, Bytes - sizeof(int)> rest;
 };
@@ -62,11 +62,11 @@ public:
     void insert(int number) { this->emplace(number); }
 };
 
-/// Decides at random about one element after the other, at the cost of a decrement. For small shares.
+/// Draws a random share of a sequence of elements, at the cost of a decrement per element. For small shares.
 class lots
 {
 public:
-    explicit lots(double share) : most_(static_cast<std::uint32_t>(2 / share)) { draw(); }
+    explicit lots(double share) : max_steps_(static_cast<std::uint32_t>(2 / share)) { draw(); }
 
     bool is_drawn()
     {
@@ -77,17 +77,17 @@ public:
     }
 
 private:
-    /// Twice in `most_` steps, on average.
+    /// Draws the distance to the next element: from 1 to `max_steps_` - 1, about `max_steps_` / 2 on average.
     void draw()
     {
         state_ ^= state_ << 13;
         state_ ^= state_ >> 7;
         state_ ^= state_ << 17;
-        left_ = 1 + static_cast<std::uint32_t>((state_ >> 32) * (most_ - 1) >> 32);
+        left_ = 1 + static_cast<std::uint32_t>((state_ >> 32) * (max_steps_ - 1) >> 32);
     }
 
     std::uint64_t state_ = 0x2545'F491'4F6C'DD1D;
-    std::uint32_t most_;
+    std::uint32_t max_steps_;
     std::uint32_t left_ = 0;
 };
 
@@ -114,7 +114,7 @@ void fill(Side& side, std::size_t count)
         side.insert(static_cast<int>(i));
 }
 
-/// Returns: how many were erased.
+/// Returns: the number of erased elements.
 template <class Side>
 std::size_t erase_share(Side& side, int per_cent)
 {
@@ -185,7 +185,7 @@ void iterate(benchmark::State& state, int per_cent)
     Side side;
     fill(side, count);
     const std::size_t left = count - erase_share(side, per_cent);
-    const std::int64_t expected = sum_of(side); // This also has the caches as a program that iterates again and again.
+    const std::int64_t expected = sum_of(side); // Also warms the caches, as in a program that iterates repeatedly.
     std::int64_t sum = 0;
     for (auto _ : state)
         benchmark::DoNotOptimize(sum = sum_of(side));

@@ -44,7 +44,7 @@ def add_arguments(parser):
                         help="litter the heap of each program before its main: allocate N blocks, and free most of "
                         "them in random order")
     parser.add_argument("--litter-sizes", type=sizes, default=(16, 512), metavar="LEAST-MOST",
-                        help="bytes of these blocks; each power of two is as likely (default: 16-512)")
+                        help="bytes of these blocks; all powers of two are equally likely (default: 16-512)")
     parser.add_argument("--litter-kept", type=per_cent, default=40, metavar="PERCENT",
                         help="blocks that are kept until the program ends (default: %(default)s)")
     parser.add_argument("--litter-seed", type=argument_types.count, default=1, metavar="SEED",
@@ -52,7 +52,7 @@ def add_arguments(parser):
 
 
 def library(directory):
-    """Returns the path of the library, beside the programs of the race."""
+    """Returns the path of the library, in the directory of the programs of the race."""
     return os.path.abspath(os.path.join(directory, "litter.so"))
 
 
@@ -63,7 +63,7 @@ def require_library(directory):
 
 
 def environment(arguments, report):
-    """Returns the environment of a process that is littered, and writes the cost of that to the report."""
+    """Returns the environment that litters the heap of a process, which writes the cost to the report."""
     wanted = (arguments.litter, *arguments.litter_sizes, arguments.litter_kept, arguments.litter_seed)
     return {"LITTER": " ".join(map(str, wanted)), "LITTER_REPORT": report}
 

@@ -7,8 +7,8 @@
     make_report.py --from FILE [--output DIRECTORY] [--reduced DIRECTORY [--update-readme]]
 
 A quick run takes less than ten minutes on two cores. With --full, there are more repetitions, and all programs, cells
-and mallocs: about 40 minutes. A run that fails or is wrong is shown as such, never as a figure; the report goes on,
-and the exit status is 1 in the end. Ctrl-C leaves a partial report of what was measured, which says so, and the exit
+and mallocs: about 40 minutes. A run that fails or is wrong is shown as `failed` or `wrong`, never as a figure. The
+report continues, and the exit status is 1. Ctrl-C leaves a report that is marked as partial, and the exit
 status is 130.
 
 With --from, the page is rebuilt from a report.json, and nothing runs. --reduced also writes the small copy that is
@@ -37,7 +37,7 @@ MODES = ("full", "sections", "mallocs", "rounds")
 
 
 def sections(text):
-    """Names of sections, with commas between."""
+    """Names of sections, separated by commas."""
     names = list(filter(None, text.split(",")))
     for name in names:
         if name not in SECTIONS:
@@ -80,7 +80,7 @@ def default_output(source):
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(prog="make_report.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     allow_abbrev=False)  # ./dev looks for --from itself.
+                                     allow_abbrev=False)  # ./dev parses --from itself.
     parser.add_argument("--full", action="store_true", help="all programs, cells and mallocs, with more repetitions")
     parser.add_argument("--output", type=argument_types.directory_to_write, metavar="DIRECTORY",
                         help="default: build/report, or build/report_reduced if FILE is a small copy")
@@ -121,7 +121,7 @@ def run(arguments, argv):
     setting = running.Setting(arguments.build, arguments.full, arguments.mallocs, timeout, arguments.rounds)
     if not setting.libraries:
         sys.exit("make_report.py: there is no malloc to run; pass --mallocs glibc")
-    # Unwind, which kills the running program: it may have its own session, and would outlive this process.
+    # Unwinding kills the running program, which may have its own session and would outlive this process.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, interrupt)
@@ -180,7 +180,7 @@ def write_reduced(report, arguments):
 
 
 def summarize(report, arguments):
-    """Says what went wrong, and where the page is. Returns the exit status."""
+    """Prints failures and the path of the page. Returns the exit status."""
     failures = model.failures_of(report)
     print(f"{len(failures)} failed or wrong")
     for each in failures:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The mallocs that programs run under: those of the system, and those that fetch_mallocs.py fetches."""
+"""The mallocs that programs run under: installed ones, and those that fetch_mallocs.py fetches."""
 import argparse
 import os
 import re
@@ -11,12 +11,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FETCHED_TO = os.path.join(ROOT, "build", "mallocs")
 SNMALLOC_VERSION = "0.7.6"
 MIMALLOC_VERSION = "3.4.3"
-# Each malloc, and the library to load before the program; a path, if fetch_mallocs.py gets it.
+# Each malloc, and the library to preload; a path if fetch_mallocs.py fetches it.
 LIBRARIES = {"glibc": None, "mimalloc": "libmimalloc.so.2", "jemalloc": "libjemalloc.so.2",
              "tcmalloc": "libtcmalloc_minimal.so.4", "tbb": "libtbbmalloc_proxy.so.2",
              "mimalloc3": os.path.join(FETCHED_TO, f"libmimalloc-{MIMALLOC_VERSION}.so"),
              "snmalloc": os.path.join(FETCHED_TO, f"libsnmalloc-{SNMALLOC_VERSION}.so")}
-# This library, as built by a preset.
+# The malloc of this library, built by a preset.
 OURS = "np_alloc"
 PACKAGES = {"mimalloc": "libmimalloc2.0", "jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4",
             "tbb": "libtbbmalloc2"}
@@ -26,7 +26,7 @@ def path_of(library):
     """Returns the path of the library, or None."""
     if os.path.isabs(library):
         return library if os.path.exists(library) else None
-    # ldconfig is where those who are not root do not look.
+    # ldconfig is in a directory that is not in the PATH of normal users.
     path = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
     listed = subprocess.run(["ldconfig", "-p"], env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True,
                             check=True).stdout
@@ -53,7 +53,7 @@ def say(text):
 
 
 def installed(names, tell=say):
-    """Returns {name: path to load, or None}; reports what is left out as it is not installed."""
+    """Returns {name: path to load, or None}. Reports mallocs that are left out because they are not installed."""
     found = {}
     for name in names:
         library = LIBRARIES[name]
@@ -68,7 +68,7 @@ def installed(names, tell=say):
 
 
 def add_libraries(found, added, program):
-    """Adds each NAME=LIBRARY of the option --add to {name: path}; ends the program at one that cannot be added."""
+    """Adds each NAME=LIBRARY of the option --add to {name: path}. Exits with a message if one is invalid."""
     for each in added:
         name, _, path = each.partition("=")
         if not name or not path:
@@ -81,7 +81,7 @@ def add_libraries(found, added, program):
 
 
 def entrants(names, build, tell=say):
-    """Returns {name: path to load, or None} of the mallocs, ours included, in the build directory of a preset."""
+    """Returns {name: path to load, or None} of the mallocs, including np_alloc from the build directory of a preset."""
     found = installed((name for name in names if name != OURS), tell)
     if OURS in names:
         ours = os.path.abspath(os.path.join(build, "src", "np_alloc", "libnp_malloc.so"))

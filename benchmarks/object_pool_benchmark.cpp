@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of 64 bytes: the shapes of object_rows.hpp for our pools, those of other libraries, and without a pool.
+/// Objects of 64 bytes: the shapes of object_rows.hpp for the pools of this and other libraries, and without a pool.
 ///
 /// A row is named <shape>/<side>/<n>.
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 32768
@@ -46,7 +46,7 @@ public:
     vector3 position;
     vector3 velocity;
 };
-static_assert(sizeof(particle) == 64, "the figures in the documentation are for this size");
+static_assert(sizeof(particle) == 64, "the results in the documentation are for this size");
 
 bool is_new(const particle& object)
 {
@@ -64,7 +64,7 @@ bool is_marked(const particle& object, std::size_t number)
     return object.id == number && object.velocity.z == static_cast<double>(number);
 }
 
-// The sides: a pool with room for a number of particles, which creates and destroys them.
+// The sides. Each is a pool with room for a number of particles, which it creates and destroys.
 
 class object_pool
 {
@@ -85,7 +85,7 @@ private:
     memory_pool::object_pool<particle> pool_;
 };
 
-/// The interface of the library that this one takes the place of.
+/// The drop-in for memory_pool.h.
 class drop_in
 {
 public:
@@ -121,7 +121,7 @@ private:
 };
 #endif
 
-/// Objects in the blocks of a pool that knows only of blocks.
+/// Objects in the blocks of a pool of raw blocks.
 template <class Blocks>
 class in_blocks_of
 {
@@ -139,8 +139,8 @@ private:
     Blocks blocks_;
 };
 
-/// No pool at all: the objects side by side in one chunk of memory, in the order they are made. What this takes is the
-/// construction and the memory itself; no pool can be expected to take less.
+/// No pool: the objects are adjacent in one chunk of memory, in the order of their creation. This is the cost of the
+/// constructors and of the memory, a lower bound for any pool.
 class bare_array
 {
 public:
@@ -169,13 +169,13 @@ constexpr std::int64_t fewest = 8;
 constexpr std::int64_t most = 32768;
 
 void add(const char* shape, const char* side, void (*run)(benchmark::State&, std::size_t),
-         std::int64_t most_objects = most)
+         std::int64_t max_objects = most)
 {
     auto* const rows =
         benchmark::RegisterBenchmark((std::string(shape) + '/' + side).c_str(), [run](benchmark::State& state) {
             run(state, static_cast<std::size_t>(state.range(0)));
         });
-    for (std::int64_t objects = fewest; objects <= most_objects; objects *= 4)
+    for (std::int64_t objects = fewest; objects <= max_objects; objects *= 4)
         rows->Arg(objects);
     rows->UseManualTime()->Complexity();
 }
@@ -188,12 +188,12 @@ void add_pool_shapes(const char* side)
 }
 
 template <class Side>
-void add_object_shapes(const char* side, std::int64_t most_objects = most)
+void add_object_shapes(const char* side, std::int64_t max_objects = most)
 {
-    add("sequential_allocation", side, object_rows::sequential_allocation<Side>, most_objects);
-    add("random_allocation", side, object_rows::random_allocation<Side>, most_objects);
-    add("sequential_deallocation", side, object_rows::sequential_deallocation<Side>, most_objects);
-    add("random_deallocation", side, object_rows::random_deallocation<Side>, most_objects);
+    add("sequential_allocation", side, object_rows::sequential_allocation<Side>, max_objects);
+    add("random_allocation", side, object_rows::random_allocation<Side>, max_objects);
+    add("sequential_deallocation", side, object_rows::sequential_deallocation<Side>, max_objects);
+    add("random_deallocation", side, object_rows::random_deallocation<Side>, max_objects);
 }
 
 template <class Side>
@@ -206,7 +206,7 @@ void add_all(const char* side)
 bool add_rows()
 {
     add("sequential_allocation", "bare_array", object_rows::sequential_allocation<bare_array>);
-    add_object_shapes<new_delete>("new_delete"); // It has no pool to make or destroy.
+    add_object_shapes<new_delete>("new_delete"); // There is no pool to create or destroy.
     add_all<object_pool>("object_pool");
     add_all<drop_in>("drop_in");
     add_all<block_pool>("block_pool");
@@ -214,7 +214,7 @@ bool add_rows()
 #if defined(MEMORY_POOL_BENCHMARK_BOOST)
     add_all<in_blocks_of<competitors::boost_pool<sizeof(particle)>>>("boost_pool");
     add_pool_shapes<boost_object_pool>("boost_object_pool");
-    // Destroying an object is linear in free blocks here: beyond this many it takes too long.
+    // Destroying an object is linear in free blocks here; with more objects it takes too long.
     add_object_shapes<boost_object_pool>("boost_object_pool", 512);
 #endif
 #if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)

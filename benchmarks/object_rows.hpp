@@ -6,15 +6,15 @@
 ///     creation                  create a pool with room for n objects, and the first object, as some pools are lazy
 ///     destruction               destroy such a pool, without live objects
 ///     sequential_allocation     create n objects, in a pool where n were destroyed in the order of their creation
-///     random_allocation         ... in an order that is random, but the same for every side
+///     random_allocation         ... in a random order, which is the same for every side
 ///     sequential_deallocation   destroy n objects in the order of their creation
 ///     random_deallocation       ... in that random order
 ///
 ///     Side::value_type, side(capacity), make() -> value_type*, destroy(value_type*)
-///     is_new(object), mark(object, number), is_marked(object, number): found by argument
+///     is_new(object), mark(object, number), is_marked(object, number): found by argument-dependent lookup
 ///
-/// The time is that of one pool. Only the step that the row is named after is timed, for several small pools at a time.
-/// `per_block` is the time divided by n if n objects are created or destroyed. Rows need manual time.
+/// The time is the time for one pool. Only the step that the row is named after is timed, for several small pools at
+/// once. `per_block` is the time divided by n if n objects are created or destroyed. Rows need manual time.
 #pragma once
 
 #include "timed_step.hpp"
@@ -39,8 +39,8 @@ class pools
     using object = typename Side::value_type;
 
 public:
-    explicit pools(std::size_t capacity, std::size_t fewest_pools = 1)
-        : capacity_(capacity), pools_(std::clamp(blocks_in_a_step / capacity, fewest_pools, most_pools)),
+    explicit pools(std::size_t capacity, std::size_t min_pools = 1)
+        : capacity_(capacity), pools_(std::clamp(blocks_in_a_step / capacity, min_pools, max_pools)),
           objects_(pools_.size() * capacity), order_(capacity)
     {
         std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -98,7 +98,7 @@ public:
         }
     }
 
-    /// Returns: true if a full set of objects is distinct, initialised by the constructor, and keeps what is written.
+    /// Returns: true if all objects are distinct, were initialised by the constructor, and keep their contents.
     bool hold_data()
     {
         fill();
@@ -116,7 +116,7 @@ public:
 private:
     /// Enough for a step to take at least as long as reading the clock; few enough to stay in the cache.
     static constexpr std::size_t blocks_in_a_step = 512;
-    static constexpr std::size_t most_pools = 64;
+    static constexpr std::size_t max_pools = 64;
 
     std::size_t capacity_;
     std::vector<std::optional<Side>> pools_;

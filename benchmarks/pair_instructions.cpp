@@ -35,7 +35,7 @@ void pairs(unsigned long count)
     }
 }
 
-/// What the loop itself takes; instructions.py subtracts it.
+/// The empty loop; instructions.py subtracts its instructions.
 class nothing
 {
 public:
@@ -44,7 +44,7 @@ public:
     void deallocate(void*) {}
 };
 
-/// Objects whose constructor and destructor do nothing, so that only the pool counts.
+/// Objects whose constructor and destructor do nothing, so that only the instructions of the pool are counted.
 class objects
 {
 public:
@@ -77,7 +77,7 @@ private:
     memory_pool::block_pool pool_;
 };
 
-/// A pool that threads share, made after the 64 for which a thread has a cache at a fixed place.
+/// A shared pool created after the 64 pools whose thread caches are at fixed places.
 class late_concurrent_block_pool
 {
 public:
@@ -94,7 +94,7 @@ private:
     std::array<std::unique_ptr<memory_pool::concurrent_block_pool>, 66> pools_;
 };
 
-/// A pool with a profile, whose blocks are not sampled: with the default of one sample for 512 KiB, nearly all are not.
+/// A profiled pool, whose blocks are not sampled: the default of one sample per 512 KiB skips nearly all of them.
 template <template <class> class Pool>
 class unsampled : public competitors::library_pool<Pool<memory_pool::profiling_policy<>>, block_size>
 {

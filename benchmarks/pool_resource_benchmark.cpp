@@ -4,11 +4,11 @@
 /// Containers over unsynchronized_pool_resource, over the std::pmr class of that name, and over new and delete.
 ///
 ///     list, map, random_map, unordered_map, strings   the jobs in container_jobs.hpp
-///     allocator_list, allocator_map                   list and filled_map over one resource, with an allocator that
-///                                                     knows its type, and with std::pmr::polymorphic_allocator
+///     allocator_list, allocator_map                   list and filled_map over one resource, with resource_allocator,
+///                                                     which is typed, and with std::pmr::polymorphic_allocator
 ///
-/// Rows are <shape>/<side>. `per_block` is the time for an element to be created and destroyed. The resource is created
-/// before the first container, and has all the memory it needs.
+/// Rows are <shape>/<side>. `per_block` is the time to create and destroy an element. The resource is created before
+/// the first container, and has all the memory it needs.
 ///
 /// All but resource_allocator call their resource through a pointer to std::pmr::memory_resource that the compiler
 /// cannot devirtualize.
@@ -27,7 +27,7 @@
 #include <string>
 
 namespace {
-/// Measures a job. Every result is looked at: a wrong one is a failure, not a figure.
+/// Measures a job. Reports an error instead of a time if any result was wrong.
 template <class Job, class Allocator>
 void measure(benchmark::State& state, const Allocator& allocator)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Frames of coroutines, over pooled_frame and resource_frame, and over new and delete.
+/// Coroutine frames from pooled_frame and resource_frame, and from new and delete.
 ///
 ///     frame_pair          one frame of 136 bytes, by operator new and delete of the promise
-///     frame_churn         100 of them, freed in order
-///     coroutine           a generator is made, resumed once, and destroyed; `frame_bytes` is the block of its frame;
-///                         one_frame is the time of all but the allocator
-///     coroutine_churn     100 of them, each resumed once, and destroyed in order
+///     frame_churn         100 frames, freed in order
+///     coroutine           creates a generator, resumes it once, and destroys it; `frame_bytes` is the size of its
+///                         frame; one_frame is the time of everything but the allocator
+///     coroutine_churn     100 generators, each resumed once, and destroyed in order
 ///
-/// Rows are <shape>/<side>, and `per_block` is the time for one frame. Coroutines are made by a function that is not
-/// inlined, so that no compiler leaves out their frames. All rows have the memory that they need.
+/// Rows are <shape>/<side>, and `per_block` is the time for one frame. The function that creates the coroutines is not
+/// inlined, so that no compiler elides their frames. All rows start with the memory that they need.
 ///
 /// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
 /// measurements.
@@ -31,7 +31,7 @@
 #include <utility>
 
 namespace {
-/// The frame of a promise without an operator new.
+/// Allocates frames as for a promise without an operator new.
 struct new_delete
 {
     MEMORY_POOL_ALWAYS_INLINE static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
@@ -40,12 +40,12 @@ struct new_delete
         ::operator delete(frame, bytes);
     }
 };
-/// What a promise derives from to have such frames.
+/// The base of a promise without an operator new.
 struct nothing
 {
 };
 
-/// The least that any allocator could take: one frame for each thread, which must not need a second one.
+/// A lower bound for any allocator: one frame for each thread, which must not need a second one.
 struct one_frame
 {
     static void* operator new(std::size_t bytes)
@@ -106,7 +106,7 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// What the frame has beside its promise.
+/// The type of the local variable of the coroutine, which is part of the frame.
 struct account
 {
     std::uint64_t balance;
@@ -161,7 +161,7 @@ void frame_churn(benchmark::State& state)
     count_frames(state, many);
 }
 
-/// Every value is looked at: a wrong one is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if any value was wrong.
 void require(benchmark::State& state, bool is_right)
 {
     if (!is_right)

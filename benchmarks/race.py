@@ -8,24 +8,24 @@
     race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
 
 The rows are the workloads in benchmarks/np_alloc and well-known programs, or the one command. Each malloc is a
-preloaded library, or none for glibc.
-For each row, all mallocs take turns, in an order rotated by one in each round. An unmeasured trial comes first: in it,
+preloaded library; for glibc, none is preloaded.
+In each row, the mallocs take turns, in an order rotated by one in each round. An unmeasured trial comes first: in it,
 the dynamic linker must report that malloc, in every process of the command, is bound to that library.
-Before each run, memory is touched and released (--warm), so that the host of a virtual machine has it ready for all
+Before each run, memory is touched and released (--warm), so that the host of a virtual machine provides it to all
 alike.
 With --add and --set, a library can race itself with other settings:
 
     race.py --mallocs np_alloc --add plain=build/release/src/np_alloc/libnp_malloc.so --set plain:NP_HUGE_PAGES=0
 
-A malloc whose library is missing is left out. One that the program does not use, with which the command fails, or with
-which its output differs from that under the others, is shown as `failed`, and never as a time.
+A malloc whose library is missing is left out. A malloc is shown as `failed`, and never with a time, if the program does
+not use it, if the command fails, or if the output differs from the output under other mallocs.
 
-Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the
-rounds. On a busy machine, CPU time is more meaningful than wall time.
+The results are medians over the rounds, divided by the least median of the row; in brackets, the ratios of the
+minima. On a busy machine, CPU time is more meaningful than wall time.
 
 With --litter, each program starts on a littered heap: before its main, blocks are allocated, and most are freed in
-random order. The time of that is subtracted, and `peak memory` is measured after it, including the kept blocks. Only
-the heap of the command's own process is littered, not those of its child processes.
+random order. That time is subtracted, and `peak memory` is measured after it, including the kept blocks. Only
+the heap of the process of the command is littered, not the heaps of its child processes.
 
 `peak memory` is the peak resident memory of the process or of any one of its children. Figures that a workload reports
 follow unchanged.
@@ -54,18 +54,18 @@ ROOT = race_rows.ROOT
 
 # litter_kilobytes: the resident memory of the litter.
 Run = collections.namedtuple("Run", "seconds processor kilobytes output litter_kilobytes", defaults=(0,))
-# What is shown of a run: its title, and the unit of the best of a row, by which the figure is divided.
+# A column of a run: its title, the unit of the best value of a row, and the divisor for that unit.
 Metric = collections.namedtuple("Metric", "field title unit divisor")
 METRICS = (Metric("seconds", "time by the clock", "s", 1), Metric("processor", "time of the processor", "s", 1),
            Metric("kilobytes", "peak memory", "MiB", 1024))
 
 
 class Failure(Exception):
-    """Why a malloc has no place in a row."""
+    """The reason why a malloc has failed in a row."""
 
 
 class Entry:
-    """A malloc in a row: its runs, or why it failed."""
+    """A malloc in a row: its runs, or the reason for its failure."""
 
     def __init__(self):
         self.runs = []
@@ -76,7 +76,7 @@ class Entry:
 
 
 def setting(text):
-    """Takes NAME:VARIABLE=VALUE; returns the three."""
+    """Parses NAME:VARIABLE=VALUE."""
     parts = re.fullmatch(r"([^:]+):([^=]+)=(.*)", text, re.DOTALL)
     if not parts:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME:VARIABLE=VALUE")
@@ -101,7 +101,7 @@ def parse_arguments(words):
     parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
                         help="memory that is touched before each run (default: %(default)s)")
     parser.add_argument("--checked", type=argument_types.expression, default=race_rows.EVERYTHING, metavar="REGEX",
-                        help="what of the command's output must be the same each time (default: everything); "
+                        help="the part of the command's output that must be the same each time (default: everything); "
                         "^ and $ are the ends of a line")
     litter.add_arguments(parser)
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
@@ -112,7 +112,7 @@ def parse_arguments(words):
 
 
 def entrants(arguments):
-    """Returns {name: library, or None for that of the system}."""
+    """Returns {name: library, or None for the malloc of the system}."""
     found = mallocs.entrants(arguments.mallocs, os.path.join(arguments.build, os.pardir, os.pardir))
     mallocs.add_libraries(found, arguments.add, "race.py")
     if not found:
@@ -143,12 +143,12 @@ def chosen_rows(arguments):
 
 
 def finish(process, timeout):
-    """Waits for a process that leads a session of its own, and returns its output."""
+    """Waits for a process that is a session leader, and returns its output."""
     try:
         output, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         raise Failure(f"it took more than {timeout:g} s") from None
-    finally:  # also when the race is broken off
+    finally:  # Also if the race is interrupted.
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -164,7 +164,7 @@ def start(command, environment):
 
 
 def require_success(status, errors):
-    """Takes the exit status as subprocess has it: a signal is negative."""
+    """`status` is the return code of subprocess: a signal is negative."""
     if status != 0:
         how = f"it ended with signal {-status}" if status < 0 else f"it ended with status {status}"
         last = errors.strip().splitlines()[-1:]
@@ -172,7 +172,7 @@ def require_success(status, errors):
 
 
 def malloc_in_use(lines):
-    """Reads what the dynamic linker has written about one process, and returns where it found malloc."""
+    """Reads the output of the dynamic linker for one process, and returns the library that malloc is bound to."""
     bindings, program = set(), None
     for line in lines:
         started = re.search(r"initialize program: (\S+)", line)
@@ -189,7 +189,7 @@ def malloc_in_use(lines):
 
 
 def mallocs_in_use(files):
-    """Reads such files, one for each process."""
+    """Reads the output of the dynamic linker, one file for each process."""
     found = set()
     for name in files:
         with open(name, encoding="utf-8", errors="replace") as lines:
@@ -199,7 +199,7 @@ def mallocs_in_use(files):
 
 def require_malloc(library, in_use):
     if not in_use:
-        raise Failure("it cannot be told which malloc the program uses: is it linked statically?")
+        raise Failure("the malloc of the program is unknown: is it linked statically?")
     for path in sorted(in_use):
         is_right = path == os.path.realpath(library) if library else re.match(r"libc[.-]", os.path.basename(path))
         if not is_right:
@@ -207,13 +207,13 @@ def require_malloc(library, in_use):
 
 
 def with_settings(row, name, arguments):
-    """Returns the row with the environment variables that are set for that malloc."""
+    """Returns the row with the environment variables for that malloc."""
     own = {variable: value for malloc, variable, value in arguments.set if malloc == name}
     return row._replace(environment={**row.environment, **own})
 
 
 def try_out(row, library, timeout):
-    """Runs the command without measuring it, to see that it uses the malloc, and returns its output."""
+    """Runs the command without measuring it, checks that it uses the malloc, and returns its output."""
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
         bindings = os.path.join(scratch, "bindings")
         environment = {**os.environ, **row.environment, "LD_DEBUG": "bindings,files", "LD_BIND_NOW": "1",
@@ -252,7 +252,7 @@ def measure(row, library, arguments):
 
 
 def checked_part(checked, output):
-    """Returns what must be the same in each run."""
+    """Returns the part of the output that must be the same in each run."""
     matches = list(re.finditer(checked, output, re.MULTILINE))
     if not matches:
         raise Failure(f"nothing in its output matches --checked: {output.strip()[:200]}")
@@ -260,12 +260,12 @@ def checked_part(checked, output):
 
 
 def run_row(row, libraries, arguments, is_tried=False):
-    """Returns {malloc: Entry}. A row that was tried under each malloc before has no trials."""
+    """Returns {malloc: Entry}. A row that has had its trials before has no further ones."""
     entries = {name: Entry() for name in libraries}
     expected = None
 
     def attempt(name, action):
-        """Returns what the action returns, whose output must be that of the first that ran; notes a failure."""
+        """Returns the result of the action. Its output must equal that of the first run; a failure is recorded."""
         nonlocal expected
         try:
             result, output = action()
@@ -298,13 +298,13 @@ def run_row(row, libraries, arguments, is_tried=False):
 
 
 def ratios(entries, metric):
-    """Returns ({malloc: (median, least)} without failed ones, divided by the best of the row; the best median)."""
+    """Returns ({malloc: (median, minimum)} without failed ones, divided by the best of the row; the best median)."""
     samples = {name: entry.samples(metric) for name, entry in entries.items() if entry.failure is None}
     if not samples:
         return {}, None
-    medians = {name: statistics.median(its_own) for name, its_own in samples.items()}
-    least = {name: min(its_own) for name, its_own in samples.items()}
-    # What takes no time at all is as good as the best.
+    medians = {name: statistics.median(values_of_malloc) for name, values_of_malloc in samples.items()}
+    least = {name: min(values_of_malloc) for name, values_of_malloc in samples.items()}
+    # A time of zero counts as the best.
     best_median, best_least = (max(min(values.values()), 1e-6) for values in (medians, least))
     return {name: (medians[name] / best_median, least[name] / best_least) for name in samples}, best_median
 
@@ -317,9 +317,9 @@ def cell(ratio):
     return "failed" if ratio is None else f"{ratio[0]:.2f} [{ratio[1]:.2f}]"
 
 
-def mean_cell(its_ratios, rows):
-    """The geometric mean of a column; if it has failed rows, with how many it is of."""
-    finished = [ratio for ratio in its_ratios if ratio is not None]
+def mean_cell(row_ratios, rows):
+    """The geometric mean of a column; with the number of its rows, if some have failed."""
+    finished = [ratio for ratio in row_ratios if ratio is not None]
     if not finished:
         return "failed"
     text = cell([geometric_mean(column) for column in zip(*finished)])
@@ -334,18 +334,18 @@ def print_metric(results, names, metric):
     print_line([metric.title, "best", *names])
     columns = {name: [] for name in names}
     for row, entries in results.items():
-        its_ratios, best = ratios(entries, metric)
+        row_ratios, best = ratios(entries, metric)
         for name in names:
-            columns[name].append(its_ratios.get(name))
+            columns[name].append(row_ratios.get(name))
         print_line([row, "" if best is None else f"{best / metric.divisor:.3g} {metric.unit}",
-                    *(cell(its_ratios.get(name)) for name in names)])
+                    *(cell(row_ratios.get(name)) for name in names)])
     if len(results) > 1:
         print_line(["geometric mean", "", *(mean_cell(columns[name], len(results)) for name in names)])
     print()
 
 
 def figures_of(output):
-    """Returns {name: value} of what a workload prints behind the bar, in its one line."""
+    """Returns {name: value} from the part after the bar in the output line of a workload."""
     told = re.fullmatch(r"[^|\n]*\|([^\n]*)\n", output)
     return {name: float(value) for name, value in re.findall(r"(\w+)=(\d+(?:\.\d+)?)", told.group(1))} if told else {}
 

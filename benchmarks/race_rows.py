@@ -15,7 +15,7 @@ Row = collections.namedtuple("Row", "command checked environment")
 # The output of a workload before the bar depends only on its arguments: see np_alloc/workload.hpp.
 CHECKED_OF_WORKLOADS = r"^[^|\n]*"
 EVERYTHING = r"(?s).*"
-# Many threads with some blocks each, or one with many.
+# Many threads with some blocks each, or one thread with many.
 MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
 RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
 # Buffers of 4 to 64 MiB, of which at most three bytes each are touched.
@@ -90,7 +90,7 @@ console.log(`${ring.length} buffers, ${sum}`);"""
 
 
 def compiler():
-    """Returns the command of the compiler proper that the driver would start, or that of the driver."""
+    """Returns the command of the compiler proper that the driver would start, or the command of the driver."""
     driver = ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
               f"{ROOT}/examples/my_struct.cpp"]
     if shutil.which(driver[0]) is None:
@@ -102,7 +102,7 @@ def compiler():
 
 
 def programs():
-    """Returns {row: Row}. Each command must do its work in its own process, as only its heap is littered."""
+    """Returns {row: Row}. Each command must work in its own process, not in children, as only that heap is littered."""
     commands = {
         "compiler": compiler(),
         "sqlite": ["sqlite3", ":memory:", SQL],

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Large objects that are created, lightly processed and released, with and without a pool, in two patterns:
+/// Creates, lightly processes and releases large objects, with and without a pool, in two patterns:
 ///
-///     continuous    all are created and kept, then all are released
-///     mixed         all are created; after each, with a probability of 1/2, a live one is released, chosen at random
-///                   but the same in every run; the rest at the end. This fragments a heap
+///     continuous    creates and keeps all objects, then releases all
+///     mixed         creates all objects; after each, with a probability of 1/2, releases a random live object, the
+///                   same in every run; releases the remaining objects at the end. This fragments a heap
 ///
 ///     returning_patterns                              lists patterns and sides
-///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one, with a pool that grows by STEP objects; 0: its
-///                                                     default
+///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one, with a pool that grows by STEP objects; 0: by the
+///                                                     default of the pool
 ///
 /// Prints `<state> <nanoseconds per object> <page faults per object>` for each round. The states are
 ///
 ///     first     the first round of the process: all memory comes from the OS
 ///     new       a later round: the heap may have retained memory, but the pool is new, and grows
-///     whole     the same, with construction and destruction of the pool in the measured time
+///     whole     as new, with construction and destruction of the pool in the measured time
 ///     reused    a later round with the same pool
 ///
 /// A new pool has room for STEP objects. returning_patterns.py runs each measurement in a process of its own, so that
@@ -45,7 +45,7 @@
 #include <vector>
 
 namespace {
-/// An object of some 1 KiB, most of which its processing does not touch.
+/// An object of some 1 KiB. The processing does not touch most of it.
 class large
 {
 public:
@@ -55,7 +55,7 @@ public:
         state_ = 0;
     }
 
-    /// Returns: something that depends on what was written before.
+    /// Returns: a value that depends on the contents before the call.
     std::uint64_t process()
     {
         samples_[number_ % samples_.size()] = number_;
@@ -64,7 +64,7 @@ public:
         return samples_[number_ % samples_.size()] + state_;
     }
 
-    /// Returns: whether it is the object that had this number.
+    /// Returns: whether the object was processed with this number last.
     bool is(std::uint32_t number) const
     {
         // The text is never written.
@@ -107,8 +107,8 @@ public:
     }
 };
 
-/// No pool: objects side by side in chunks of 1 MiB, constructed at first use, and a stack of free ones. The lower
-/// bound: the cost of the memory and the constructors alone.
+/// No pool: adjacent objects in chunks of 1 MiB, constructed at first use, and a stack of free objects. This is the
+/// cost of the memory and the constructors alone, a lower bound.
 class bare_array
 {
     struct item : large
@@ -116,20 +116,20 @@ class bare_array
     };
     static_assert(std::is_trivially_destructible_v<item>);
 
-    struct put_back
+    struct return_to_array
     {
         bare_array* home;
         void operator()(item* object) const { home->free_.push_back(object); }
     };
 
 public:
-    using pointer = std::unique_ptr<item, put_back>;
+    using pointer = std::unique_ptr<item, return_to_array>;
 
     explicit bare_array(std::size_t) {}
 
     pointer make(std::uint32_t number)
     {
-        pointer made(take(), put_back{this});
+        pointer made(take(), return_to_array{this});
         made->init(number);
         return made;
     }
@@ -221,7 +221,7 @@ private:
     virtual_recycle::pool<item> pool_;
 };
 
-/// The object released after each step: an index below the number of live ones, or `none`. Made before the
+/// The object released after each step: an index below the number of live objects, or `none`. Computed before the
 /// measurement.
 using plan = std::vector<std::uint32_t>;
 constexpr auto none = static_cast<std::uint32_t>(-1);
@@ -252,7 +252,7 @@ class bench
 public:
     explicit bench(const plan& to_follow) : plan_(&to_follow), alive_(to_follow.size() + 1), numbers_(alive_.size()) {}
 
-    /// Returns: whether objects are distinct and keep what is written to them.
+    /// Returns: whether objects are distinct and keep their contents.
     bool holds_data(Side& side)
     {
         std::size_t count = 0;
@@ -275,8 +275,8 @@ public:
         return holds;
     }
 
-    /// Effects: makes all objects, and lets go of them.
-    /// Returns: a sum over what their processing has found.
+    /// Effects: creates and releases all objects, as planned.
+    /// Returns: the sum of the results of their processing.
     std::uint64_t run(Side& side)
     {
         std::uint64_t sum = 0;
@@ -299,7 +299,7 @@ private:
     std::vector<std::uint32_t> numbers_;
 };
 
-/// Returns: how often this process has touched a page that the system had yet to back.
+/// Returns: the minor page faults of this process.
 long page_faults()
 {
     rusage usage{};
@@ -307,11 +307,11 @@ long page_faults()
     return usage.ru_minflt;
 }
 
-/// Measures the time of the processor, in the program and in the system: what else runs on the machine does not count.
+/// Measures the CPU time of the process, user and system, which excludes other load on the machine.
 class stopwatch
 {
 public:
-    /// Effects: prints what an object has taken since this was made.
+    /// Effects: prints the time and page faults per object since construction.
     void print(const char* state, std::size_t items) const
     {
         const double seconds = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
@@ -327,7 +327,7 @@ private:
 
 constexpr int rounds = 3;
 
-/// Returns: whether the data was right.
+/// Returns: whether all objects kept their contents.
 template <class Side>
 bool measure(const plan& to_follow, std::size_t step)
 {
@@ -378,7 +378,7 @@ constexpr side sides[] = {{"plain_malloc", measure<plain_malloc>},
                           {"recycling_pool", measure<recycling_pool>},
                           {"virtual_recycle", measure<virtual_recycle_pool>}};
 
-/// Returns: what has this name, or nullptr.
+/// Returns: the entry of that name, or nullptr.
 template <class Named, std::size_t Count>
 const Named* named(const Named (&all)[Count], std::string_view name)
 {
@@ -406,7 +406,7 @@ int main(int argc, char** argv)
         return 2;
     }
     if (!measured->measure(chosen->make(items), std::strtoul(argv[3], nullptr, 10))) {
-        std::fputs("returning_patterns: objects overlap, or lose what is written to them\n", stderr);
+        std::fputs("returning_patterns: objects overlap, or lose their contents\n", stderr);
         return 1;
     }
     return 0;

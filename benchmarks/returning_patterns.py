@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Runs returning_patterns under several mallocs, and shows what a pool saves against plain malloc.
+"""Runs returning_patterns under several mallocs, and shows the savings of a pool over plain malloc.
 
     returning_patterns.py [--program PROGRAM] [--repetitions N] [--items N] [--steps N,N...] [--mallocs NAME,NAME...]
                           [--csv FILE] [--plots DIRECTORY] [--check]
 
-Each measurement is a process of its own, the sides in a new random order in each repetition. Shown is the least of all
-rounds of all repetitions, in nanoseconds per object, and in brackets how much below plain malloc that is.
+Each measurement is a separate process, and the sides have a new random order in each repetition. The results are the
+minima of all rounds of all repetitions, in nanoseconds per object; in brackets, the savings over plain malloc.
 A step of 0 is the default of the pool. For the states, see returning_patterns.cpp; `faults` are page faults per object
 in state `new`.
 """
@@ -26,16 +26,16 @@ import mallocs
 MALLOCS = ("glibc", "jemalloc", "tcmalloc")
 STATES = ("first", "new", "whole", "reused")
 STEPS = (0, 1, 10, 50, 100, 500, 1000, 5000, 10000)
-# A step of one object takes microseconds for each with some mallocs, and says nothing more the tenth time.
+# With some mallocs, a step of one object takes microseconds per object. More repetitions add no information.
 SLOW_STEPS, SLOW_REPETITIONS = 10, 2
 PLAIN, BARE, OLD, POOL = "plain_malloc", "bare_array", "virtual_recycle", "recycling_pool"
 WITHOUT_STEPS = (PLAIN, BARE)
 COLOURS = {PLAIN: "black", BARE: "grey", "intrusive_pool": "tab:blue", POOL: "tab:green", OLD: "tab:orange"}
 
-# What --check asks for: how many per cent the pool takes less than plain malloc, at its best step.
+# The goals of --check: the savings over plain malloc in per cent, at the best step of the pool, ...
 LEAST_SAVED = {("continuous", "glibc"): 44, ("continuous", "jemalloc"): 76, ("continuous", "tcmalloc"): 67,
                ("mixed", "glibc"): 40, ("mixed", "jemalloc"): 53, ("mixed", "tcmalloc"): 73}
-# ... and how many times as long as OLD at its best step.
+# ... and the ratio to the time of OLD at its best step.
 MOST_OF_OLD = 0.6
 CHECKED_STATES = ("new", "reused")
 
@@ -46,7 +46,7 @@ def parse_arguments(argv):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=os.path.join(root, "build", "release", "benchmarks", "returning_patterns"),
-                        help="default: that of the preset `release`")
+                        help="default: the program of the preset `release`")
     parser.add_argument("--repetitions", type=argument_types.count, default=5)
     parser.add_argument("--items", type=argument_types.count, default=100000, help="objects in a round")
     parser.add_argument("--steps", type=argument_types.steps, default=list(STEPS), metavar="STEP,STEP...",
@@ -75,7 +75,7 @@ def run(program, library, arguments, timeout=None):
 
 
 def measure(arguments, libraries, tell=mallocs.say, timeout=None):
-    """Returns {(malloc, pattern, side, step, state): Sample}, the least of each. `timeout` is that of each process."""
+    """Returns {(malloc, pattern, side, step, state): Sample}, the minimum of each. `timeout` applies per process."""
     listed = run(arguments.program, None, [], timeout)
     patterns = [name for kind, name in listed if kind == "pattern"]
     sides = [name for kind, name in listed if kind == "side"]
@@ -92,7 +92,7 @@ def measure(arguments, libraries, tell=mallocs.say, timeout=None):
                 key = malloc, pattern, side, step, state
                 sample = Sample(float(nanoseconds), float(faults))
                 least[key] = min(sample, least.get(key, sample))
-    # Plain malloc has no pool that could be new or be reused.
+    # Plain malloc has no pool, so there are no states `new` and `reused`.
     for malloc in libraries:
         for pattern in patterns:
             later = min(least[malloc, pattern, PLAIN, 0, state] for state in STATES[1:])
@@ -133,13 +133,13 @@ def print_tables(least):
 
 
 def best(least, malloc, pattern, side, state):
-    """Returns the least over all steps."""
+    """Returns the minimum over all steps."""
     return min(sample.nanoseconds for key, sample in least.items()
                if key[:3] == (malloc, pattern, side) and key[4] == state)
 
 
 def missed_goals(least):
-    """Prints the best of each and yields what is not as it should be."""
+    """Prints the best of each, and yields missed goals."""
     print("best step of each, ns".ljust(34) + "".join(side.rjust(17) for side in COLOURS) + "saved".rjust(9) +
           "goal".rjust(6) + f" x {OLD}")
     for malloc, pattern in groups(least):
@@ -199,7 +199,7 @@ def main():
         sys.exit(f"returning_patterns.py: there is no {arguments.program}; build the target `benchmarks` first")
     if arguments.plots:
         try:
-            import matplotlib  # Only to say so before all that time is spent.
+            import matplotlib  # To fail before the measurement.
             del matplotlib
         except ImportError:
             sys.exit(f"returning_patterns.py: {sys.executable} has no matplotlib, which --plots needs (Debian package: "

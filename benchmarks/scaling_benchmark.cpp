@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the time for a block changes with its size, with how many are in use, and with threads: for pools and arenas,
-/// and for new and delete of the malloc of the process. The benchmark report runs it.
+/// The time for a block by its size, by the number of blocks in use, and by the number of threads: for pools and
+/// arenas, and for new and delete of the malloc of the process. The benchmark report runs it.
 ///
-///     by_size      blocks of n bytes: up to 1,000, but no more than 16 MiB, are allocated and freed in that order
-///     by_count     n blocks of 64 bytes are allocated, and freed in an order that is random, but the same each time
-///     by_threads   each of n threads allocates 100 blocks of 64 bytes and frees them, all of one pool
+///     by_size      allocates blocks of n bytes, up to 1,000 blocks or 16 MiB, and frees them in that order
+///     by_count     allocates n blocks of 64 bytes, and frees them in a random order, the same each time
+///     by_threads   each of n threads allocates 100 blocks of 64 bytes from one shared pool, and frees them
 ///
-/// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free
-/// one; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. One warm-up round before the first is
-/// not measured.
+/// A row is named <shape>/<side>/<n>. A word is written to each block. `per_block` is the time to allocate and free a
+/// block; with threads it is core time, as in concurrent_block_pool_benchmark.cpp. A warm-up round precedes the
+/// measured ones.
 #include "context.hpp"
 #include "sized_sides.hpp"
 #include "thread_team.hpp"
@@ -32,8 +32,8 @@ using order = std::vector<std::uint32_t>;
 
 constexpr std::size_t block_size = 64;
 constexpr std::size_t largest_size = std::size_t{1} << 20;
-constexpr std::size_t most_bytes = 16 * largest_size;
-constexpr std::size_t most_blocks = 1'000;
+constexpr std::size_t max_bytes = 16 * largest_size;
+constexpr std::size_t max_blocks = 1'000;
 constexpr std::size_t blocks_of_thread = 100;
 
 order in_order(std::size_t count)
@@ -69,7 +69,7 @@ public:
         }
     }
 
-    /// Throws: runtime_error unless the blocks keep what is written to them.
+    /// Throws: runtime_error unless the blocks keep their contents.
     void check(std::size_t first)
     {
         for (std::size_t i = 0; i != blocks_.size(); ++i)
@@ -80,7 +80,7 @@ public:
             side_.deallocate(blocks_[place]);
         }
         if (!holds)
-            throw std::runtime_error("blocks overlap, or lose what is written to them");
+            throw std::runtime_error("blocks overlap, or lose their contents");
     }
 
 private:
@@ -118,7 +118,7 @@ template <class Side>
 void by_size(benchmark::State& state)
 {
     const auto bytes = static_cast<std::size_t>(state.range(0));
-    alone<Side>(state, bytes, in_order(std::min(most_blocks, most_bytes / bytes)));
+    alone<Side>(state, bytes, in_order(std::min(max_blocks, max_bytes / bytes)));
 }
 
 template <class Side>
@@ -148,12 +148,12 @@ void by_threads(benchmark::State& state)
 }
 
 void add(const std::string& shape, const std::string& side, void (*row)(benchmark::State&),
-         const std::vector<std::int64_t>& values, bool is_timed_by_hand = false)
+         const std::vector<std::int64_t>& values, bool has_manual_time = false)
 {
     auto* const added = benchmark::RegisterBenchmark((shape + '/' + side).c_str(), row);
     for (const std::int64_t value : values)
         added->Arg(value);
-    if (is_timed_by_hand)
+    if (has_manual_time)
         added->UseManualTime();
 }
 

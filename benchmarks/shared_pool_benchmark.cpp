@@ -5,8 +5,8 @@
 ///
 ///     shared    one object created and released
 ///
-/// Rows are <shape>/<side>. `per_block` is the time for an object. The program is single-threaded, so std::shared_ptr
-/// of libstdc++ counts without locked instructions, on all sides alike.
+/// Rows are <shape>/<side>. `per_block` is the time for an object. The program is single-threaded, so the reference
+/// counts of libstdc++ use no atomic instructions, on all sides alike.
 #include <memory_pool/shared_pool.hpp>
 
 #include "context.hpp"

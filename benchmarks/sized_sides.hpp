@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools and arenas behind one interface, for blocks of a size that is chosen at run time; for the programs of the
-/// benchmark report.
+/// Pools and arenas behind one interface, for blocks whose size is chosen at run time. The programs of the benchmark
+/// report use them.
 ///
-///     side(bytes)         for blocks of that many bytes; takes its memory from new and delete, and grows from nothing
+///     side(bytes)         for blocks of that many bytes; starts empty, and allocates its memory with new and delete
 ///     allocate()          -> a block
 ///     deallocate(block)   <- a block
 ///
-/// The wrappers are always inlined: the cost measured is that of calling the pool directly.
+/// The wrappers are always inlined, so the measured cost is the cost of calling the pool directly.
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>
@@ -99,7 +99,7 @@ void for_each_unshared(Action&& action)
 #endif
 }
 
-/// Effects: the same for those that threads share.
+/// Effects: calls `action(name, type<Side>())` for each side that threads share.
 template <class Action>
 void for_each_shared(Action&& action)
 {
@@ -110,7 +110,7 @@ void for_each_shared(Action&& action)
 }
 
 /// Effects: calls `action(type<Side>())` for the side of that name.
-/// Returns: false if there is none.
+/// Returns: false if there is no such side.
 template <class Action>
 bool with_side(std::string_view wanted, Action&& action)
 {

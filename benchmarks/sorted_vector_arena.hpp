@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A small re-implementation of earlier reusable arenas, as a baseline: the arena of a deallocated block is searched
-/// for among all of them.
+/// A small re-implementation of earlier reusable arenas, as a baseline. Deallocation searches all arenas for the arena
+/// of the block.
 ///
 ///     arenas   [ a | b | c | ... ]   sorted by address: the arena of a block is found by binary search
-///     free     [ b | ... ]           those without blocks in use
-///     current  c                     the one that blocks are allocated from
+///     free     [ b | ... ]           arenas without blocks in use
+///     current  c                     the arena that blocks are allocated from
 ///
-/// It is as fast as that design allows: the search is over contiguous addresses, and nothing is checked. Blocks larger
-/// than an arena are refused.
+/// It is as fast as that design allows: the search is over contiguous addresses, and nothing is checked. A block larger
+/// than an arena throws bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace competitors {
 class sorted_vector_arena final : public std::pmr::memory_resource
 {
 public:
-    /// Effects: takes `arena_count` arenas of `arena_size` bytes from `upstream`, and as many more as are needed later.
+    /// Effects: allocates `arena_count` arenas of `arena_size` bytes from `upstream`. Later allocations add more.
     sorted_vector_arena(std::size_t arena_count, std::size_t arena_size, std::pmr::memory_resource* upstream)
         : arena_size_(arena_size), upstream_(upstream)
     {
@@ -46,7 +46,7 @@ public:
     std::size_t arena_count() const noexcept { return arenas_.size(); }
 
 private:
-    /// At the beginning of its memory; what it hands out lies behind.
+    /// The header of an arena. The blocks follow it.
     struct alignas(std::max_align_t) arena
     {
         void* cursor;
@@ -72,12 +72,12 @@ private:
 
     void do_deallocate(void* block, std::size_t, std::size_t) override
     {
-        arena* const its = *std::prev(position_behind(block));
-        if (--its->blocks != 0)
+        arena* const owner = *std::prev(position_behind(block));
+        if (--owner->blocks != 0)
             return;
-        reset(*its);
-        if (its != current_)
-            free_.push_back(its);
+        reset(*owner);
+        if (owner != current_)
+            free_.push_back(owner);
     }
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
@@ -106,7 +106,7 @@ private:
         empty.blocks = 0;
     }
 
-    /// Returns: the first arena that begins behind `address`.
+    /// Returns: the first arena that begins after `address`.
     std::vector<arena*>::iterator position_behind(void* address)
     {
         return std::upper_bound(arenas_.begin(), arenas_.end(), address, std::less<const void*>());

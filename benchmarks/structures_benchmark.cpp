@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Node-based data structures, each over pools, over an arena, and over new and delete. Pools and arenas take their
-/// memory from new and delete, too, so each side depends on the malloc of the process: compare.py --mallocs runs the
-/// program under several.
+/// Node-based data structures, each over pools, over an arena, and over new and delete. Pools and arenas allocate their
+/// memory with new and delete, too, so each side depends on the malloc of the process: compare.py --mallocs runs the
+/// program under several mallocs.
 ///
-///     hash_table    n nodes are inserted, each is looked up, and all are destroyed one by one
-///     list          n nodes are appended, all are visited, and they are destroyed in order
-///     filled_pool   n objects are made and written to, and dropped all at once where that is possible
+///     hash_table    inserts n nodes, looks up each, and destroys them one by one
+///     list          appends n nodes, visits all, and destroys them in order
+///     filled_pool   creates and writes n objects, and drops them all at once where possible
 ///
 /// Rows are <shape>/<side>/<n>. Each repetition creates pool and structure, and destroys both. `per_block` is the time
 /// per node.
@@ -29,7 +29,7 @@
 #include <vector>
 
 namespace {
-// The sides: create and destroy nodes. A side that `drops` nodes need not destroy them one by one.
+// The sides, which create and destroy nodes. A side that `drops` nodes need not destroy them one by one.
 
 template <class Node>
 class new_delete
@@ -191,7 +191,7 @@ struct filled_pool
     }
 };
 
-/// Every result is checked: a wrong one is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if any result was wrong.
 template <class Shape, template <class> class Side>
 void run(benchmark::State& state)
 {

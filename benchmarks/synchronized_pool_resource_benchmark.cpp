@@ -7,9 +7,9 @@
 ///     list_in_threads, map_in_threads, unordered_map_in_threads, strings_in_threads
 ///                           the jobs in container_jobs.hpp, in each thread
 ///
-/// Rows are <shape>/<side>/<threads>. `per_block` is the CPU time for an element to be created and destroyed, so a
-/// thread that sleeps on a lock costs nothing: see thread_team.hpp. The resource is created before the first container,
-/// and has all the memory it needs.
+/// Rows are <shape>/<side>/<threads>. `per_block` is the CPU time to create and destroy an element, so a thread that
+/// sleeps on a lock costs nothing: see thread_team.hpp. The resource is created before the first container, and has all
+/// the memory it needs.
 ///
 /// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
 /// measurements.
@@ -29,7 +29,7 @@
 #include <thread>
 
 namespace {
-/// Every result is looked at: a wrong one is a failure, not a figure.
+/// Measures a job. Reports an error instead of a time if any result was wrong.
 template <class Job>
 void measure_over(benchmark::State& state, std::pmr::memory_resource* resource)
 {

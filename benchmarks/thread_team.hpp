@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that work at the same time, and the cost: for rows that measure what threads share.
+/// Threads that work at the same time, for rows that measure pools shared by threads.
 ///
-/// The cost can be measured in two ways:
+/// There are two measures of the cost:
 ///
 ///     core_seconds        from the start of the first thread to the end of the last * min(threads, cores): includes
 ///                         waiting
 ///     processor_seconds   CPU time of the threads: includes neither sleeping nor other programs
 ///
-/// Thread i is pinned to core i, modulo their number, where the OS allows that: otherwise two threads share a core for
-/// the first milliseconds.
+/// Thread i is pinned to core i, modulo the number of cores, where the OS allows that. Otherwise two threads could
+/// share a core for the first milliseconds.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -34,7 +34,7 @@
 #endif
 
 namespace together {
-/// Returns: the cores that this process may run on, as the system numbers them.
+/// Returns: the numbers of the cores that this process may run on.
 inline std::vector<std::size_t> find_cores()
 {
     std::vector<std::size_t> cores;
@@ -57,19 +57,19 @@ inline const std::vector<std::size_t>& cores()
     return cores;
 }
 
-/// Effects: keeps this thread on the core whose turn it is.
+/// Effects: pins this thread to a core, round-robin by the number of the thread.
 inline void stay_on_core([[maybe_unused]] std::size_t thread)
 {
 #if defined(__linux__)
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(cores()[thread % cores().size()], &own);
-    // If that fails, the figures are less steady.
+    // If this fails, results vary more.
     (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
 #endif
 }
 
-/// Returns: the time that this thread has had of the processor, or all that has passed where the system does not tell.
+/// Returns: the CPU time of this thread; wall-clock time where the system does not report CPU time.
 inline double processor_seconds_of_thread()
 {
 #if defined(__linux__)
@@ -91,8 +91,8 @@ public:
 
     std::size_t size() const { return size_; }
 
-    /// Effects: calls `part(number)` in as many threads as the team has, and waits for them. What a part throws is kept
-    ///   for `failure`, and the others give up as soon as they would wait.
+    /// Effects: calls `part(number)` in each thread of the team, and joins the threads. Stores the first exception of a
+    ///   part for `failure`; the other threads then give up at their next wait.
     template <class Part>
     void run(Part&& part)
     {
@@ -110,8 +110,8 @@ public:
             thread.join();
     }
 
-    /// Effects: waits until every thread has called this, then takes the time of `work()`.
-    /// Preconditions: called by each part, once in a run.
+    /// Effects: waits until every thread has called this, then times `work()`.
+    /// Preconditions: each part calls this once in a run.
     template <class Work>
     void time(std::size_t number, Work&& work)
     {
@@ -126,7 +126,7 @@ public:
         processor_seconds_[number] = processor_seconds_of_thread() - processor_seconds;
     }
 
-    /// Effects: lets others run until `condition()`.
+    /// Effects: yields until `condition()` is true.
     /// Throws: runtime_error if another thread has failed.
     template <class Condition>
     void wait_until(Condition&& condition) const
@@ -138,7 +138,7 @@ public:
         }
     }
 
-    /// Returns: the seconds from when the first thread began with what was timed until the last was done.
+    /// Returns: the seconds from the first start of timed work to the last end.
     double seconds() const
     {
         return std::chrono::duration<double>(*std::max_element(done_.begin(), done_.end()) -
@@ -146,16 +146,16 @@ public:
             .count();
     }
 
-    /// Returns: what the cores spend in that time, if they do nothing else.
+    /// Returns: `seconds` times the number of cores that the team uses.
     double core_seconds() const { return seconds() * static_cast<double>(std::min(size_, cores().size())); }
 
-    /// Returns: the seconds of the processor that all threads had for what was timed.
+    /// Returns: the CPU seconds of the timed work of all threads.
     double processor_seconds() const
     {
         return std::accumulate(processor_seconds_.begin(), processor_seconds_.end(), 0.0);
     }
 
-    /// Returns: what went wrong first, or nothing.
+    /// Returns: the message of the first failure; empty if there was none.
     const std::string& failure() const { return failure_; }
 
 private:
@@ -181,11 +181,11 @@ inline std::size_t threads_of(const benchmark::State& state)
     return static_cast<std::size_t>(state.range(0));
 }
 
-/// Runs a row: in each thread `prepare(number)`, then `work(number)`, which is timed.
+/// Runs a row: calls `prepare(number)` in each thread, then times `work(number)`.
 template <class Prepare, class Work>
 void measure(benchmark::State& state, team& team, Prepare&& prepare, Work&& work)
 {
-    // All iterations in one go: nothing is between them but what is measured.
+    // One batch of all iterations, so that nothing runs between them.
     while (state.KeepRunningBatch(state.max_iterations)) {
         team.run([&](std::size_t number) {
             prepare(number);
@@ -195,7 +195,7 @@ void measure(benchmark::State& state, team& team, Prepare&& prepare, Work&& work
     }
 }
 
-/// Every row ends with this: a wrong result or a failed allocation is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if a result was wrong or an allocation failed.
 inline void finish(benchmark::State& state, const team& team)
 {
     if (!team.failure().empty())

@@ -12,7 +12,7 @@
 #include <ctime>
 
 namespace timed_step {
-/// Returns: the CPU time of this thread in seconds if available, so that other load on the machine does not count.
+/// Returns: the CPU time of this thread in seconds if available, which excludes other load on the machine.
 inline double thread_seconds()
 {
 #if defined(CLOCK_THREAD_CPUTIME_ID)

@@ -25,7 +25,7 @@
 namespace virtual_recycle {
 class item;
 
-/// The part of a pool that its objects know.
+/// The interface through which objects return to their pool.
 class home
 {
 public:
@@ -74,7 +74,7 @@ private:
     boost::intrusive_ptr<home> origin_;
 };
 
-/// The objects of a pool. They live as long as it or any of them is in use.
+/// The objects of a pool. They live as long as the pool exists or any of them is in use.
 template <class T>
 class objects : public home
 {
@@ -113,7 +113,7 @@ private:
 
     void enlarge()
     {
-        // Not std::make_unique, which would zero-initialise all of them.
+        // Not std::make_unique, which would zero-initialise the objects.
         arrays_.push_back(std::unique_ptr<T[]>(new T[step_])); // NOLINT(modernize-make-unique)
         for (std::size_t i = step_; i-- != 0;)
             push(&arrays_.back()[i]);
@@ -126,7 +126,7 @@ private:
     std::function<void(T&)> function_;
 };
 
-/// A pool of objects of type `T`, which is derived from `item`, that grows by `step` of them.
+/// A pool of objects of type `T`, which derives from `item`. It grows by `step` objects.
 template <class T>
 class pool
 {

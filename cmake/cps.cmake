@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# memory_pool.cps: the package in the Common Package Specification (https://cps-org.github.io/cps), with the components
-# of the CMake package. Paths are as in the .pc files. It is installed on request only:
+# memory_pool.cps: describes the package in the Common Package Specification (https://cps-org.github.io/cps), with the
+# components of the CMake package. Paths are as in the .pc files. The file is installed on request only:
 #   cmake --install build --component memory_pool_cps
 # CMake 4.3 and later reads it instead of the CMake package. If neither has a requested component, CMake 4.4 rejects the
-# file and accepts the CMake package without checking components, so find_package does not report the missing one.
+# file and accepts the CMake package without checking components, so find_package does not report the missing component.
 set(prefix "@prefix@") # A literal of the specification.
 if(libdir_is_absolute)
     set(cps_prefix_member prefix)
@@ -36,7 +36,7 @@ foreach(name IN ITEMS compiled np_alloc np_alloc_checked np_alloc_drop_in np_mal
         string(JSON json REMOVE "${json}" components ${name})
     endif()
 endforeach()
-# For each configuration, as the names of libraries may depend on it.
+# One file for each configuration, as the names of libraries may depend on the configuration.
 set(cps_files ${PROJECT_BINARY_DIR}/cps/$<CONFIG>/memory_pool.cps)
 file(GENERATE OUTPUT ${cps_files} CONTENT "${json}\n")
 if(TARGET memory_pool_module) # CMake 4.4 reads module metadata only from a configuration.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the tests, the benchmarks and the examples need beside the library. The library itself needs none of it.
+# Dependencies of the tests, benchmarks and examples. The library itself has none.
 include(CheckCXXSourceCompiles)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -15,24 +15,24 @@ if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
 endif()
 
-# Sources with one of these stems have coroutines, so they are compiled as C++20. The headers do without.
+# Sources with one of these stems use coroutines, so they are compiled as C++20. The headers do not.
 set(MEMORY_POOL_COROUTINE_STEMS pooled_frame_test pooled_frame_benchmark coroutine_generator coroutine_task)
 set(MEMORY_POOL_HAVE_COROUTINES OFF)
 if("cxx_std_20" IN_LIST CMAKE_CXX_COMPILE_FEATURES)
-    set(standard_of_others ${CMAKE_CXX_STANDARD})
+    set(default_standard ${CMAKE_CXX_STANDARD})
     set(CMAKE_CXX_STANDARD 20)
     check_cxx_source_compiles("#include <coroutine>
         int main() { return std::noop_coroutine().done(); }" MEMORY_POOL_COMPILER_HAS_COROUTINES)
-    set(CMAKE_CXX_STANDARD ${standard_of_others})
+    set(CMAKE_CXX_STANDARD ${default_standard})
     set(MEMORY_POOL_HAVE_COROUTINES ${MEMORY_POOL_COMPILER_HAS_COROUTINES})
 endif()
 if(NOT MEMORY_POOL_HAVE_COROUTINES)
     message(STATUS "memory_pool: no coroutines, leaving out ${MEMORY_POOL_COROUTINE_STEMS}")
 endif()
 
-# Removes from the named list the files that need Boost, if it was not found, those that need np_alloc, if it is
-# disabled (their names, or those of their directories, begin with np_), and those that need coroutines, if the compiler
-# has none. A fuzzer reads reports with nlohmann-json.
+# Removes the files that cannot be built from the named list: files that need Boost if it was not found, files that need
+# np_alloc if it is disabled (the name of the file or of a directory begins with np_), files that use coroutines if the
+# compiler has none, and a fuzzer that reads reports with nlohmann-json if that was not found.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)(np_[^/]*(/[^/]*)?(/[^/]*)?|fuzz/(adaptor|text)_[^/]*)$")
@@ -48,7 +48,7 @@ function(memory_pool_drop_unbuildable list)
             "(^|/)((${stems})(_test|_benchmark)?\\.[a-z]+|boost_intrusive_pool/.*|fuzz/item_pool_[^/]*)$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
-    # They need headers of other tools: see tests/observers.cmake.
+    # These headers include headers of other tools: see tests/observers.cmake.
     list(FILTER ${list} EXCLUDE REGEX "(^|/)(heaptrack|massif|tracy)_policy\\.hpp$")
     set(${list} "${${list}}" PARENT_SCOPE)
     if(NOT MEMORY_POOL_HAVE_COROUTINES)
@@ -58,8 +58,8 @@ function(memory_pool_drop_unbuildable list)
     endif()
 endfunction()
 
-# memory_pool_set_standard(<target> <source>...): C++20, if one of the sources has coroutines; then without clang-tidy,
-# which would want the headers changed to what C++17 does not have.
+# memory_pool_set_standard(<target> <source>...): selects C++20 if one of the sources uses coroutines. Turns clang-tidy
+# off then, which would suggest C++20 features for the headers.
 function(memory_pool_set_standard target)
     foreach(source IN LISTS ARGN)
         cmake_path(GET source STEM stem)
@@ -69,10 +69,10 @@ function(memory_pool_set_standard target)
     endforeach()
 endfunction()
 
-# What a program of this project links beside its warnings: what a user may.
+# The targets that each program of this project links, in addition to its warnings: those that a user may link.
 add_library(memory_pool_program INTERFACE)
 target_link_libraries(memory_pool_program INTERFACE
     memory_pool::memory_pool memory_pool::drop_in Threads::Threads $<TARGET_NAME_IF_EXISTS:Boost::headers>)
 
-# The flavour without exceptions builds the programs made for it, and few others.
+# A build without exceptions builds the programs that are written for it, and few others.
 check_cxx_source_compiles("int main() { try { throw 1; } catch (int) {} }" MEMORY_POOL_HAVE_EXCEPTIONS)

@@ -13,7 +13,7 @@ if(TARGET memory_pool_np_alloc)
     set(is_for_any_machine)
     list(APPEND pc_files memory_pool_np_alloc memory_pool_np_alloc_checked)
 else()
-    # np_alloc.h stays: report.hpp includes it for the functions that it calls if np_alloc is linked.
+    # np_alloc.h is installed: report.hpp includes it for the functions that it calls if np_alloc is linked.
     set(headers_left_out REGEX "/np_[a-z_]+\\.hpp$" EXCLUDE)
     set(drop_ins_left_out REGEX "/np_[a-z_]+\\.h$" EXCLUDE)
     set(is_for_any_machine ARCH_INDEPENDENT)
@@ -63,7 +63,7 @@ configure_package_config_file(
     ${PROJECT_BINARY_DIR}/memory_pool-config.cmake
     INSTALL_DESTINATION ${package_dir}
     NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may change the interface. From then on only a major version may.
+# Before 1.0, minor versions may change the interface. From 1.0 on, only major versions may.
 if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(compatibility SameMinorVersion)
 else()
@@ -78,7 +78,7 @@ install(FILES
     ${PROJECT_BINARY_DIR}/memory_pool-config-version.cmake
     DESTINATION ${package_dir})
 
-# In a .pc file the prefix is told relative to the file (${pcfiledir}), unless a directory was given as absolute.
+# The prefix in a .pc file is relative to the file (${pcfiledir}), unless the library directory is an absolute path.
 cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR libdir_is_absolute)
 if(libdir_is_absolute)
     set(pc_prefix ${CMAKE_INSTALL_PREFIX})
@@ -93,10 +93,10 @@ cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})   # an absolute pat
 set(pc_libdir "\${prefix}")
 cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
 
-# For each configuration, as CMAKE_DEBUG_POSTFIX and the like are part of the names of its libraries.
+# One file for each configuration, as CMAKE_DEBUG_POSTFIX and the like change the names of the libraries.
 function(memory_pool_generate_pc_file variant name template)
     set(file ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/${name}.pc.in)
-    set(pc_library $<TARGET_FILE_BASE_NAME:${name}>) # In templates of libraries only.
+    set(pc_library $<TARGET_FILE_BASE_NAME:${name}>) # Used only in the templates of libraries.
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${file} @ONLY)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/${variant}/$<CONFIG>/${name}.pc INPUT ${file})
 endfunction()
@@ -111,9 +111,9 @@ foreach(name IN LISTS pc_files)
     endif()
     set(pc_include_option "-isystem") # No warnings from these headers in users' builds.
     memory_pool_generate_pc_file(elsewhere ${name} ${template})
-    # Compilers search /usr/include last, and their own headers find the C library there by #include_next; -isystem
-    # /usr/include would break that. -I does not: compilers ignore it for a system directory, and it is valid if the
-    # tree is moved.
+    # Compilers search /usr/include last, and their own headers find the C library there by #include_next, which
+    # -isystem /usr/include would break. Compilers ignore -I for a system directory, and it stays valid if the tree is
+    # moved.
     set(pc_include_option "-I")
     memory_pool_generate_pc_file(usr ${name} ${template})
 endforeach()

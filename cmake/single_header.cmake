@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# memory_pool_single_header writes single_include/memory_pool.hpp in the build tree: all headers except np_alloc's,
-# for Compiler Explorer and for projects that vendor one file. It is not installed: the separate headers are, and a
-# translation unit can include either the single header or those.
+# memory_pool_single_header writes single_include/memory_pool.hpp in the build tree: all headers except np_alloc's, for
+# Compiler Explorer and for projects that vendor one file. It is not installed, as the separate headers are, and a
+# translation unit must not include both.
 find_package(Python3 3.8 QUIET COMPONENTS Interpreter)
 if(NOT Python3_Interpreter_FOUND)
     message(STATUS "memory_pool: Python 3.8 not found, leaving out memory_pool_single_header")

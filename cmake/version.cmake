@@ -5,7 +5,7 @@ file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../include/memory_pool/version.h MEMORY_P
 list(TRANSFORM MEMORY_POOL_VERSION REPLACE "^.* " "")
 list(LENGTH MEMORY_POOL_VERSION numbers)
 if(NOT numbers EQUAL 3)
-    message(FATAL_ERROR "memory_pool: version.h must define the three numbers of the version, and defines ${numbers}")
+    message(FATAL_ERROR "memory_pool: version.h must define three version numbers, but defines ${numbers}")
 endif()
 list(JOIN MEMORY_POOL_VERSION "." MEMORY_POOL_VERSION)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# memory_pool_warnings: linked by this project's own programs, never by a target that users link.
+# memory_pool_warnings: the warnings of this project's own programs. Targets for users never link it.
 add_library(memory_pool_warnings INTERFACE)
 
 if(MSVC)
@@ -14,7 +14,7 @@ target_compile_options(memory_pool_warnings INTERFACE
     -Wall -Wextra -Wpedantic
     -Wconversion -Wsign-conversion -Wdouble-promotion
     -Wshadow
-    -Wundef                     # a misspelt macro in an #if is 0 without a word
+    -Wundef                     # a misspelt macro in an #if is silently 0
     -Wformat=2
     -Wimplicit-fallthrough
     $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast>
@@ -30,11 +30,11 @@ if(MEMORY_POOL_WARNINGS_AS_ERRORS)
     target_compile_options(memory_pool_warnings INTERFACE -Werror)
 endif()
 
-# memory_pool_user_warnings: warnings that users may enable for their translation units, and so for the headers.
+# memory_pool_user_warnings: warnings that users may enable for their code, and therefore for the headers.
 add_library(memory_pool_user_warnings INTERFACE)
 target_link_libraries(memory_pool_user_warnings INTERFACE memory_pool_warnings)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Without -Wswitch-default: a switch over all enumerators has no default, so that -Wswitch detects a new one.
+    # No -Wswitch-default: a switch over all enumerators has no default, so that -Wswitch detects new enumerators.
     target_compile_options(memory_pool_user_warnings INTERFACE
         -Wnull-dereference          # needs -O2
         -Wcast-align=strict
@@ -76,11 +76,11 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         -Wno-pre-c++14-compat
         -Wno-pre-c++17-compat
         -Wno-pre-c++17-compat-pedantic
-        -Wno-padded                 # the layout is chosen for the cache
+        -Wno-padded                 # layouts are optimized for the CPU cache
         -Wno-unsafe-buffer-usage    # a memory pool is made of pointer arithmetic
-        -Wno-weak-vtables           # a header-only class has no source to put the vtable into
+        -Wno-weak-vtables           # a header-only class has no source file for its vtable
         -Wno-thread-safety-negative # requires callers to declare locks that they do not hold
         -Wno-switch-default         # contradicts -Wcovered-switch-default, which is on
-        -Wno-exit-time-destructors  # a thread's destructor flushes its caches
-        -Wno-global-constructors)   # one registers the fork handlers before the program's own
+        -Wno-exit-time-destructors  # the destructor of a thread flushes its caches
+        -Wno-global-constructors)   # one registers fork handlers before those of the program
 endif()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `memorypool::boost_intrusive_pool<Item>`, the interface and the behaviour of the library boost-intrusive-pool.
+/// `memorypool::boost_intrusive_pool<Item>`: the interface and the behaviour of the library boost-intrusive-pool.
 ///
 ///     pool --counted--> store [ arrays of items | free list | items never used ]
 ///                         ^
@@ -14,26 +14,26 @@
 ///     capacity() = unused_count() + inuse_count();   grows when its last unused item is allocated
 ///
 /// Differences from the original:
-/// - It needs C++17, and Boost 1.66.
+/// - It requires C++17 and Boost 1.66.
 /// - A bounded pool can be used after `clear`: the next allocate constructs the initial number of items again.
-/// - `allocate` before `init` returns nullptr. `init` may be called again: items in use live on, as with `clear`.
-/// - No item leaks when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead of need
-///   still returns the item that it has, and grows in the next `allocate`, which throws if that fails too.
-/// - Contradictory sizes and a missing function are rejected: `init` returns false, the constructor and
+/// - `allocate` before `init` returns nullptr. `init` may be called again: items in use stay valid, as with `clear`.
+/// - No item leaks if a constructor, `init`, a function or the heap throws. A pool that fails to grow ahead of need
+///   still returns its last item. The next `allocate` retries, and throws if the pool cannot grow.
+/// - Contradictory sizes and a missing function are rejected: `init` returns false; the constructor and
 ///   `set_recycle_method` throw std::invalid_argument.
-/// - An exception of a recycle function is reported as error_kind::hook_failed, and the item is returned.
-/// - Items that release each other in a chain have bounded recursion: 256 deep, the others are deferred.
-/// - A reference count does not overflow. Misuse is reported by memory_pool/base/errors.hpp: a reference released too
+/// - An exception from a recycle function is reported as error_kind::hook_failed. The item returns to the pool.
+/// - If items release each other in a chain, the recursion is at most 256 deep; further releases are deferred.
+/// - Reference counts do not overflow. Misuse is reported as in memory_pool/base/errors.hpp: a reference released too
 ///   often, an item returned twice or to the wrong pool.
 /// - `check` also returns whether the pool is consistent; `verify` inspects each item.
-/// - The debug macros do not change the layout. Passing a pool between translation units that differ in them is a link
-///   error.
+/// - The debug macros do not change the layout. Passing a pool between translation units with different values is a
+///   link error.
 /// - Include this header instead of declaring its classes: a forward declaration by the program, such as
-///   `class boost_intrusive_pool_item;`, declares another class, and the name is ambiguous then.
+///   `class boost_intrusive_pool_item;`, declares another class, and makes the name ambiguous.
 ///
-/// As in the original, items are constructed by `new Item[n]` and stay constructed while they are free: they are not
+/// As in the original, items are constructed by `new Item[n]` and stay constructed while they are free, so they are not
 /// poisoned for AddressSanitizer.
-/// Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
+/// Include path: drop_in/, or the CMake target memory_pool::drop_in, and the include path of Boost.
 ///
 /// Thread safety: one thread at a time may use a pool and its items.
 #pragma once
@@ -47,7 +47,7 @@
 
 #include <boost/intrusive_ptr.hpp>
 
-#include <cassert> // This and the next four: for programs that rely on this header to include them.
+#include <cassert> // Programs may rely on these five includes.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -76,7 +76,7 @@ public:
     boost_intrusive_pool() noexcept = default;
 
     /// Effects: as `init`.
-    /// Throws: std::invalid_argument where `init` returns false, and what `init` throws.
+    /// Throws: std::invalid_argument if `init` returns false; exceptions from `init`.
     boost_intrusive_pool(std::size_t init_size, std::size_t enlarge_step = BOOST_INTRUSIVE_POOL_INCREASE_STEP,
                          std::size_t max_size = BOOST_INTRUSIVE_POOL_NO_MAX_SIZE,
                          recycle_method_e method = RECYCLE_METHOD_NONE, recycle_function function = nullptr)
@@ -88,7 +88,7 @@ public:
                 init_size, max_size, static_cast<int>(method)));
     }
 
-    /// Effects: moves items and options. `other` is then as before `init`.
+    /// Effects: moves items and options. Leaves `other` in the state before `init`.
     boost_intrusive_pool(boost_intrusive_pool&& other) noexcept = default;
     /// Effects: as `clear`, then as the move constructor.
     boost_intrusive_pool& operator=(boost_intrusive_pool&& other) noexcept = default;
@@ -98,11 +98,11 @@ public:
     /// Effects: as `clear`.
     virtual ~boost_intrusive_pool() = default;
 
-    /// Effects: resets the pool to `init_size` new items. It grows by `enlarge_step` items, up to `max_size`; with a
-    ///   step of 0, not at all. Existing items in use live on.
-    /// Returns: true; or false if `init_size` exceeds `max_size` or `function` is missing. On failure nothing is
-    ///   changed.
-    /// Throws: what constructors and the heap throw; nothing has changed then.
+    /// Effects: resets the pool to `init_size` new items. The pool grows by `enlarge_step` items, up to `max_size`. If
+    ///   the step is 0, the pool does not grow. Items in use stay valid.
+    /// Returns: false if `init_size` exceeds `max_size`, or `function` is missing; otherwise true. On failure nothing
+    ///   changes.
+    /// Throws: exceptions from constructors and the heap. On failure nothing changes.
     /// Complexity: linear in items.
     bool init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
               std::size_t enlarge_step = BOOST_INTRUSIVE_POOL_INCREASE_STEP,
@@ -120,9 +120,9 @@ public:
         return true;
     }
 
-    /// Effects: sets what is done with returned items; a no-op before `init`. Items allocated before the last `clear`
-    ///   keep the previous method.
-    /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing has changed then.
+    /// Effects: sets the recycle method for returned items. A no-op before `init`. Items allocated before the last
+    ///   `clear` keep the previous method.
+    /// Throws: std::invalid_argument if `function` is missing; std::bad_alloc. On failure nothing changes.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {
@@ -137,9 +137,9 @@ public:
             store_->set_plan(plan_);
     }
 
-    /// Returns: an item as it was returned, or as it was constructed; nullptr if none is free and the pool may not
-    ///   grow.
-    /// Throws: what constructors and the heap throw if none is free and the pool has to grow; nothing leaks then.
+    /// Returns: an item, in the state in which it was constructed or last returned; nullptr if no item is free and the
+    ///   pool may not grow.
+    /// Throws: exceptions from constructors and the heap, if no item is free and the pool must grow. Nothing leaks.
     /// Complexity: O(1), except when the pool grows.
     item_ptr allocate()
     {
@@ -152,7 +152,7 @@ public:
     }
 
     /// Returns: as `allocate`, after `item.init(arguments...)`.
-    /// Throws: as `allocate`, and what `init` throws; the item is returned then.
+    /// Throws: as `allocate`; exceptions from `init`, after which the item returns to the pool.
     /// Complexity: as `allocate`.
     template <class... Arguments>
     item_ptr allocate_through_init(Arguments&&... arguments)
@@ -164,7 +164,7 @@ public:
     }
 
     /// Returns: as `allocate`, after `function(item)`.
-    /// Throws: as `allocate`, and what `function` throws; the item is returned then.
+    /// Throws: as `allocate`; exceptions from `function`, after which the item returns to the pool.
     /// Complexity: as `allocate`.
     template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, Item&>>>
     item_ptr allocate_through_function(Function&& function)
@@ -175,14 +175,14 @@ public:
         return item;
     }
 
-    /// The same, for anything that converts to `allocate_function`.
+    /// As the other overload, for types that convert to `allocate_function`.
     item_ptr allocate_through_function(const allocate_function& function)
     {
         return allocate_through_function<const allocate_function&>(function);
     }
 
     /// Effects: abandons all items. They are destroyed when none of them is in use, possibly at once. The next
-    ///   `allocate` constructs new ones.
+    ///   `allocate` constructs new items.
     /// Complexity: O(1) plus the destructors.
     void clear()
     {
@@ -204,27 +204,27 @@ public:
         return is_valid;
     }
 
-    /// Returns: true if the metadata is consistent, also that of each item. For tests.
-    /// Complexity: linear in items; for free ones, logarithmic in the times it has grown.
+    /// Returns: true if the metadata of the pool and of each item is consistent. For tests.
+    /// Complexity: n log m for n items and m growth steps.
     bool verify() const noexcept { return store_ == nullptr || store_->verify(); }
 
     /// Returns: true if no item is in use.
     bool empty() const noexcept { return inuse_count() == 0; }
-    /// Returns: true if the pool never grows, as its step is 0.
+    /// Returns: true if the step is 0, so that the pool never grows.
     bool is_bounded() const noexcept { return plan_ != nullptr && plan_->is_bounded(); }
     /// Returns: true if the pool has a limit: a step of 0, or a maximum.
     bool is_limited() const noexcept { return plan_ != nullptr && plan_->is_limited(); }
-    /// Returns: true if an attempt to grow has failed since the pool was created, was cleared or has grown.
+    /// Returns: true if an attempt to grow has failed since the pool was created, was cleared, or last grew.
     bool is_memory_exhausted() const noexcept { return store_ != nullptr && store_->is_memory_exhausted(); }
     /// Returns: the number of items, in use or not.
     std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity() : 0; }
-    /// Returns: the capacity if the pool never grows; else `max_size`.
+    /// Returns: the capacity if the pool never grows; otherwise `max_size`.
     std::size_t max_size() const noexcept { return is_bounded() || plan_ == nullptr ? capacity() : plan_->max_size; }
-    /// Returns: items that `allocate` can hand out before the pool has to grow.
+    /// Returns: the number of items available before the pool must grow.
     std::size_t unused_count() const noexcept { return store_ != nullptr ? store_->unused() : 0; }
-    /// Returns: items in use.
+    /// Returns: the number of items in use.
     std::size_t inuse_count() const noexcept { return capacity() - unused_count(); }
-    /// Returns: the number of times it has grown since it was created or cleared, including the initial items.
+    /// Returns: how often the pool has grown since it was created or cleared, including the initial items.
     std::size_t enlarge_steps_done() const noexcept { return store_ != nullptr ? store_->steps() : 0; }
 
 private:
@@ -233,7 +233,7 @@ private:
         return method == RECYCLE_METHOD_CUSTOM_FUNCTION && !function;
     }
 
-    plan_ptr plan_;   // null before init
-    store_ptr store_; // null before init, and from clear to the next allocate
+    plan_ptr plan_;   // Null before init.
+    store_ptr store_; // Null before init, and from clear to the next allocate.
 };
 }} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

@@ -5,7 +5,7 @@
 ///
 ///     allocate(n) -> [ T | T | - | - | - ]  at most n objects at one time;  size() = n = in use + available_capacity()
 ///
-/// Whether a block contains an object depends on the call, and on whether T has a default constructor:
+/// The content of a new block depends on the call, and on the existence of a default constructor:
 ///
 ///     | call              | T() exists | in the block                                    | at delete_block_pt, clear |
 ///     |-------------------|------------|-------------------------------------------------|---------------------------|
@@ -13,25 +13,25 @@
 ///     | new_block_pt()    | yes        | an object, default-initialised, so not zeroed   | destroyed                 |
 ///     | new_block_pt()    | no         | no object: storage to assign to or construct in | nothing                   |
 ///
-/// Assign to storage without an object if T is trivially copyable. Construct others there by placement new, and destroy
-/// them before delete_block_pt or clear.
+/// To storage without an object, assign only if T is trivially copyable. Otherwise construct objects there by placement
+/// new, and destroy them before delete_block_pt or clear.
 ///
 /// Differences from the original:
 /// - Objects are destroyed as in the table, also when the pool is cleared or destroyed.
-/// - Creating a pool is O(1); or linear, with one byte per object, if T is not trivially destructible. Never-used
-///   blocks are handed out in address order.
+/// - Creating a pool is O(1). If T is not trivially destructible, it is linear, and takes one byte per object.
+///   Never-used blocks are allocated in address order.
 /// - Over-aligned types are aligned.
 /// - A pool cannot be copied or moved.
-/// - delete_block_pt ignores nullptr, and detectable double frees: all of them if T is not trivially destructible.
-///   Units built with AddressSanitizer report all of them.
+/// - delete_block_pt ignores nullptr and detectable double frees. All double frees are detectable if T is not trivially
+///   destructible. Translation units built with AddressSanitizer report all of them.
 /// - Include this header instead of declaring its classes: a forward declaration by the program declares another class,
-///   and the name is ambiguous then.
+///   and makes the name ambiguous.
 /// - Constructors and destructors of objects may use the pool, and clear it.
-/// - The limit can be set by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL.
-/// - A second template argument selects a policy. With `checking_policy`, misuse is reported, and blocks are handed out
+/// - MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL sets the limit.
+/// - A second template argument selects a policy. With `checking_policy`, the pool reports misuse, and allocates blocks
 ///   in unspecified order.
-/// - The texts of exceptions differ, and their types may be derived from those of the original. With exceptions off,
-///   the text is printed and the program aborts.
+/// - Exception texts differ, and exception types may derive from the original's types. Without exceptions, the pool
+///   prints the text and aborts.
 /// - BlockTracker::setup pushes the indices so that 0 is popped first.
 ///
 /// Include path: drop_in/, or the CMake target memory_pool::drop_in.
@@ -63,7 +63,8 @@
 #include <utility>
 #include <vector>
 
-/// The most objects that one pool may be made for. Define it before the first inclusion, alike everywhere, to raise it.
+/// The maximum size of a pool, in objects. To change it, define it before the first inclusion, with the same value in
+/// all translation units.
 #ifndef MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 1000
 #endif
@@ -75,17 +76,17 @@ using Byte = std::byte;
 /// A number of objects.
 using SizeT = std::uint64_t;
 
-/// The most objects that one pool may be made for.
+/// The maximum size of a pool, in objects.
 inline constexpr SizeT g_MaxNumberOfObjectsInPool = MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL;
 
-/// A stack of the indices of free blocks. Unused by MemoryPool; for programs that use it directly.
+/// A stack of the indices of free blocks. For programs that use it directly; MemoryPool does not.
 class BlockTracker
 {
 public:
-    /// Effects: makes an empty stack.
+    /// Effects: constructs an empty stack.
     BlockTracker() = default;
 
-    /// Effects: makes a stack with the indices of `num_blocks` blocks.
+    /// Effects: constructs a stack with the indices of `num_blocks` blocks.
     /// Throws: as `setup`.
     BlockTracker(const SizeT& num_blocks) { setup(num_blocks); }
 
@@ -111,7 +112,7 @@ public:
     /// Throws: std::bad_alloc. The stack is unchanged then.
     void push(const SizeT& index) { free_.push_back(index); }
 
-    /// Effects: pops the index that was pushed last.
+    /// Effects: pops the index pushed last.
     /// Returns: the index.
     /// Throws: std::runtime_error if the stack is empty.
     SizeT pop()
@@ -139,7 +140,7 @@ private:
 };
 
 namespace detail::drop_in {
-/// The blocks of a checking pool. Each state is stored after its object.
+/// The blocks of a checking pool. The state of a block is stored after the object.
 template <class T, class Policy>
 class checked_blocks
 {
@@ -168,8 +169,8 @@ public:
 
     void put(void* block) noexcept { pool_->deallocate(block); }
 
-    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks. Each overflow
-    ///   is reported once.
+    /// Returns whether the block can be freed. Otherwise reports the misuse, unless the pool has no blocks. Reports
+    /// each overflow once.
     bool check(const void* block) noexcept
     {
         if (!pool_)
@@ -177,7 +178,7 @@ public:
         const bool is_sound = pool_->check(block);
         if (!has_states || !core::pool_access::is_in_use(*pool_, block) || is_state(state(block)))
             return is_sound;
-        state(block) = core::block_state::raw; // Its content is unknown.
+        state(block) = core::block_state::raw; // The content is unknown.
         if (is_sound)
             base::report_misuse(error_kind::buffer_overflow, block, sizeof(T), name);
         return false;
@@ -207,7 +208,7 @@ private:
                state == core::block_state::object || state == core::block_state::ending;
     }
 
-    std::optional<basic_block_pool<Policy>> pool_; // empty while the capacity is 0
+    std::optional<basic_block_pool<Policy>> pool_; // Empty while the capacity is 0.
 };
 } // namespace detail::drop_in
 
@@ -216,7 +217,7 @@ template <class T, class Policy = default_policy>
 class MemoryPool
 {
 public:
-    /// Effects: makes a pool for no object, until `allocate`.
+    /// Effects: creates a pool without capacity. Call `allocate` before use.
     MemoryPool() noexcept = default;
 
     /// Effects: creates a pool for `num_blocks` objects.
@@ -237,10 +238,10 @@ public:
     /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if called by a
     ///   constructor or destructor of an object in the pool. In both cases the pool is unchanged. std::bad_alloc if out
     ///   of memory; the pool is cleared then.
-    /// Complexity: O(1) plus that of `clear`; linear in `num_blocks` if T is not trivially destructible.
+    /// Complexity: O(1) plus `clear`; linear in `num_blocks` if T is not trivially destructible.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
-        const SizeT count = num_blocks; // which may be in an object of this pool
+        const SizeT count = num_blocks; // A copy: `num_blocks` may refer to an object of this pool.
         require_at_most_the_maximum(count);
         if (at_work_ != 0)
             detail::base::throw_invalid_argument(
@@ -250,10 +251,10 @@ public:
         make_blocks(count);
     }
 
-    /// Effects: destroys all objects and frees the memory. A call by a constructor or destructor of an object is
-    ///   deferred until all of them have returned. Destructors may use the pool meanwhile; deletions nested more than
-    ///   500 deep are deferred too.
-    /// Complexity: linear in blocks that were ever in use; O(1) if T is trivially destructible.
+    /// Effects: destroys all objects and frees the memory. If a constructor or destructor of an object calls it, it is
+    ///   deferred until all of these have returned. Destructors may use the pool meanwhile. Deletions nested more than
+    ///   500 deep are deferred, too.
+    /// Complexity: linear in blocks that have ever been in use; O(1) if T is trivially destructible.
     void clear() noexcept
     {
         is_to_be_cleared_ = true;
@@ -268,7 +269,7 @@ public:
     /// Effects: allocates the most recently freed block, and default-initialises an object in it if T has a default
     ///   constructor.
     /// Returns: the block; nullptr if the constructor cleared the pool.
-    /// Throws: std::out_of_range if `size()` blocks are in use; what the constructor throws. The pool is unchanged
+    /// Throws: std::out_of_range if `size()` blocks are in use; exceptions from the constructor. The pool is unchanged
     ///   then.
     /// Complexity: O(1) plus the constructor.
     T* new_block_pt()
@@ -292,9 +293,9 @@ public:
     }
 
     /// Effects: destroys the object that new_block_pt constructed in the block, if any, frees the block, and sets the
-    ///   pointer to nullptr. nullptr is ignored.
-    /// Preconditions: the block is from this pool and in use. A checking policy reports a violation and ignores the
-    ///   call, and so does any policy if AddressSanitizer knows that the block is free.
+    ///   pointer to nullptr. Ignores nullptr.
+    /// Preconditions: the block is from this pool and in use. If not, a checking policy reports misuse and ignores the
+    ///   call. With AddressSanitizer, any policy does so for a block that is known to be free.
     /// Complexity: O(1) plus the destructor.
     void delete_block_pt(T*& obj_pt) noexcept
     {
@@ -314,7 +315,7 @@ public:
             end_and_put(block);
     }
 
-    /// Returns: the maximum number of objects alive at one time.
+    /// Returns: the maximum number of objects alive at a time.
     SizeT size() const noexcept { return blocks_.size(); }
 
     /// Returns: the number of free blocks.
@@ -351,7 +352,7 @@ private:
             blocks_.state(block) = state;
     }
 
-    /// Lets `make` construct an object in the block. A nontrivial constructor may use the pool meanwhile.
+    /// Calls `make` to construct an object in the block. A nontrivial constructor may use the pool meanwhile.
     template <bool IsTrivial, class Make>
     T* construct(void* block, Make&& make)
     {
@@ -401,7 +402,7 @@ private:
         blocks_.put(block);
     }
 
-    /// Destroys objects until none is left, as destructors may construct new ones.
+    /// Destroys objects until none is left, as destructors may construct new objects.
     void end_objects() noexcept
     {
         if (blocks_.size() == 0)
@@ -421,8 +422,8 @@ private:
         --at_work_;
     }
 
-    /// Effects: clears the pool if it was to be cleared meanwhile.
-    /// Returns: whether it was not.
+    /// Ends a constructor or destructor. Clears the pool if that was requested meanwhile.
+    /// Returns: false if the pool was cleared or will be.
     bool end_work() noexcept
     {
         if (--at_work_ != 0 || !is_to_be_cleared_)
@@ -442,7 +443,7 @@ private:
     }
 
     std::conditional_t<checks, detail::drop_in::checked_blocks<T, Policy>, detail::core::block_array<T>> blocks_;
-    std::size_t at_work_ = 0; // constructors and destructors that have not returned
+    std::size_t at_work_ = 0; // The number of constructors and destructors that have not returned.
     bool is_to_be_cleared_ = false;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

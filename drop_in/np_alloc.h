@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The interface of the original np_alloc library, also for C++14 programs, over the np_alloc of this library.
+// The interface of the original np_alloc library over the np_alloc of this library, also for C++14 programs.
 //
 //     void* np_alloc(size_t bytes);
 //     void* np_alloc(size_t bytes, const char file[], int line);
 //     void  np_free(void* ptr);
 //     void  np_debug_print();
 //
-// Also has the names of the original's np_common.h (`NP_API`, and the types and functions of namespace `np`), and
-// includes the standard headers that programs get from it. C++14 programs also get the C interface of
-// memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
+// This header also declares the names of the original's np_common.h (`NP_API`, and the types and functions of namespace
+// `np`), and includes the standard headers that np_common.h includes. C++14 programs also get the C interface of
+// memory_pool/np_alloc.h. Programs in C++17 or later get all of memory_pool/np_alloc.hpp.
 //
 // Differences from the original:
 //
-// - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
+// - Any thread may free a block, even after the thread that allocated it has ended. nullptr may be freed.
 // - Sizes are not truncated to 32 bits. If out of memory, np_alloc returns nullptr and sets errno to ENOMEM.
-// - Free memory is returned to the OS. There is no pool to create or destroy, and nothing is printed meanwhile.
-// - A block that was allocated with file and line is listed by np_leak_report() while it is in use; with NP_LEAKS=1
-//   in the environment, also on stderr when the process ends.
+// - Free memory is returned to the OS. There is no pool to create or destroy, and np_alloc prints nothing by itself.
+// - np_leak_report() lists blocks in use that were allocated with file and line. With NP_LEAKS=1 in the environment, it
+//   also prints them on stderr when the process ends.
 // - np_debug_print() prints the statistics of this library, on stderr.
 // - `np_alloc(bytes)` and `np_free` have C linkage, and all functions are noexcept: include this header instead of
 //   declaring them.
 // - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
-// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program with
+// - `np::string`, `np::vector` and `np::array` name the types of std, so that they are not ambiguous in a program with
 //   `using namespace np` and `using namespace std`. Two names remain ambiguous: `byte` (std::byte in C++17), and
 //   `aligned_alloc` if the C library has it. Write `np::byte` and `np::aligned_alloc`.
 // - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and are defined for 0.
-// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may also free its blocks.
+// - `np::aligned_alloc` takes the size first, like _aligned_malloc. np_free may also free its blocks.
 //
-// Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which asks for C++14; or
-// memory_pool::drop_in and memory_pool::np_alloc, which ask for C++17. pkg-config: memory_pool_drop_in and
+// Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which requires C++14; or
+// memory_pool::drop_in and memory_pool::np_alloc, which require C++17. pkg-config: memory_pool_drop_in and
 // memory_pool_np_alloc.
 //
 // Thread safety: any thread.
 #pragma once
 
-// As in base/config.hpp: compilers stop at a file that does not exist, but go on after an #error.
+// As in base/config.hpp: compilers stop at an include file that does not exist, but continue after an #error.
 #if __cplusplus < 201402
 #include <memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14>
 #endif
@@ -75,7 +75,7 @@
 #define NP_API
 
 #if __cplusplus < 201703
-/// Returns: as np_alloc(bytes). `file` and `line` are the allocation site.
+/// Returns: as np_alloc(bytes). `file` and `line` are the call site.
 /// Preconditions: `file` stays valid while the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
@@ -85,7 +85,7 @@ inline void* np_alloc(std::size_t bytes, const char file[], int line) noexcept
 }
 #endif
 
-/// Effects: prints the current statistics on stderr, as np_statistics_print does.
+/// Effects: prints the current statistics on stderr, like np_statistics_print.
 /// Complexity: as np_statistics_print.
 /// Thread safety: any thread.
 inline void np_debug_print() noexcept
@@ -94,13 +94,13 @@ inline void np_debug_print() noexcept
 }
 
 namespace np {
-using byte = unsigned char;   ///< Also in C++17: programs do arithmetic with it, unlike std::byte.
+using byte = unsigned char;   ///< Not std::byte, even in C++17: programs do arithmetic with it.
 using int32 = std::int32_t;   ///< A signed integer of 32 bits.
 using int64 = std::int64_t;   ///< A signed integer of 64 bits.
 using uint32 = std::uint32_t; ///< An unsigned integer of 32 bits.
 using uint64 = std::uint64_t; ///< An unsigned integer of 64 bits.
 
-// Using-declarations, so that they are not ambiguous in a program with `using namespace std`.
+// Using-declarations, which are not ambiguous in a program with `using namespace std`.
 using std::array;
 using std::string;
 using std::vector;
@@ -108,12 +108,12 @@ using std::vector;
 
 // NOLINTBEGIN(modernize-concat-nested-namespaces,modernize-type-traits): for C++14.
 namespace memory_pool { namespace detail {
-/// `Integer` as an unsigned type of 32 or 64 bits; no type if it is not an integer, or wider.
+/// The unsigned type of 32 or 64 bits to which `Integer` is widened. No type if `Integer` is wider, or no integer.
 template <class Integer>
 using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
                                  std::conditional_t<sizeof(Integer) <= sizeof(np::uint32), np::uint32, np::uint64>>;
 
-/// The width of such a type in bits.
+/// The width of the widened type in bits.
 template <class Integer>
 constexpr np::uint32 width() noexcept
 {
@@ -158,7 +158,7 @@ constexpr std::size_t operator""_GB(unsigned long long count) noexcept
     return static_cast<std::size_t>(count) << 30;
 }
 
-// Integers of up to 32 bits are converted to 32 bits, others to 64; signed ones to the unsigned type.
+// Integers of up to 32 bits are converted to np::uint32, wider integers to np::uint64.
 
 /// Returns: the number of leading zeros; 32 or 64 for 0.
 /// Complexity: O(1).
@@ -186,7 +186,7 @@ constexpr uint32 popcnt(Integer value) noexcept
     return static_cast<uint32>(__builtin_popcountll(memory_pool::detail::bits_of(value)));
 }
 
-/// Returns: the index of the highest set bit, that is the logarithm to base 2, rounded down; 0 for 0.
+/// Returns: the index of the highest set bit, which is the logarithm to base 2, rounded down; 0 for 0.
 /// Complexity: O(1).
 constexpr uint32 log2(unsigned long long value) noexcept
 {
@@ -195,31 +195,31 @@ constexpr uint32 log2(unsigned long long value) noexcept
 
 // One overload per type: a template would be ambiguous with std::log2, and an int with ::log2(double).
 
-/// Returns: the same.
+/// Returns: as the first overload.
 constexpr uint32 log2(unsigned long value) noexcept
 {
     return memory_pool::detail::floor_of_log2(value);
 }
 
-/// Returns: the same.
+/// Returns: as the first overload.
 constexpr uint32 log2(unsigned value) noexcept
 {
     return memory_pool::detail::floor_of_log2(value);
 }
 
-/// Returns: the same.
+/// Returns: as the first overload.
 constexpr uint32 log2(long long value) noexcept
 {
     return log2(static_cast<unsigned long long>(value));
 }
 
-/// Returns: the same.
+/// Returns: as the first overload.
 constexpr uint32 log2(long value) noexcept
 {
     return log2(static_cast<unsigned long>(value));
 }
 
-/// Returns: the same.
+/// Returns: as the first overload.
 constexpr uint32 log2(int value) noexcept
 {
     return log2(static_cast<unsigned>(value));
@@ -235,7 +235,7 @@ inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept
     return np_aligned_alloc(alignment, size < alignment ? alignment : size);
 }
 
-/// Effects: frees a block. nullptr is ignored.
+/// Effects: frees a block. Ignores nullptr.
 /// Preconditions: `block` is from aligned_alloc, or from np_alloc, and in use.
 /// Complexity: as np_free.
 /// Thread safety: any thread.

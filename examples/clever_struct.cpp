@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What happens when a pool of fixed size is full: std::out_of_range, in every build, and the pool goes on.
+/// A full pool of fixed size throws std::out_of_range, in every build, and stays usable.
 #include <memory_pool.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ struct clever_struct
 
 int main()
 {
-    constexpr int room = 100; // at most memory_pool::g_MaxNumberOfObjectsInPool, which a macro raises
+    constexpr int room = 100; // At most memory_pool::g_MaxNumberOfObjectsInPool, which a macro can raise.
     memory_pool::MemoryPool<clever_struct> pool(room);
 
     std::vector<clever_struct*> taken;
@@ -36,6 +36,6 @@ int main()
 
     pool.delete_block_pt(taken.front());
     taken.front() = pool.new_block_pt(clever_struct{room, 0.0F, 42.0, -9});
-    std::printf("one came back, one went out: a = %d\n", taken.front()->a);
+    std::printf("one object was deleted, another one created: a = %d\n", taken.front()->a);
     return 0;
 }

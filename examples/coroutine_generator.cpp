@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A generator whose frames come from pools: it walks a tree, with a coroutine for each node on the way. Once the pools
-/// have memory, a walk takes none.
+/// A generator with frames from pools. It walks a tree with a coroutine for each node on the path. After warm-up, a
+/// walk allocates no memory from the heap.
 #include <memory_pool/pooled_frame.hpp>
 
 #include <coroutine>
@@ -19,7 +19,7 @@ template <class T>
 class generator
 {
 public:
-    struct promise_type : memory_pool::pooled_frame // The line that takes its frames from pools.
+    struct promise_type : memory_pool::pooled_frame // This base class allocates the frames from pools.
     {
         generator get_return_object() noexcept { return generator(handle::from_promise(*this)); }
         std::suspend_always initial_suspend() noexcept { return {}; }
@@ -80,7 +80,7 @@ struct node
     std::unique_ptr<node> right{};
 };
 
-/// A balanced tree of the keys from `first` to `last`.
+/// Returns: a balanced tree of the keys from `first` to `last`.
 std::unique_ptr<node> tree_of(int first, int last)
 {
     if (first > last)
@@ -89,7 +89,7 @@ std::unique_ptr<node> tree_of(int first, int last)
     return std::make_unique<node>(node{middle, tree_of(first, middle - 1), tree_of(middle + 1, last)});
 }
 
-/// The keys, in order.
+/// Yields the keys in order.
 generator<int> keys(const node* root)
 {
     if (root == nullptr)
@@ -118,13 +118,13 @@ int main()
     bool is_right = sum == 500'500;
     for (int i = 0; i != 100; ++i)
         is_right = sum_of(*root) == sum && is_right;
-    std::printf("the keys from 1 to 1000 add up to %ld, each time\n", sum);
+    std::printf("sum of the keys from 1 to 1000: %ld\n", sum);
 
     const bool has_grown = memory_pool::pooled_frame::bytes_reserved() != reserved;
-    std::printf("the pools of frames have %zu bytes, %s\n", reserved, has_grown ? "and grew" : "and did not grow");
+    std::printf("bytes in the pools of frames: %zu; growth after warm-up: %s\n", reserved, has_grown ? "yes" : "none");
 
     const bool is_back = memory_pool::pooled_frame::bytes_in_use() == 0;
     const std::size_t returned = memory_pool::pooled_frame::trim();
-    std::printf("no frame is in use, and trim returns %zu bytes\n", returned);
+    std::printf("bytes returned by trim: %zu\n", returned);
     return is_right && !has_grown && is_back && returned != 0 ? 0 : 1;
 }

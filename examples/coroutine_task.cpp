@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tasks: coroutines that wait for each other. Two ways to place their frames, in one type:
+/// Tasks: coroutines that wait for each other. The type supports two ways to allocate frames:
 ///
-///     task<int> price(int item)                                      in a pool; it may end in any thread
-///     task<int> total(std::allocator_arg_t, allocator, order)        in the arena of its request, with all else of it
+///     task<int> price(int item)                                      in a pool; the task may end in any thread
+///     task<int> total(std::allocator_arg_t, allocator, order)        in the arena of a request, with its other memory
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/pooled_frame.hpp>
 
@@ -24,14 +24,14 @@
 #include <vector>
 
 namespace {
-/// Runs when it is awaited, and then resumes the awaiting coroutine.
+/// Starts when it is awaited. Resumes the awaiting coroutine at its end.
 template <class T>
 class task
 {
 public:
-    struct promise_type : memory_pool::resource_frame // The line that chooses where frames come from.
+    struct promise_type : memory_pool::resource_frame // This base class allocates the frames.
     {
-        /// Resumes the awaiting coroutine, in place of the task.
+        /// Transfers control from the ended task to the awaiting coroutine.
         struct resume_waiting
         {
             bool await_ready() const noexcept { return false; }
@@ -79,14 +79,14 @@ public:
         return std::move(*handle_.promise().result);
     }
 
-    /// Runs it here, until it ends or goes to another thread.
+    /// Runs the task in this thread, until it ends or moves to another thread.
     void start() { handle_.resume(); }
 
 private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// Threads that resume coroutines. `co_await workers.next()` goes on in one of them.
+/// Threads that resume coroutines. `co_await workers.next()` continues in one of these threads.
 class worker_threads
 {
 public:
@@ -98,7 +98,7 @@ public:
     worker_threads(const worker_threads&) = delete;
     worker_threads& operator=(const worker_threads&) = delete;
 
-    /// Waits until all are resumed.
+    /// Waits until all coroutines are resumed.
     ~worker_threads()
     {
         {
@@ -152,9 +152,9 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// --- in the pools: made here, ended and destroyed in the thread that it has come to
+// --- frames in pools: created in this thread, destroyed in another
 
-/// Destroys itself when it has ended.
+/// A coroutine that destroys itself when it ends.
 struct detached
 {
     struct promise_type : memory_pool::pooled_frame
@@ -178,7 +178,7 @@ detached add_price(worker_threads& workers, int item, std::atomic<long>& sum)
     sum += co_await price(item);
 }
 
-// --- in the arena of a request: all of it is gone together
+// --- frames in the arena of a request, whose memory is freed as a whole
 
 using allocator = std::pmr::polymorphic_allocator<>;
 
@@ -211,7 +211,7 @@ int main()
             add_price(workers, item, sum);
     }
     const std::size_t in_use = memory_pool::pooled_frame::bytes_in_use();
-    std::printf("tasks that end in other threads: %ld, and %zu bytes of frames are left\n", sum.load(), in_use);
+    std::printf("tasks that end in other threads: %ld, bytes of frames in use: %zu\n", sum.load(), in_use);
 
     memory_pool::unsynchronized_arena_resource arenas;
     long in_arenas = 0;
@@ -220,6 +220,6 @@ int main()
         request.start();
         in_arenas = request.await_resume();
     }
-    std::printf("a task whose frames are in an arena: %ld\n", in_arenas);
+    std::printf("a task with frames in an arena: %ld\n", in_arenas);
     return sum == expected && in_arenas == expected && in_use == 0 ? 0 : 1;
 }

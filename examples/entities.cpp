@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An entity system: 200,000 entities that refer to each other by handles. Each frame, some of them end, and as many
-/// are created. The system itself is in entities/world.hpp.
+/// An entity system: 200,000 entities that refer to each other by handles. Each frame, some entities end, and new ones
+/// replace them. The system itself is in entities/world.hpp.
 ///
 ///     entities [FRAMES]
 /// See docs/tasks/entities.md.
@@ -49,6 +49,6 @@ int main(int argument_count, char** arguments)
                           (frames < 10 || (world.lost() != 0 && ended != 0));
     if (is_right)
         return 0;
-    std::fprintf(stderr, "entities: some are lost, or a stale handle has led to another entity\n");
+    std::fprintf(stderr, "entities: entities were lost, or a stale handle found another entity\n");
     return 1;
 }

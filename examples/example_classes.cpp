@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of objects of a derived class, with members that own memory: they are constructed and destroyed properly.
+/// A pool of objects of a derived class with members that own memory. The pool constructs and destroys the objects.
 #include <memory_pool.h>
 
 #include <cstdio>
@@ -29,7 +29,7 @@ private:
 class rectangle : public shape
 {
 public:
-    rectangle(double width, double height) : shape("a rectangle of whatever size"), width_(width), height_(height) {}
+    rectangle(double width, double height) : shape("a rectangle of arbitrary size"), width_(width), height_(height) {}
     double area() const override { return width_ * height_; }
 
 private:
@@ -50,7 +50,7 @@ int main()
         pool.delete_block_pt(large);
         std::printf("alive: %d\n", shape::alive);
     }
-    // `small` was never deleted. The pool has done it.
+    // The pool has destroyed `small`, which was never deleted.
     std::printf("alive after the pool: %d\n", shape::alive);
     return shape::alive;
 }

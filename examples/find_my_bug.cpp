@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A warehouse that ships orders, with three bugs: docs/find-my-bug.md finds their lines. It does not know of np_alloc.
+/// A warehouse that ships orders, with three bugs, which docs/find-my-bug.md finds. It does not refer to np_alloc.
 ///
 ///     find_my_bug overflow | use-after-free | double-free
 ///
-/// Without an argument, it does the same without bugs.
+/// Without an argument, the program runs without bugs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace {
-/// An order of one article.
+/// An order for one article.
 struct order
 {
     const char* article;
@@ -24,7 +24,7 @@ struct order
     std::size_t number;
 };
 
-/// All orders, and the list of orders to ship next.
+/// All orders, and the orders to ship next.
 class warehouse
 {
 public:
@@ -36,7 +36,7 @@ public:
         return added;
     }
 
-    /// Deletes an order. With the bug, it stays in the list of orders to ship.
+    /// Deletes an order. With the bug, the order stays in the list of orders to ship.
     void cancel(order* cancelled, bool has_bug)
     {
         all_.erase(std::find(all_.begin(), all_.end(), cancelled));
@@ -62,7 +62,7 @@ private:
     std::vector<order*> next_;
 };
 
-/// Prints a label. With the bug, there is no room for the terminating zero.
+/// Prints a label. With the bug, the buffer has no room for the terminating zero.
 void print_label(const order& labelled, bool has_bug)
 {
     const std::string text = std::to_string(labelled.count) + " x " + labelled.article;
@@ -72,7 +72,7 @@ void print_label(const order& labelled, bool has_bug)
     std::free(label);
 }
 
-/// Takes goods back. With the bug, it deletes the order, which the warehouse deletes again.
+/// Takes goods back. With the bug, deletes the order, which the warehouse deletes again.
 void take_back(order* returned, bool has_bug)
 {
     std::printf("%s: back\n", returned->article);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A web server whose memory grows: docs/observability.md finds out why. It does not refer to np_alloc.
+/// A web server whose memory grows: docs/observability.md finds the cause. The program does not refer to np_alloc.
 ///
 ///     request -> session (object_pool)
 ///             -> page, from the cache or rendered
 ///
-/// Without an argument, it serves requests with the fault and without it, and checks that only the fault uses memory.
-/// With `wait` (with the fault) or `fixed` (without it), it serves them, and then waits for the end of its input.
+/// Without an argument, it serves requests with and without the fault, and checks that only the fault uses memory. With
+/// the argument `wait` (fault) or `fixed` (no fault), it serves requests, and then waits for the end of its input.
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/report.hpp>
 
@@ -19,7 +19,7 @@
 #include <vector>
 
 namespace {
-/// What is known of a visitor.
+/// The state of a visitor.
 struct session
 {
     std::size_t number;
@@ -93,7 +93,7 @@ private:
     page_cache cache_;
 };
 
-/// Has each of many visitors read ten of a hundred pages.
+/// Sends requests: each of many visitors reads ten of a hundred pages.
 void serve_all(server& all)
 {
     for (std::size_t visitor = 0; visitor != 4000; ++visitor)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A server whose clients send messages from a pool with a limit, so that a slow server cannot use up the memory. At
-/// the limit, a client with an order waits, as orders must not be lost; one with a price drops it, as prices go out of
-/// date.
+/// A server whose clients send messages from a pool with a limit, so that a slow server cannot exhaust the memory. At
+/// the limit, a client waits to send an order, as orders must not be lost, but drops a price, as prices become
+/// outdated.
 /// See docs/tasks/queues.md.
 #include <memory_pool/concurrent_object_pool.hpp>
 
@@ -19,13 +19,13 @@ enum kind : std::size_t
 {
     order,
     price,
-    last ///< Of a client.
+    last ///< The last message of a client.
 };
 
 struct message
 {
     kind what;
-    message* next = nullptr; ///< The inbox needs no memory of its own.
+    message* next = nullptr; ///< In the inbox, which therefore needs no memory.
 };
 
 class inbox
@@ -72,7 +72,7 @@ int main()
     long dropped = 0;
     std::thread prices([&] {
         for (long i = 0; i != count; ++i) {
-            if (message* const made = pool.try_create(message{price})) // nullptr at the limit
+            if (message* const made = pool.try_create(message{price})) // nullptr at the limit.
                 messages.push(made);
             else
                 ++dropped;
@@ -85,7 +85,7 @@ int main()
     while (received[last] != 2) {
         message* const each = messages.wait_and_pop();
         ++received[each->what];
-        pool.destroy(each); // Not in the thread that has created it: any thread may.
+        pool.destroy(each); // Any thread may destroy it, not only the thread that created it.
     }
     orders.join();
     prices.join();
@@ -93,6 +93,6 @@ int main()
                 received[order], count, received[price], dropped, pool.in_use());
     if (received[order] == count && received[price] + dropped == count && pool.in_use() == 0)
         return 0;
-    std::fprintf(stderr, "message_server: messages are lost\n");
+    std::fprintf(stderr, "message_server: messages were lost\n");
     return 1;
 }

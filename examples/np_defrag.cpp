@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Defragments a heap: a hash table erases nine of ten nodes at random, so that each slab has some left, and moves
-/// those out of sparse slabs with np_defrag_move, as a server would do in idle time.
+/// Defragments a heap. A hash table erases nine of ten nodes at random, so that few slabs become empty. Then it moves
+/// nodes out of sparse slabs with np_defrag_move, as a server would do in idle time.
 ///
-///     np_defrag [statistics]      `statistics`: prints all figures of np_alloc after each step
+///     np_defrag [statistics]      `statistics`: prints all statistics of np_alloc after each step
 #include <memory_pool/np_alloc.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include <vector>
 
 namespace {
-/// A node of a table: trivially copyable, and only one pointer refers to it.
+/// A node of a table. It can be moved, as it is trivially copyable, and only one pointer refers to it.
 struct node
 {
     node* next;
@@ -26,7 +26,7 @@ struct node
     std::uint64_t padding[5];
 };
 
-/// Keys and values, in chains.
+/// A hash table with chains.
 class table
 {
 public:
@@ -65,7 +65,7 @@ public:
     }
 
     /// Effects: moves nodes of sparse slabs into denser ones. A server would do so for a few buckets at a time.
-    /// Returns: how many.
+    /// Returns: the number of moved nodes.
     std::size_t defragment()
     {
         std::size_t moved = 0;
@@ -114,13 +114,13 @@ int main(int argc, char** argv)
     std::vector<bool> is_erased(count);
     std::generate(is_erased.begin(), is_erased.end(), [&random] { return random() % 10 != 0; });
     numbers.erase_if([&is_erased](std::uint64_t key) { return is_erased[key]; });
-    std::printf("one of ten is left, at random:\n");
+    std::printf("after erasing nine of ten at random:\n");
     const std::size_t sparse = memory_now(prints_statistics);
 
     std::size_t moved = 0;
     while (const std::size_t more = numbers.defragment())
         moved += more;
-    std::printf("%zu have moved:\n", moved);
+    std::printf("after moving %zu nodes:\n", moved);
     const std::size_t dense = memory_now(prints_statistics);
 
     for (std::uint64_t key = 0; key != count; ++key) {
@@ -128,6 +128,6 @@ int main(int argc, char** argv)
         if ((found == nullptr) != is_erased[key] || (found != nullptr && found->value != key * key))
             return 1;
     }
-    // Moving the nodes returned most of the memory of the erased ones; little was returned before.
+    // Erasing nodes returned little memory. Moving the others returned most of it.
     return sparse > full / 2 && dense < sparse / 4 ? 0 : 1;
 }

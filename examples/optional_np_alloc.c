@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * Copyright (c) 2026 The memory_pool authors */
 /** \file
- *  A program in C that runs with any malloc, and does more where malloc is that of libnp_malloc.so: it sets options and
- *  a soft limit, prints how much memory is in use, and returns what it does not need. It includes no header of this
- *  library, and need not be linked with it:
+ *  A C program that runs with any malloc, and uses features of libnp_malloc.so if it is present: options, a soft limit,
+ *  the number of bytes in use, and the return of unused memory. It includes no header of this library, and need not be
+ *  linked with it:
  *
  *      cc -rdynamic optional_np_alloc.c && ./a.out
  *      LD_PRELOAD=libnp_malloc.so ./a.out
  *
- *  The option makes its own symbols visible to a library that is preloaded. See docs/np_alloc.md, "Without the
+ *  The option -rdynamic makes the program's symbols visible to a preloaded library. See docs/np_alloc.md, "Without the
  *  headers". */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Read by np_alloc when it starts. Variables of the environment, such as NP_SOFT_LIMIT_BYTES=1G, override it. */
+/** Options that np_alloc reads when it starts. Environment variables, such as NP_SOFT_LIMIT_BYTES=1G, override them. */
 extern const char* np_options;
 const char* np_options = "NP_SOFT_LIMIT_BYTES=64M NP_DECAY_MS=200";
 
-/* NULL, unless np_alloc is there. */
+/* NULL without np_alloc. */
 extern __attribute__((weak)) size_t np_trim(void);
 extern __attribute__((weak)) void np_thread_idle(void);
 extern __attribute__((weak)) int np_statistics_by_name(const char* name, size_t* value);
@@ -32,11 +32,11 @@ enum
     page_bytes = 1 << 20
 };
 
-/** Pages that the program could read once more. */
+/** Pages that the program could read again. */
 static void* cached_pages[page_count];
 static size_t cached_count = 0;
 
-/** Called by np_alloc when the program has more than its soft limit. */
+/** np_alloc calls this function when the program exceeds its soft limit. */
 static void empty_cache(size_t bytes, void* argument)
 {
     (void)argument;
@@ -70,7 +70,7 @@ int main(void)
         free(cached_pages[--cached_count]);
     print_bytes_in_use("at the end");
     if (np_thread_idle != NULL)
-        np_thread_idle(); /* This thread is about to wait for something. */
+        np_thread_idle(); /* Before this thread waits for something. */
     if (np_trim != NULL)
         (void)np_trim();
     return EXIT_SUCCESS;

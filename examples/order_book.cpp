@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The bids of an order book: each waits at its price, in order of arrival, until it is filled or cancelled. The memory
-/// of all orders is allocated before trading begins; nothing is allocated after that.
+/// The bids of an order book. Orders wait at their price, in order of arrival, until they are filled or cancelled. All
+/// memory is allocated before trading begins.
 /// See docs/tasks/limits.md.
 #include <memory_pool/handle_pool.hpp>
 #include <memory_pool/no_allocation_scope.hpp>
@@ -13,7 +13,7 @@
 #include <random>
 
 namespace {
-/// Objects of a pool never move, so orders of one price can be linked by pointers: no container, and no nodes of it.
+/// Objects of a pool never move, so pointers can link the orders of a price, without the nodes of a container.
 struct order
 {
     int quantity = 0;
@@ -24,10 +24,11 @@ struct order
 class bids
 {
 public:
-    /// A customer keeps a handle: a pointer would dangle, or lead to a later order, once the order is filled.
+    /// A customer keeps a handle: a pointer would dangle, or point to a later order, once the order is filled.
     using handle = memory_pool::handle_pool<order>::handle;
 
-    /// Returns: the null handle if the book is full. That is no error, so try_create is called, which does not throw.
+    /// Returns: a handle; the null handle if the book is full. As this is no error, add calls try_create, which does
+    ///   not throw.
     handle add(std::size_t price, int quantity)
     {
         const handle added = orders_.try_create(quantity);
@@ -39,14 +40,14 @@ public:
         return added;
     }
 
-    /// Returns: the quantity; 0 if the order was filled before: then the handle is stale, and get returns nullptr.
+    /// Returns: the quantity; 0 if the order was filled before, so that the handle is stale and get returns nullptr.
     int cancel(handle cancelled)
     {
         const order* const found = orders_.get(cancelled);
         return found != nullptr ? remove(*found) : 0;
     }
 
-    /// Returns: the quantity of the oldest order of the best price; 0 if there is none.
+    /// Returns: the quantity of the oldest order at the best price; 0 if there is none.
     int fill_best()
     {
         for (std::size_t price = prices_.size(); price-- != 0;)
@@ -67,7 +68,7 @@ private:
         return quantity;
     }
 
-    /// The limit is also the initial capacity. All of it is touched, so that not even a page fault comes later.
+    /// The limit is also the initial capacity. The pool touches all of this memory, to avoid page faults later.
     memory_pool::handle_pool<order> orders_{memory_pool::pool_options{}
                                                 .with_name("orders")
                                                 .with_initial_capacity(1'000)
@@ -83,7 +84,7 @@ int main()
     std::array<bids::handle, 2'000> customers{};
     std::mt19937 random(1);
     int rejected = 0;
-    long left = 0; // The quantity that is neither filled nor cancelled.
+    long left = 0; // The quantity neither filled nor cancelled.
     const memory_pool::no_allocation_scope trading("trading", memory_pool::allocating::counted);
     for (int i = 0; i != 300'000; ++i) {
         bids::handle& customer = customers[random() % customers.size()];
@@ -95,12 +96,12 @@ int main()
         if (i % 10 == 0)
             left -= book.fill_best();
     }
-    std::printf("orders waiting: %zu, rejected as the book was full: %d, allocations while trading: %zu\n", book.size(),
+    std::printf("orders waiting: %zu, rejected by the full book: %d, allocations while trading: %zu\n", book.size(),
                 rejected, trading.allocations());
     while (const int quantity = book.fill_best())
         left -= quantity;
     if (rejected != 0 && trading.allocations() == 0 && left == 0 && book.size() == 0)
         return 0;
-    std::fprintf(stderr, "order_book: %ld are left, or memory was allocated\n", left);
+    std::fprintf(stderr, "order_book: a quantity of %ld is left, or trading allocated memory\n", left);
     return 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Packets of 1,500 bytes, which four threads receive in bursts. Their buffers are from one pool, with a limit; each
-/// starts at a cache line, so that no two threads write to the same one.
+/// Packets of 1,500 bytes, which four threads receive in bursts. Their buffers are from one pool with a limit. Each
+/// buffer begins at a cache line, to avoid false sharing.
 /// See docs/tasks/packets.md.
 #include <memory_pool/concurrent_block_pool.hpp>
 
@@ -19,7 +19,7 @@ constexpr std::size_t packet_bytes = 1'500;
 constexpr std::size_t burst = 32;
 constexpr std::size_t bursts = 20'000;
 
-/// `counting_policy` is for the statistics. Without it, this is `concurrent_block_pool`.
+/// `counting_policy` provides the statistics. With the default policy, the type is `concurrent_block_pool`.
 using packet_pool = memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>;
 
 struct router
@@ -32,7 +32,7 @@ struct router
     std::atomic<std::size_t> sent{0};
     std::atomic<std::size_t> dropped{0};
     std::atomic<std::size_t> damaged{0};
-    std::atomic<void*> newest{nullptr}; ///< A packet that is kept until any thread has the next one.
+    std::atomic<void*> newest{nullptr}; ///< A packet that is kept until a thread replaces it.
 
     bool is_intact(const void* packet, int content) const
     {
@@ -45,7 +45,7 @@ struct router
     {
         std::array<void*, burst> received{};
         for (std::size_t i = 0; i != bursts; ++i) {
-            // As many as there are: at the limit, the rest of the burst is dropped, and nothing is thrown.
+            // As many as available: at the limit, the rest of the burst is dropped, without an exception.
             const std::size_t count = packets.try_allocate_bulk(received.data(), burst);
             for (std::size_t each = 0; each != count; ++each)
                 std::memset(received[each], content, packet_bytes);
@@ -54,7 +54,7 @@ struct router
             packets.deallocate_bulk(received.data(), count);
             sent += count;
             dropped += burst - count;
-            // A single packet, which another thread may free. nullptr, at the limit, may be freed, too.
+            // A single packet, which another thread may free; nullptr at the limit, which may be freed, too.
             packets.deallocate(newest.exchange(packets.try_allocate()));
         }
     }
@@ -74,11 +74,11 @@ int main()
     const memory_pool::pool_statistics counted = all.packets.statistics();
     std::printf("packets sent: %zu, dropped at the limit: %zu, damaged: %zu\n", all.sent.load(), all.dropped.load(),
                 all.damaged.load());
-    std::printf("at most %zu at a time, now %zu, in %zu KiB\n", counted.peak_in_use, counted.in_use,
+    std::printf("peak in use: %zu, in use: %zu, reserved: %zu KiB\n", counted.peak_in_use, counted.in_use,
                 counted.bytes_reserved / 1024);
     if (all.sent + all.dropped == threads.size() * bursts * burst && all.damaged == 0 && counted.in_use == 0 &&
         counted.peak_in_use <= 100 && counted.allocations >= all.sent)
         return 0;
-    std::fprintf(stderr, "packet_buffers: packets are lost, damaged or misaligned\n");
+    std::fprintf(stderr, "packet_buffers: packets were lost, damaged or misaligned\n");
     return 1;
 }

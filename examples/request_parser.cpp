@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A parser of requests: a path, and lines of the form "name: value". All memory of a request is from an arena, which
-/// serves the next request when this one is gone. A request that needs more than its limit is refused.
+/// is reused for the next request. A request that exceeds its memory limit is rejected.
 /// See docs/tasks/requests.md.
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/resource_adaptors.hpp>
@@ -17,7 +17,7 @@
 namespace {
 using text = std::pmr::string;
 
-/// Returns: whether it is a request. The map passes its memory resource on to the strings in it.
+/// Returns: whether `input` is a request. The strings in the map use the memory resource of the map.
 bool parse(std::string_view input, std::pmr::map<text, text>& fields)
 {
     while (!input.empty()) {
@@ -34,14 +34,14 @@ bool parse(std::string_view input, std::pmr::map<text, text>& fields)
     return fields.count("Host") == 1;
 }
 
-/// Returns: the status of the answer. Each request has a limit of its own, and all of them share the arenas behind it.
+/// Returns: the status of the answer. Each request has its own limit; all requests share the arenas.
 int answer(std::string_view input, std::pmr::memory_resource& arenas)
 {
     memory_pool::limit_resource memory(memory_pool::limit_options{}.with_name("a request").with_limit(8'000), &arenas);
     try {
         std::pmr::map<text, text> fields(&memory);
         return parse(input, fields) ? 200 : 400;
-    } catch (const memory_pool::limit_exceeded&) { // What was parsed so far is destroyed, and the arena is free again.
+    } catch (const memory_pool::limit_exceeded&) { // The parsed fields are destroyed, and the arena is free again.
         return 413;
     }
 }
@@ -49,8 +49,8 @@ int answer(std::string_view input, std::pmr::memory_resource& arenas)
 
 int main()
 {
-    memory_pool::tracking_resource upstream;                      // Counts the arenas that are allocated.
-    memory_pool::unsynchronized_arena_resource arenas(&upstream); // One in each thread, so that none needs a lock.
+    memory_pool::tracking_resource upstream;                      // Counts the allocated arenas.
+    memory_pool::unsynchronized_arena_resource arenas(&upstream); // One per thread, without a lock.
     const std::string good = "GET /orders/of/the/last/month\nHost: example.com\nUser-Agent: a program with a long name";
     std::map<int, int> answers;
     for (int i = 0; i != 10'000; ++i) {
@@ -61,11 +61,11 @@ int main()
     for (const auto& [status, count] : answers)
         std::printf("%d: %d requests\n", status, count);
     const auto allocated = static_cast<std::size_t>(upstream.statistics().allocations);
-    std::printf("arenas allocated: %zu, of %zu bytes; in use: %zu\n", allocated, arenas.bytes_reserved(),
+    std::printf("arenas allocated: %zu, bytes: %zu, bytes in use: %zu\n", allocated, arenas.bytes_reserved(),
                 arenas.bytes_in_use());
     if (answers == std::map<int, int>{{200, 10'000}, {400, 10'000}, {413, 10'000}} && allocated == 1 &&
         arenas.bytes_in_use() == 0)
         return 0;
-    std::fprintf(stderr, "request_parser: wrong answers, or arenas that are not used again\n");
+    std::fprintf(stderr, "request_parser: wrong answers, or arenas were not reused\n");
     return 1;
 }

@@ -2,26 +2,26 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The tour: does the same work on real text with new and delete and with each pool of the library, checks that the
-/// results are the same, and prints the cost of each.
+/// results are equal, and prints the costs.
 ///
 ///     tour [--rounds N] [--json FILE] [PATH]
 ///     tour --map FOLDER [PATH]
 ///
-/// The folder tour/ holds its parts. Start with tour/sides.hpp, tour/pmr_sides.hpp and tour/entity_sides.hpp, which use
-/// the pools and resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with
-/// standard containers in tour/chapters.hpp; that with handles in tour/entities.hpp. The rest measures and prints, and
-/// tour/conclusion.hpp says what the figures mean.
+/// The parts are in the folder tour/. Start with tour/sides.hpp, tour/pmr_sides.hpp and tour/entity_sides.hpp, which
+/// use the pools and resources. The jobs for one thread are in tour/jobs.hpp, the job for several threads is in
+/// tour/shared_index.hpp, the job with standard containers in tour/chapters.hpp, and the job with handles in
+/// tour/entities.hpp. The other files measure and print; tour/conclusion.hpp interprets the results.
 #include "tour/chapters.hpp"
 #include "tour/conclusion.hpp"
 #include "tour/entities.hpp"
 #include "tour/entity_sides.hpp"
-#include "tour/figures.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
 #include "tour/map.hpp"
 #include "tour/pmr_sides.hpp"
 #include "tour/process.hpp"
 #include "tour/report.hpp"
+#include "tour/results.hpp"
 #include "tour/shared_index.hpp"
 #include "tour/sides.hpp"
 #include "tour/text.hpp"
@@ -42,21 +42,21 @@
 namespace tour { namespace {
 constexpr std::string_view usage = "usage: tour [--rounds N] [--json FILE | --map FOLDER] [PATH]";
 
-/// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
+/// Limits the memory of the tour: with new and delete, the largest structure takes about ten times as much.
 constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
-/// The same for maps, in which single blocks should be visible.
+/// The limit for maps, in which single blocks should be visible.
 constexpr std::size_t largest_mapped_text = std::size_t{2} * 1024 * 1024;
 
-/// What a job was seen to do and to take, in one process.
+/// The result and the costs of a job in one process.
 struct measurement
 {
     std::uint64_t nanoseconds = 0;
     std::uint64_t checksum = 0;
-    node_tally at_peak; ///< Once everything is built.
-    node_tally at_end;  ///< Once everything is torn down.
+    node_tally at_peak; ///< After building.
+    node_tally at_end;  ///< After tearing down.
     std::uint64_t peak_memory = 0;
     std::uint64_t heap_calls = 0;
-    bool has_report = false; ///< Was one written?
+    bool has_report = false; ///< A report was written.
 };
 
 // --- measuring, in the child
@@ -77,7 +77,7 @@ private:
     clock::duration total_{};
 };
 
-/// Brings the text into this process, so that it is not the job that waits for it and is charged for it.
+/// Maps the pages of the text into this process, so that the job is not charged for page faults.
 void touch(std::string_view text)
 {
     std::uint64_t sum = 0;
@@ -86,8 +86,8 @@ void touch(std::string_view text)
     [[maybe_unused]] const volatile std::uint64_t kept = sum;
 }
 
-/// The time is that of building, reading and tearing down, with all that a pool does to begin and to end. A report is
-/// written at the peak, if `report` is not nullptr.
+/// Measures a job. The time includes building, reading, tearing down, and the pool's construction and destruction.
+/// Writes a report at the peak, unless `report` is nullptr.
 template <class Job>
 measurement measure(std::string_view text, const std::string* report)
 {
@@ -122,7 +122,7 @@ measurement measure(std::string_view text, const std::string* report)
     return result;
 }
 
-/// What every job does beside its nodes, so that its time can be told from that of the nodes.
+/// Measures parsing and hashing alone, which every job does in addition to its work on nodes.
 measurement measure_text_alone(std::string_view text, const std::string* /*report*/)
 {
     touch(text);
@@ -138,7 +138,7 @@ measurement measure_text_alone(std::string_view text, const std::string* /*repor
     return result;
 }
 
-// --- the tables: what is done, and by whom
+// --- the tables of jobs and sides
 
 using measuring = measurement (*)(std::string_view, const std::string* report);
 
@@ -148,27 +148,27 @@ struct job
 {
     const char* name;
     const char* explanation;
-    std::size_t same_result_as; ///< The job that must have the same result, which may be this one.
+    std::size_t same_result_as; ///< The job that must have the same result; possibly this one.
 };
 
 constexpr std::array<job, job_count> jobs{{
-    {"word index", "each word in a hash table, and from it a chain of the places where it stands", 0},
-    {"parse tree", "each word, sign and bracket as a node, below the bracket that it stands in", 1},
-    {"replay", "each word creates a record, or destroys the one that it finds in its slot", 2},
-    {"shared index", "the word index once more, built, read and torn down by several threads together", 0},
-    {"chapters", "for every 16 KiB of the text, a word index of std::pmr containers, gone before the next", 4},
-    {"entities", "an entity for each word, which targets others; references to destroyed ones must detect that", 5},
+    {"word index", "a hash table of all words, each with a chain of its positions in the text", 0},
+    {"parse tree", "a node for each word, sign and bracket, below the enclosing bracket", 1},
+    {"replay", "each word creates a record, or destroys the one in its slot", 2},
+    {"shared index", "the word index, built, read and torn down by several threads together", 0},
+    {"chapters", "for every 16 KiB of the text, a word index of std::pmr containers, destroyed before the next", 4},
+    {"entities", "an entity for each word, which targets others; references to destroyed entities are detected", 5},
 }};
 
 struct side
 {
     const char* name;
     const char* explanation;
-    std::array<measuring, job_count> measure; ///< In the order of `jobs`; nullptr where this side has no part.
+    std::array<measuring, job_count> measure; ///< In the order of `jobs`; nullptr for jobs that this side does not do.
     bool is_pool;                             ///< A pool or arena of this library.
 };
 
-/// A side whose nodes are for one thread.
+/// A side with nodes for one thread.
 template <template <class> class Nodes>
 constexpr side one_thread_side(const char* name, const char* explanation)
 {
@@ -178,21 +178,21 @@ constexpr side one_thread_side(const char* name, const char* explanation)
             true};
 }
 
-/// A side that is there for threads to share its nodes.
+/// A side with nodes that threads share.
 template <template <class> class Nodes>
 constexpr side shared_side(const char* name, const char* explanation)
 {
     return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr, nullptr}, true};
 }
 
-/// A side that has memory for containers.
+/// A side with memory for containers.
 template <class Memory>
 constexpr side container_side(const char* name, const char* explanation, bool is_pool = true)
 {
     return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>, nullptr}, is_pool};
 }
 
-/// A side whose entities refer to each other.
+/// A side with entities that refer to each other.
 template <template <class> class Entities>
 constexpr side entity_side(const char* name, const char* explanation)
 {
@@ -210,23 +210,22 @@ constexpr side all_round_side(const char* name, const char* explanation)
             false};
 }
 
-/// The first does every job, and is what the others are compared to.
+/// The first side does every job. The tour compares the other sides to it.
 constexpr std::array sides{
     all_round_side<new_delete_nodes, heap_memory, shared_ptr_entities>(
-        "new/delete", "each node, or block of a container, from the heap; entities by std::shared_ptr, std::weak_ptr"),
-    one_thread_side<object_pool_nodes>("object_pool", "each node from a pool for objects of its type"),
-    one_thread_side<block_pool_nodes>("block_pool", "each node in a block from a pool of raw blocks of its size"),
-    shared_side<concurrent_object_pool_nodes>("concurrent_object_pool", "the same as object_pool, for many threads"),
-    container_side<std_pool_memory>("std::pmr pool", "containers over the pools by size of the standard library",
-                                    false),
-    container_side<pool_memory>("pool_resource", "the same containers over unsynchronized_pool_resource"),
-    container_side<arena_memory>("arena_resource", "the same over unsynchronized_arena_resource"),
+        "new/delete", "nodes and blocks of containers from the heap; entities by std::shared_ptr and std::weak_ptr"),
+    one_thread_side<object_pool_nodes>("object_pool", "nodes from a pool of objects of their type"),
+    one_thread_side<block_pool_nodes>("block_pool", "nodes in blocks from a pool of raw blocks of their size"),
+    shared_side<concurrent_object_pool_nodes>("concurrent_object_pool", "nodes from an object pool shared by threads"),
+    container_side<std_pool_memory>("std::pmr pool", "containers over std::pmr::unsynchronized_pool_resource", false),
+    container_side<pool_memory>("pool_resource", "containers over memory_pool::unsynchronized_pool_resource"),
+    container_side<arena_memory>("arena_resource", "containers over memory_pool::unsynchronized_arena_resource"),
     entity_side<handle_pool_entities>("handle_pool",
-                                      "each entity from a pool, whose handles detect that it was destroyed"),
+                                      "entities from a pool, with handles that detect destroyed entities"),
 };
 
-constexpr side faulty_side = all_round_side<faulty_nodes, faulty_memory, faulty_entities>(
-    "faulty", "each node from the heap, and some of them wrong");
+constexpr side faulty_side =
+    all_round_side<faulty_nodes, faulty_memory, faulty_entities>("faulty", "nodes from the heap, some of them wrong");
 
 // --- the command line
 
@@ -235,18 +234,18 @@ struct options
     std::size_t rounds = 5;
     std::optional<std::string> path;
     std::optional<std::string> map;   ///< The folder for reports.
-    std::optional<std::string> json;  ///< The file for figures.
+    std::optional<std::string> json;  ///< The file for results.
     std::vector<std::string> command; ///< As it was typed.
     bool wants_help = false;
     bool wants_faulty_side = false;
-    std::string problem; ///< What is wrong with the command line.
+    std::string problem; ///< An error in the command line, if any.
 };
 
 std::optional<std::size_t> as_rounds(std::string_view text)
 {
-    constexpr std::size_t most_digits = 3;
+    constexpr std::size_t max_digits = 3;
     const bool are_digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (text.empty() || text.size() > most_digits || !are_digits)
+    if (text.empty() || text.size() > max_digits || !are_digits)
         return std::nullopt;
     std::size_t rounds = 0;
     for (const char digit : text)
@@ -310,7 +309,7 @@ options parse(const std::vector<std::string_view>& arguments)
             parsed.problem = "unknown option " + printable(argument);
     }
     if (parsed.problem.empty() && parsed.json && parsed.map)
-        parsed.problem = "--map measures nothing that --json could write";
+        parsed.problem = "--map measures nothing, so there are no results for --json";
     return parsed;
 }
 
@@ -319,15 +318,15 @@ void print_help()
     std::printf(
         "%s\n\n"
         "Does the same work on real text with new and delete and with each pool of memory_pool, in one thread and in\n"
-        "several, checks that the results are the same, and prints what each took.\n\n"
-        "  PATH        a file or a folder to take the text from; without it the compiler's own C++ headers\n"
-        "  --rounds N  measure N times and print the fastest (5)\n"
-        "  --json FILE also write the figures to a file, for tools/tour_page.py\n"
+        "several, checks that the results are equal, and prints the time and the memory of each.\n\n"
+        "  PATH        the file or folder to read; by default, the compiler's own C++ headers\n"
+        "  --rounds N  measure N times and print the fastest (default: 5)\n"
+        "  --json FILE also write the results to a file, for tools/tour_page.py\n"
         "  --map FOLDER\n"
         "              measure nothing; write a report of each job with each side into the folder, for tools/heap_map\n"
-        "  --faulty    add a side that makes mistakes, to see that they are found\n"
-        "  --help      this text\n\n"
-        "Exits with 0; with 1 if results differ or something fails; with 2 if there is no text to work on.\n",
+        "  --faulty    add a side that makes mistakes, to show that the tour detects them\n"
+        "  --help      show this text\n\n"
+        "Exit status: 0 on success; 1 if results differ or something fails; 2 if there is no text to read.\n",
         std::string(usage).c_str());
 }
 
@@ -347,15 +346,15 @@ int fail(exit_code code, const std::string& problem)
     return code;
 }
 
-/// All that was measured.
+/// All measurements.
 struct measurements
 {
     std::vector<std::vector<std::vector<measurement>>> sides; ///< By job, then by side, then by round.
     std::vector<measurement> text_alone;                      ///< By round.
 };
 
-/// Effects: measures in a process of its own, and adds the result to `rounds`.
-/// Returns: what went wrong, in words; empty if nothing did.
+/// Effects: measures in a child process, and adds the result to `rounds`.
+/// Returns: an error message, or an empty string on success.
 std::string add_measurement(measuring measure, std::string_view text, std::vector<measurement>& rounds)
 {
     std::string problem;
@@ -364,8 +363,8 @@ std::string add_measurement(measuring measure, std::string_view text, std::vecto
     return problem;
 }
 
-/// Effects: measures every job with every side that does it once, the sides from the last to the first if `backwards`.
-/// Returns: what went wrong, in words; empty if nothing did.
+/// Effects: measures every job once with every side that does it. If `backwards`, begins with the last side.
+/// Returns: an error message, or an empty string on success.
 std::string measure_round(const std::vector<side>& measured, bool backwards, std::string_view text, progress& shown,
                           measurements& results)
 {
@@ -385,8 +384,8 @@ std::string measure_round(const std::vector<side>& measured, bool backwards, std
     return add_measurement(measure_text_alone, text, results.text_alone);
 }
 
-/// Effects: does every job with every side once, each in a process of its own, and writes a report of it at its peak.
-/// Returns: what went wrong, in words; empty if nothing did.
+/// Effects: does every job once with every side, each in a child process that writes a report at the peak.
+/// Returns: an error message, or an empty string on success.
 std::string write_reports(const std::string& folder, std::string_view text)
 {
     unsigned number = 0;
@@ -407,7 +406,7 @@ std::string write_reports(const std::string& folder, std::string_view text)
     return {};
 }
 
-/// Returns: how many measurements there are in a round.
+/// Returns: the number of measurements in a round.
 std::size_t steps_in_round(const std::vector<side>& measured)
 {
     std::size_t steps = 0;
@@ -418,7 +417,7 @@ std::size_t steps_in_round(const std::vector<side>& measured)
 }
 
 /// Effects: measures everything `rounds` times. Every other round runs in reverse order, so that no side always
-///   inherits the state of the machine from the same other side.
+///   inherits the state of the machine from one other side.
 /// Returns: an error message, or an empty string on success.
 std::string measure_all(const std::vector<side>& measured, std::size_t rounds, std::string_view text,
                         measurements& results)
@@ -431,7 +430,7 @@ std::string measure_all(const std::vector<side>& measured, std::size_t rounds, s
     return problem;
 }
 
-/// Returns: whether `a` and `b` are from the same work, done to its end.
+/// Returns: whether `a` and `b` have equal results, and both have destroyed all nodes.
 bool agree(const measurement& a, const measurement& b)
 {
     return a.checksum == b.checksum && a.at_peak.created == b.at_peak.created &&
@@ -440,8 +439,8 @@ bool agree(const measurement& a, const measurement& b)
            b.at_end.destroyed == b.at_end.created;
 }
 
-/// Returns: whether every measurement of one side in one job agrees with the reference in that job, and has the same
-///   result as the job that it must match.
+/// Returns: whether all measurements of a side in a job agree with `reference`, the first side in this job, and with
+///   `same_result`, the job that must have the same result.
 bool all_agree(const std::vector<measurement>& rounds, const measurement& reference, const measurement& same_result)
 {
     return std::all_of(rounds.begin(), rounds.end(), [&](const measurement& result) {
@@ -449,7 +448,7 @@ bool all_agree(const std::vector<measurement>& rounds, const measurement& refere
     });
 }
 
-/// Returns: what differs, in words; empty if nothing does.
+/// Returns: a message with the jobs and sides whose results differ; empty if none do.
 std::string difference(const std::vector<side>& measured, const measurements& results)
 {
     std::string all;
@@ -466,8 +465,8 @@ std::string difference(const std::vector<side>& measured, const measurements& re
     return all;
 }
 
-/// Returns: the fastest of `rounds`, with the largest peak of memory of any of them. All else is the same in each; or
-///   nearly so, where it depends on which thread came first how a pool grew.
+/// Returns: the fastest of `rounds`, with the largest peak memory of all rounds. Other values are equal in all rounds,
+///   or nearly equal if the order of threads affects the growth of a pool.
 measurement summary(const std::vector<measurement>& rounds)
 {
     const auto is_faster = [](const measurement& a, const measurement& b) { return a.nanoseconds < b.nanoseconds; };
@@ -477,7 +476,7 @@ measurement summary(const std::vector<measurement>& rounds)
     return result;
 }
 
-/// Returns: what was read, as in: 10.5 KiB in 1 file from README.md
+/// Returns: a description of the text, as in: 10.5 KiB in 1 file from README.md
 std::string described(const options& chosen, const reading& read)
 {
     return in_bytes(read.bytes) + " in " + in_thousands(read.files) + (read.files == 1 ? " file" : " files") +
@@ -490,15 +489,15 @@ std::vector<std::string> notes(const reading& read)
 {
     std::vector<std::string> all;
     if (read.is_cut)
-        all.push_back("There is more, but " + in_bytes(largest_text) + " are enough for a tour.");
+        all.push_back("Only the first " + in_bytes(largest_text) + " are read.");
     if (read.skipped != 0)
         all.push_back("Files or folders that could not be read: " + in_thousands(read.skipped));
     if (read.not_text != 0)
-        all.push_back("Files that are no text, and left out: " + in_thousands(read.not_text));
+        all.push_back("Files that are not text, and left out: " + in_thousands(read.not_text));
     return all;
 }
 
-void print_text(const figures& shown)
+void print_text(const results& shown)
 {
     std::printf("memory_pool tour: the same work with new and delete, and with each pool\n\nText: %s\n",
                 shown.text.c_str());
@@ -506,18 +505,18 @@ void print_text(const figures& shown)
         std::printf("      %s\n", note.c_str());
 }
 
-void print_plan(const figures& shown)
+void print_plan(const results& shown)
 {
     std::printf(
-        "\nJobs: each builds a structure of nodes from the text, reads it, and tears it down, node by node.\n\n");
+        "\nJobs: each builds a structure of nodes from the text, reads it, and tears it down node by node.\n\n");
     for (const job& described : jobs)
         std::printf("  %-22s  %s\n", described.name, described.explanation);
-    std::printf("\nSides: who makes the nodes, or gives the containers their memory.\n\n");
+    std::printf("\nSides: the allocators of the nodes, or of the containers' memory.\n\n");
     for (const term& side : shown.sides)
         std::printf("  %-22s  %s\n", side.name.c_str(), side.explanation.c_str());
     std::printf(
-        "\nEvery job and side has a process of its own, %s; the fastest time counts. Threads for the shared index:\n"
-        "%s, all of which take nodes from one pool, and give back what others took.\n\n",
+        "\nEach side does each job in a separate process, %s; the fastest time counts. Threads for the shared index:\n"
+        "%s. They allocate nodes from one pool, and free nodes of other threads.\n\n",
         shown.rounds == 1 ? "once" : (in_thousands(shown.rounds) + " times").c_str(),
         in_thousands(shown.threads).c_str());
     (void)std::fflush(stdout);
@@ -530,11 +529,11 @@ std::optional<std::uint64_t> wasted(const node_tally& tally)
     return *tally.bytes_held - std::min(*tally.bytes_held, tally.bytes_asked);
 }
 
-/// Returns: the figures of a job, with each side that does it.
-job_figures figures_of(const job& done, const std::vector<side>& measured,
-                       const std::vector<std::vector<measurement>>& rounds)
+/// Returns: the statistics of a job, for each side that does it.
+job_statistics statistics_of(const job& done, const std::vector<side>& measured,
+                             const std::vector<std::vector<measurement>>& rounds)
 {
-    job_figures all{done.name, done.explanation, {}};
+    job_statistics all{done.name, done.explanation, {}};
     for (std::size_t side = 0; side != measured.size(); ++side) {
         if (rounds[side].empty())
             continue;
@@ -546,46 +545,45 @@ job_figures figures_of(const job& done, const std::vector<side>& measured,
     return all;
 }
 
-void print_table(const figures& shown)
+void print_table(const results& shown)
 {
     table rows({"job", "side", "time", "speed", "peak memory", "malloc calls", "wasted"});
-    for (const job_figures& job : shown.jobs) {
+    for (const job_statistics& job : shown.jobs) {
         rows.add_gap();
-        for (const side_figures& its : job.sides)
-            rows.add({&its == &job.sides.front() ? job.name : "", its.side, in_milliseconds(its.nanoseconds),
-                      in_times(job.sides.front().nanoseconds, its.nanoseconds), in_bytes(its.peak_memory),
-                      its.heap_calls ? in_thousands(*its.heap_calls) : "n/a",
-                      its.wasted ? in_bytes(*its.wasted) : "n/a"});
+        for (const side_statistics& each : job.sides)
+            rows.add({&each == &job.sides.front() ? job.name : "", each.side, in_milliseconds(each.nanoseconds),
+                      in_times(job.sides.front().nanoseconds, each.nanoseconds), in_bytes(each.peak_memory),
+                      each.heap_calls ? in_thousands(*each.heap_calls) : "n/a",
+                      each.wasted ? in_bytes(*each.wasted) : "n/a"});
     }
     rows.print();
 }
 
-std::string conclusion_of(const std::vector<job_figures>& all)
+std::string conclusion_of(const std::vector<job_statistics>& all)
 {
     std::vector<compared_job> compared;
-    for (const job_figures& job : all) {
-        const side_figures& new_delete = job.sides.front();
+    for (const job_statistics& job : all) {
+        const side_statistics& new_delete = job.sides.front();
         compared.push_back({job.name, {new_delete.nanoseconds, new_delete.peak_memory}, {}});
-        for (const side_figures& its : job.sides)
-            if (its.is_pool)
-                compared.back().pools.push_back({its.nanoseconds, its.peak_memory});
+        for (const side_statistics& each : job.sides)
+            if (each.is_pool)
+                compared.back().pools.push_back({each.nanoseconds, each.peak_memory});
     }
     return conclusion(compared);
 }
 
 std::vector<term> legend(const measurements& results)
 {
-    return {{"time", "to build, read and tear down; to cut the text into words and to hash them, as all sides do, "
-                     "takes one thread " +
+    return {{"time", "to build, read and tear down. Parsing and hashing, the same for all sides, take " +
                          in_milliseconds(summary(results.text_alone).nanoseconds) +
-                         " of it; entities need only part of the text"},
-            {"speed", "new/delete is 1: 2.00x does the job in half the time"},
-            {"peak memory", "that the process took for the job, at most"},
-            {"malloc calls", "that new and delete, or the pools, made for the job"},
-            {"wasted", "bytes that were held for the nodes once all was built, beyond what the nodes asked for"},
+                         " in one thread; entities use only part of the text"},
+            {"speed", "relative to new/delete: 2.00x does the job in half the time"},
+            {"peak memory", "the growth of the process's peak memory during the job"},
+            {"malloc calls", "calls of malloc during the job, by new or by the pools"},
+            {"wasted", "memory held beyond what the nodes requested, after building"},
             {"gain",
              "in the last lines: 5 % or more, and at least 1 ms or 1 MiB. For each job, the fastest pool counts; "
-             "among those within 5 % or 1 ms of it, the one that uses the least memory"}};
+             "of pools within 5 % or 1 ms of it, the one that uses the least memory"}};
 }
 
 std::string agreement(const measurements& results)
@@ -594,10 +592,10 @@ std::string agreement(const measurements& results)
     for (const auto& job : results.sides)
         nodes += job.front().front().at_end.created;
     return "All sides agree on the " + in_thousands(nodes) +
-           " nodes and blocks they made, and on every result; and so do one thread and several.";
+           " nodes and blocks that they created, and on all results, with one thread and with several.";
 }
 
-void print_end(const figures& shown)
+void print_end(const results& shown)
 {
     constexpr std::size_t name_width = 14;
     constexpr std::size_t line_width = 112;
@@ -609,20 +607,20 @@ void print_end(const figures& shown)
         std::printf("%-*s%s\n", static_cast<int>(name_width), each.name.c_str(), lines.c_str());
     }
     std::printf("\n%s\n"
-                "Where to go next: README.md has the first program to write, docs/ says how the pools work.\n\n%s\n",
+                "Where to go next: README.md has a first program, docs/ explains how the pools work.\n\n%s\n",
                 shown.agreement.c_str(), wrapped(shown.conclusion, line_width).c_str());
 }
 
-int write_figures(const std::string& path, const figures& shown)
+int write_statistics(const std::string& path, const results& shown)
 {
     const std::string problem = write_file(path, as_json(shown));
     return problem.empty() ? success : fail(failure, problem);
 }
 
-/// Effects: measures and prints everything, and writes the figures to a file if that is asked for.
+/// Effects: measures and prints everything, and writes the results to a file if requested.
 int compare(const options& chosen, const reading& read, const std::vector<side>& measured, std::string_view text)
 {
-    figures shown;
+    results shown;
     shown.text = described(chosen, read);
     shown.text_notes = notes(read);
     shown.rounds = chosen.rounds;
@@ -640,7 +638,7 @@ int compare(const options& chosen, const reading& read, const std::vector<side>&
     if (!differing.empty())
         return fail(failure, "RESULTS DIFFER: " + differing);
     for (std::size_t job = 0; job != jobs.size(); ++job)
-        shown.jobs.push_back(figures_of(jobs[job], measured, results.sides[job]));
+        shown.jobs.push_back(statistics_of(jobs[job], measured, results.sides[job]));
     print_table(shown);
 
     shown.legend = legend(results);
@@ -651,7 +649,7 @@ int compare(const options& chosen, const reading& read, const std::vector<side>&
         return success;
     shown.command = chosen.command;
     shown.machine = describe_machine();
-    return write_figures(*chosen.json, shown);
+    return write_statistics(*chosen.json, shown);
 }
 
 int run(const options& chosen)
@@ -660,7 +658,7 @@ int run(const options& chosen)
     if (memory.data() == nullptr)
         return fail(failure, "no memory for the text: " + system_error());
 
-    // A child reads, so that the heap of this process, with which all the others begin, stays as it is.
+    // A child process reads, so that the heap of this process, which all children inherit, stays unchanged.
     std::string problem;
     const auto read =
         in_child([&] { return chosen.path ? read_path(*chosen.path, memory) : read_folders(header_folders(), memory); },

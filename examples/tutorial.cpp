@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What it costs to have objects that end by themselves, in calls of malloc: with std::shared_ptr, with
-/// boost::intrusive_ptr, and with each kind of pool. The program counts the calls itself, says for each step how many
-/// it claims, and fails if that is not what it has counted. `--faulty` calls malloc once more in each step, which shows
-/// that it would notice where the number is exact. Built together with tutorial/heap.cpp.
+/// The calls of malloc for reference-counted objects: with std::shared_ptr, with boost::intrusive_ptr, and with each
+/// kind of pool. The program counts the calls, prints the claimed number for each step, and fails if a count differs.
+/// `--faulty` adds a call to each step, to show that the program detects it if the claim is exact. Built together with
+/// tutorial/heap.cpp.
 ///
 ///     new ... -> operator new of tutorial/heap.cpp: calls, bytes -> malloc
 ///
@@ -33,14 +33,14 @@ using tutorial::heap_use;
 using tutorial::show;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is counted, and told
+// Counting and reporting
 
 int steps = 0;
 int broken_claims = 0;
 bool is_faulty = false;
 heap_use at_begin_of_step{};
 
-/// Returns: chunks of memory that the heap has given out and not got back.
+/// Returns: the number of heap blocks in use.
 std::size_t chunks_held()
 {
     const heap_use now = heap_so_far();
@@ -54,19 +54,19 @@ void step(const char* title, const char* explanation)
     at_begin_of_step = heap_so_far();
 }
 
-/// Ends a step, in which malloc is claimed to have been called at least and at most so often.
-void claim_mallocs(std::size_t least, std::size_t most)
+/// Ends a step. Claims that it has called malloc `min_count` to `max_count` times.
+void claim_mallocs(std::size_t min_count, std::size_t max_count)
 {
     if (is_faulty)
         show(std::make_unique<int>(0).get());
     const heap_use now = heap_so_far();
     const std::size_t count = now.mallocs - at_begin_of_step.mallocs;
-    const bool is_true = least <= count && count <= most;
+    const bool is_true = min_count <= count && count <= max_count;
     std::printf("   mallocs: %zu, claimed: ", count);
-    if (least == most)
-        std::printf("%zu", least);
+    if (min_count == max_count)
+        std::printf("%zu", min_count);
     else
-        std::printf("%zu to %zu", least, most);
+        std::printf("%zu to %zu", min_count, max_count);
     std::printf(", bytes: %zu%s\n", now.bytes - at_begin_of_step.bytes, is_true ? "" : "  WRONG");
     broken_claims += is_true ? 0 : 1;
 }
@@ -76,11 +76,11 @@ void claim_mallocs(std::size_t count)
     claim_mallocs(count, count);
 }
 
-/// Compares something else that is claimed with what it is.
-void claim(const char* what, std::size_t is, std::size_t claimed)
+/// Compares another claimed number with the actual number.
+void claim(const char* what, std::size_t actual, std::size_t claimed)
 {
-    std::printf("   %s: %zu, claimed: %zu%s\n", what, is, claimed, is == claimed ? "" : "  WRONG");
-    broken_claims += is == claimed ? 0 : 1;
+    std::printf("   %s: %zu, claimed: %zu%s\n", what, actual, claimed, actual == claimed ? "" : "  WRONG");
+    broken_claims += actual == claimed ? 0 : 1;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -98,17 +98,17 @@ struct message
     std::array<char, 48> text{};
 };
 
-/// Counts its references itself, and is deleted with the last.
+/// Contains its reference count. Deleted with the last reference.
 struct counted_message : boost::intrusive_ref_counter<counted_message, boost::thread_unsafe_counter>, message
 {
 };
 
-/// Counts its references itself, and returns to its pool with the last.
+/// Contains its reference count. Returns to its pool with the last reference.
 struct pooled_message : memory_pool::pooled<pooled_message>, message
 {
 };
 
-/// Is constructed once, and keeps its buffer when it returns.
+/// Constructed once. Keeps its buffer when it returns to the pool.
 struct reused_message : memory_pool::pooled<reused_message>, message
 {
     void init(std::size_t size) { buffer.resize(size); }
@@ -118,7 +118,7 @@ struct reused_message : memory_pool::pooled<reused_message>, message
 };
 
 constexpr std::size_t many = 100;
-constexpr std::size_t most_for_a_pool = 8; ///< Mallocs.
+constexpr std::size_t max_mallocs_per_pool = 8;
 
 memory_pool::pool_options room_for(std::size_t count)
 {
@@ -139,22 +139,22 @@ void let_go(Pointers& pointers)
 
 void without_pools()
 {
-    step("std::shared_ptr<message>(new message)", "One for the object, and one for the control block with the counts.");
-    const std::shared_ptr<message> shared(new message); // NOLINT(modernize-make-shared): that is the next step
+    step("std::shared_ptr<message>(new message)", "One for the object, one for the control block with the counts.");
+    const std::shared_ptr<message> shared(new message); // NOLINT(modernize-make-shared): the next step
     show(shared.get());
     claim_mallocs(2);
 
-    step("std::make_shared<message>()", "Object and control block share one.");
+    step("std::make_shared<message>()", "One for both the object and the control block.");
     const std::shared_ptr<message> made = std::make_shared<message>();
     show(made.get());
     claim_mallocs(1);
 
-    step("boost::intrusive_ptr<message>(new message)", "The count is in the object, so there is nothing beside it.");
+    step("boost::intrusive_ptr<message>(new message)", "The object contains the count, so there is no control block.");
     const boost::intrusive_ptr<counted_message> intrusive(new counted_message);
     show(intrusive.get());
     claim_mallocs(1);
 
-    step("a copy of each pointer", "Copies only count.");
+    step("a copy of each pointer", "Copies only increment counts.");
     const auto copies = std::tuple(shared, made, intrusive);
     show(&copies);
     claim_mallocs(0);
@@ -162,25 +162,25 @@ void without_pools()
 
 void with_an_intrusive_pool()
 {
-    step("intrusive_pool<message>, with room for 100", "All the memory at once. No message is constructed yet.");
+    step("intrusive_pool<message>, with room for 100", "All memory at once. No message is constructed yet.");
     memory_pool::intrusive_pool<pooled_message> pool(room_for(many));
-    claim_mallocs(1, most_for_a_pool);
+    claim_mallocs(1, max_mallocs_per_pool);
     claim("messages alive", message::alive, 0);
 
-    step("100 messages from it", "Each is constructed in memory that is there. The thread gets a cache.");
+    step("100 messages from it", "They are constructed in existing memory. The thread gets a cache.");
     std::array<boost::intrusive_ptr<pooled_message>, many> messages;
     for (auto& pointer : messages)
         pointer = pool.make();
     claim_mallocs(1);
     claim("messages in use", pool.in_use(), many);
 
-    step("their last pointers go", "Each message is destroyed, and its block returns to the pool.");
+    step("their last pointers go", "The messages are destroyed, and their blocks return to the pool.");
     let_go(messages);
     claim_mallocs(0);
     claim("messages alive", message::alive, 0);
     claim("messages in use", pool.in_use(), 0);
 
-    step("100 more", "The same blocks, new messages.");
+    step("100 more", "New messages in the same blocks.");
     for (auto& pointer : messages)
         pointer = pool.make();
     claim_mallocs(0);
@@ -188,25 +188,24 @@ void with_an_intrusive_pool()
 
 void with_a_recycling_pool()
 {
-    step("recycling_pool<message>, with room for 100",
-         "All the memory at once, and all messages are constructed in it.");
+    step("recycling_pool<message>, with room for 100", "All memory at once, in which all messages are constructed.");
     memory_pool::recycling_pool<reused_message> pool(memory_pool::recycle::call_destroy, room_for(many));
-    claim_mallocs(1, most_for_a_pool);
+    claim_mallocs(1, max_mallocs_per_pool);
     claim("messages alive", message::alive, many);
 
-    step("100 messages from it", "init() has each of them make a buffer. The thread gets a cache.");
+    step("100 messages from it", "init() allocates a buffer for each. The thread gets a cache.");
     std::array<boost::intrusive_ptr<reused_message>, many> messages;
     for (auto& pointer : messages)
         pointer = pool.allocate_through_init(std::size_t{1000});
     claim_mallocs(many + 1);
 
-    step("their last pointers go", "destroy() is called, not the destructor. The buffers stay where they are.");
+    step("their last pointers go", "The pool calls destroy(), not the destructor. The messages keep their buffers.");
     let_go(messages);
     claim_mallocs(0);
     claim("messages alive", message::alive, many);
     claim("messages in use", pool.in_use(), 0);
 
-    step("100 more", "The same messages. init() finds their buffers.");
+    step("100 more", "The same messages. init() reuses their buffers.");
     for (auto& pointer : messages)
         pointer = pool.allocate_through_init(std::size_t{1000});
     claim_mallocs(0);
@@ -214,18 +213,19 @@ void with_a_recycling_pool()
 
 void with_a_shared_pool()
 {
-    step("shared_pool<message>, with room for 100", "For any class, with room for the control blocks.");
+    step("shared_pool<message>, with room for 100", "For any class. Blocks have room for a control block.");
     memory_pool::shared_pool<message> pool(room_for(many));
-    claim_mallocs(1, most_for_a_pool);
+    claim_mallocs(1, max_mallocs_per_pool);
 
-    step("100 std::shared_ptr and std::weak_ptr from it", "Both lie in one block. The thread gets a cache.");
+    step("100 std::shared_ptr and std::weak_ptr from it",
+         "Message and control block share a block. The thread gets a cache.");
     std::array<std::shared_ptr<message>, many> messages;
     std::array<std::weak_ptr<message>, many> observers;
     for (std::size_t i = 0; i != many; ++i)
         observers[i] = messages[i] = pool.make();
     claim_mallocs(1);
 
-    step("the last std::shared_ptr go", "The messages are destroyed. The weak pointers need the control blocks.");
+    step("the last std::shared_ptr go", "The messages are destroyed. Weak pointers still need the control blocks.");
     let_go(messages);
     claim_mallocs(0);
     claim("messages alive", message::alive, 0);
@@ -243,7 +243,7 @@ void with_a_limit()
     options.max_capacity = 2;
     memory_pool::intrusive_pool<pooled_message> pool(options);
 
-    step("three messages from a pool that is bounded to two", "try_make() gives nullptr; make() would throw.");
+    step("three messages from a pool that is bounded to two", "try_make() returns nullptr; make() would throw.");
     std::array<boost::intrusive_ptr<pooled_message>, 3> messages;
     for (auto& pointer : messages)
         pointer = pool.try_make();
@@ -251,7 +251,7 @@ void with_a_limit()
     claim("messages in use", pool.in_use(), 2);
     claim("pointers that are null", messages[2] == nullptr ? 1 : 0, 1);
 
-    step("one returns, and the third is asked for again", "There is room as soon as one is back.");
+    step("one returns, and the third is requested again", "There is room as soon as one has returned.");
     messages[0].reset();
     messages[2] = pool.try_make();
     claim_mallocs(0);
@@ -265,13 +265,13 @@ void with_a_message_that_outlives_its_pool()
     pool.emplace(room_for(many));
     boost::intrusive_ptr<pooled_message> survivor = pool->make();
 
-    step("a pool ends before one of its messages", "The memory stays as long as a message points into it.");
+    step("a pool ends before one of its messages", "The memory stays as long as a message is in use.");
     pool.reset();
     survivor->text = {"still here"};
     claim_mallocs(0);
     claim("messages alive", message::alive, 1);
 
-    step("the last pointer goes", "With it goes what was left of the pool.");
+    step("the last pointer goes", "The remaining memory of the pool is freed.");
     survivor.reset();
     claim_mallocs(0);
     claim("chunks of memory held", chunks_held() - held_before, 0);

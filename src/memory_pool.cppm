@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The module: `import memory_pool;` instead of including the header-only part. It exports the public names of those
-/// headers, and no macros.
+/// The module: `import memory_pool;` instead of including the headers of the header-only part. It exports their public
+/// names, and no macros.
 ///
-/// It exports the same entities, so some units of a program may import it, and others include headers.
+/// The module exports the same entities as the headers, so some translation units of a program may import it, and
+/// others include headers.
 module;
 
 #include <memory_pool/memory_pool.hpp>
@@ -102,10 +103,10 @@ using memory_pool::recycling_pool_base;
 using memory_pool::recycling_shared_pool;
 using memory_pool::references_of;
 using memory_pool::report_entry;
-using memory_pool::report_figures;
 using memory_pool::report_format;
 using memory_pool::report_on_signal;
 using memory_pool::report_snapshot;
+using memory_pool::report_statistics;
 using memory_pool::report_totals;
 using memory_pool::resource_allocator;
 using memory_pool::resource_deleter;

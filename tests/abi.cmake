@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Units of different build configurations in one program. The script compiles them with this compiler and its flags, and
+# Units of different build configurations in one program. The script compiles them with this compiler and its flags and
 # overrides the flags under test. Slow, so only with one preset of each compiler.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CROSSCOMPILING
    OR NOT "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_FLAGS}" MATCHES "^GNU|-stdlib=")

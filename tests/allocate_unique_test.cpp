@@ -43,7 +43,7 @@ struct aggregate
     std::string text;
 };
 
-TEST(allocate_unique, destroys_the_object_and_gives_its_memory_back)
+TEST(allocate_unique, destroys_the_object_and_frees_its_memory)
 {
     test::accounting_upstream upstream;
     {
@@ -60,7 +60,7 @@ TEST(allocate_unique, destroys_the_object_and_gives_its_memory_back)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
-TEST(allocate_unique, gives_the_memory_back_when_the_constructor_throws)
+TEST(allocate_unique, frees_the_memory_when_the_constructor_throws)
 {
     test::accounting_upstream upstream;
     EXPECT_THROW((void)mp::allocate_unique<wide>(upstream, 7, true), std::runtime_error);
@@ -71,7 +71,7 @@ TEST(allocate_unique, gives_the_memory_back_when_the_constructor_throws)
     EXPECT_EQ(wide::alive, 0);
 }
 
-TEST(allocate_unique, takes_a_resource_of_any_type_by_reference_or_pointer)
+TEST(allocate_unique, accepts_a_resource_of_any_type_by_reference_or_pointer)
 {
     mp::unsynchronized_arena_resource arenas;
     mp::unsynchronized_pool_resource pools;
@@ -86,7 +86,7 @@ TEST(allocate_unique, takes_a_resource_of_any_type_by_reference_or_pointer)
     EXPECT_TRUE((std::is_same_v<decltype(in_pool.get_deleter().resource()), mp::unsynchronized_pool_resource*>));
 }
 
-TEST(allocate_unique, has_owners_without_an_object)
+TEST(allocate_unique, returns_owners_that_may_be_empty)
 {
     std::unique_ptr<int, mp::resource_deleter<int>> none;
     EXPECT_EQ(none, nullptr);

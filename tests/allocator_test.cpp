@@ -44,12 +44,12 @@ static_assert(!traits::is_always_equal::value);
 static_assert(std::is_nothrow_copy_constructible_v<allocator_in<int>>);
 static_assert(std::is_nothrow_copy_assignable_v<allocator_in<int>>);
 static_assert(std::is_nothrow_constructible_v<allocator_in<int>, const allocator_in<double>&>);
-static_assert(!std::is_default_constructible_v<allocator_in<int>>, "there is no resource that could be meant");
+static_assert(!std::is_default_constructible_v<allocator_in<int>>, "there is no default resource of that type");
 static_assert(sizeof(allocator_in<int>) == sizeof(void*));
 
 using vector = std::vector<int, allocator_in<int>>;
 
-/// Something that is no std::pmr::memory_resource, but has what it takes.
+/// Not a std::pmr::memory_resource, but it has the two functions that an allocator needs.
 class counting_heap
 {
 public:
@@ -67,7 +67,7 @@ public:
     int live = 0;
 };
 
-TEST(resource_allocator, takes_memory_for_objects_of_its_type)
+TEST(resource_allocator, allocates_memory_for_objects_of_its_type)
 {
     arenas resource;
     allocator_in<double> allocator(resource);
@@ -79,7 +79,7 @@ TEST(resource_allocator, takes_memory_for_objects_of_its_type)
     EXPECT_EQ(resource.bytes_in_use(), 0u);
 }
 
-TEST(resource_allocator, aligns_as_the_type_asks)
+TEST(resource_allocator, honours_the_alignment_of_the_type)
 {
     struct alignas(256) line
     {
@@ -93,7 +93,7 @@ TEST(resource_allocator, aligns_as_the_type_asks)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(lines.allocate(1)) % 256, 0u);
 }
 
-TEST(resource_allocator, refuses_more_objects_than_fit_into_memory)
+TEST(resource_allocator, rejects_more_objects_than_fit_into_memory)
 {
     arenas resource;
     allocator_in<double> allocator(resource);
@@ -106,7 +106,7 @@ TEST(resource_allocator, refuses_more_objects_than_fit_into_memory)
     EXPECT_THROW(numbers.reserve(numbers.max_size() + 1), std::length_error);
 }
 
-TEST(resource_allocator, equals_those_that_can_give_back_what_it_has_allocated)
+TEST(resource_allocator, compares_equal_to_allocators_that_can_free_its_blocks)
 {
     arenas one;
     arenas other;
@@ -115,7 +115,7 @@ TEST(resource_allocator, equals_those_that_can_give_back_what_it_has_allocated)
     EXPECT_FALSE(allocator_in<int>(one) != allocator_in<int>(one));
     EXPECT_TRUE(allocator_in<int>(one) != allocator_in<int>(other));
 
-    // Any resource of std::pmr decides for itself.
+    // For std::pmr::memory_resource, is_equal decides.
     using any = mp::resource_allocator<int, std::pmr::memory_resource>;
     EXPECT_TRUE(any(std::pmr::new_delete_resource()) == any(std::pmr::new_delete_resource()));
     EXPECT_FALSE(any(std::pmr::new_delete_resource()) == any(&one));
@@ -126,7 +126,7 @@ TEST(resource_allocator, equals_those_that_can_give_back_what_it_has_allocated)
     EXPECT_TRUE(plain(heap) != plain(another));
 }
 
-TEST(resource_allocator, needs_no_more_than_a_type_that_allocates_and_deallocates)
+TEST(resource_allocator, works_with_any_type_that_allocates_and_deallocates)
 {
     counting_heap heap;
     {
@@ -138,7 +138,7 @@ TEST(resource_allocator, needs_no_more_than_a_type_that_allocates_and_deallocate
     EXPECT_EQ(heap.live, 0);
 }
 
-TEST(resource_allocator, goes_along_when_a_container_is_moved)
+TEST(resource_allocator, propagates_on_container_move_assignment)
 {
     arenas one;
     arenas other;
@@ -148,10 +148,10 @@ TEST(resource_allocator, goes_along_when_a_container_is_moved)
     to = std::move(from);
     EXPECT_EQ(to.data(), place) << "no element was moved";
     EXPECT_EQ(to.get_allocator().resource(), &one);
-    EXPECT_EQ(other.bytes_in_use(), 0u) << "what was there is back";
+    EXPECT_EQ(other.bytes_in_use(), 0u) << "the old elements were freed";
 }
 
-TEST(resource_allocator, stays_when_a_container_is_assigned_to)
+TEST(resource_allocator, does_not_propagate_on_container_copy_assignment)
 {
     arenas one;
     arenas other;
@@ -160,10 +160,10 @@ TEST(resource_allocator, stays_when_a_container_is_assigned_to)
     to = from;
     EXPECT_EQ(to, from);
     EXPECT_EQ(to.get_allocator().resource(), &other);
-    EXPECT_EQ(vector(from).get_allocator().resource(), &one) << "a copy is not assigned to";
+    EXPECT_EQ(vector(from).get_allocator().resource(), &one) << "copy construction keeps the resource";
 }
 
-TEST(resource_allocator, is_swapped_with_the_container)
+TEST(resource_allocator, propagates_on_container_swap)
 {
     arenas one;
     arenas other;
@@ -176,7 +176,7 @@ TEST(resource_allocator, is_swapped_with_the_container)
     EXPECT_EQ(a.get_allocator().resource(), &other);
 }
 
-TEST(resource_allocator, serves_shared_pointers)
+TEST(resource_allocator, works_with_shared_pointers)
 {
     arenas resource;
     std::weak_ptr<std::string> weak;
@@ -191,7 +191,7 @@ TEST(resource_allocator, serves_shared_pointers)
     EXPECT_EQ(resource.bytes_in_use(), 0u);
 }
 
-TEST(resource_allocator, can_be_given_on_to_elements)
+TEST(resource_allocator, can_be_passed_on_to_elements)
 {
     using text = std::basic_string<char, std::char_traits<char>, allocator_in<char>>;
     using texts = std::vector<text, std::scoped_allocator_adaptor<allocator_in<text>>>;
@@ -223,7 +223,7 @@ using every_resource =
                    mp::basic_unsynchronized_pool_resource<mp::checking_policy>, mp::basic_synchronized_pool_resource<>>;
 TYPED_TEST_SUITE(resource_allocator_over, every_resource, );
 
-TYPED_TEST(resource_allocator_over, serves_every_kind_of_container)
+TYPED_TEST(resource_allocator_over, works_with_every_kind_of_container)
 {
     using fixture = resource_allocator_over<TypeParam>;
     using text = std::basic_string<char, std::char_traits<char>, typename fixture::template allocator<char>>;
@@ -259,7 +259,7 @@ TYPED_TEST(resource_allocator_over, serves_every_kind_of_container)
     EXPECT_TRUE(resource.verify());
 }
 
-TEST(resource_allocator, allocates_as_many_objects_as_the_block_has_room_for)
+TEST(resource_allocator, allocate_at_least_uses_the_whole_block)
 {
     test::accounting_upstream upstream;
     mp::unsynchronized_pool_resource pools(&upstream);
@@ -272,12 +272,12 @@ TEST(resource_allocator, allocates_as_many_objects_as_the_block_has_room_for)
         allocator.deallocate(objects, room);
         EXPECT_EQ(pools.bytes_in_use(), 0u);
     }
-    EXPECT_EQ(allocator.allocate_at_least(13).count, 14u) << "of 52 bytes, in a block of 56";
+    EXPECT_EQ(allocator.allocate_at_least(13).count, 14u) << "52 bytes fit into a block of 56";
     EXPECT_THROW((void)allocator.allocate_at_least(std::numeric_limits<std::size_t>::max()), mp::size_overflow);
     EXPECT_TRUE(pools.verify());
 }
 
-TEST(resource_allocator, allocates_as_many_objects_as_it_is_asked_for_if_the_resource_says_nothing)
+TEST(resource_allocator, allocates_exactly_the_requested_count_if_the_resource_has_no_good_size)
 {
     counting_heap heap;
     mp::resource_allocator<int, counting_heap> allocator(heap);

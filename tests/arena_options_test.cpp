@@ -9,7 +9,7 @@
 namespace mp = memory_pool;
 
 namespace {
-TEST(arena_options, default_to_as_many_arenas_of_64_kib_as_are_needed)
+TEST(arena_options, default_to_an_unlimited_number_of_arenas_of_64_kib)
 {
     const mp::arena_options options;
     EXPECT_EQ(options.arena_count, 0u);
@@ -24,7 +24,7 @@ TEST(arena_options, are_an_aggregate)
     EXPECT_TRUE(std::is_aggregate_v<mp::arena_options>);
 }
 
-TEST(arena_options, are_chained_in_a_constant_expression)
+TEST(arena_options, can_be_chained_in_a_constant_expression)
 {
     static constexpr const char* requests = "requests";
     constexpr mp::arena_options options =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What handle_pool and concurrent_handle_pool have in common.
+// Tests of handle_pool and concurrent_handle_pool, as far as they have the same interface.
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 
@@ -47,7 +47,7 @@ struct alignas(256) wide
     char bytes[300];
 };
 
-/// Destroys the next one, whose handle it has, when it is destroyed.
+/// Its destructor destroys the next object by handle.
 template <class Pool>
 struct link_in
 {
@@ -85,7 +85,7 @@ using kinds = testing::Types<local<mp::default_policy>, local<mp::counting_polic
                              shared<mp::default_policy>, shared<mp::counting_policy>, shared<mp::checking_policy>>;
 TYPED_TEST_SUITE(handle_pools, kinds, );
 
-TYPED_TEST(handle_pools, find_the_object_of_a_handle_until_it_is_destroyed)
+TYPED_TEST(handle_pools, find_an_object_by_handle_until_it_is_destroyed)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     const auto a = pool.create(1);
@@ -103,18 +103,18 @@ TYPED_TEST(handle_pools, find_the_object_of_a_handle_until_it_is_destroyed)
     EXPECT_EQ(counted::alive, 1);
     EXPECT_EQ(pool.get(a), nullptr);
     EXPECT_FALSE(pool.contains(a));
-    EXPECT_FALSE(pool.destroy(a)) << "a stale handle is noticed";
+    EXPECT_FALSE(pool.destroy(a)) << "the handle is stale";
     EXPECT_EQ(pool.get(b)->value(), 2);
     EXPECT_EQ(pool.in_use(), 1u);
     EXPECT_FALSE(pool.empty());
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(handle_pools, ignore_the_null_handle_and_numbers_that_are_no_handle)
+TYPED_TEST(handle_pools, ignore_the_null_handle_and_invalid_numbers)
 {
     typename TestFixture::template pool_of<counted> pool;
     using handle = typename TestFixture::template pool_of<counted>::handle;
-    const test::error_recorder recorder; // A checking policy reports some of them as handles of another pool.
+    const test::error_recorder recorder; // A checking policy reports some numbers as handles of another pool.
     const auto expect_ignored = [&] {
         for (const std::uint32_t index : {0u, 1u, 31u, 32u, 64u * 32, 0x7fff'ffffu, 0xffff'ffffu})
             for (const std::uint32_t generation : {0u, 2u, 3u, 0xffff'ffffu}) {
@@ -129,7 +129,7 @@ TYPED_TEST(handle_pools, ignore_the_null_handle_and_numbers_that_are_no_handle)
     EXPECT_TRUE(pool.contains(first));
 }
 
-/// Pools whose policy checks.
+/// Pools with a checking policy.
 template <class Kind>
 struct checked_handle_pools : handle_pools<Kind>
 {
@@ -137,7 +137,7 @@ struct checked_handle_pools : handle_pools<Kind>
 using checked_kinds = testing::Types<local<mp::checking_policy>, shared<mp::checking_policy>>;
 TYPED_TEST_SUITE(checked_handle_pools, checked_kinds, );
 
-TYPED_TEST(checked_handle_pools, report_and_ignore_each_use_of_a_handle_of_another_pool)
+TYPED_TEST(checked_handle_pools, report_and_ignore_handles_of_another_pool)
 {
     typename TestFixture::template pool_of<counted> mine({}, &this->upstream_);
     typename TestFixture::template pool_of<counted> other(mp::pool_options{}.with_name("other"), &this->upstream_);
@@ -160,32 +160,32 @@ TYPED_TEST(checked_handle_pools, report_and_ignore_each_use_of_a_handle_of_anoth
     EXPECT_NE(recorder.reports()[0].text.find("foreign handle: index 0, generation "), std::string::npos);
     EXPECT_EQ(other.size(), 1u);
     EXPECT_EQ(other.get(kept)->value(), 3);
-    EXPECT_FALSE(other.destroy(handle{})) << "the null handle is of no pool";
+    EXPECT_FALSE(other.destroy(handle{})) << "the null handle belongs to no pool";
     EXPECT_TRUE(mine.destroy(handles[0]));
-    EXPECT_FALSE(mine.destroy(handles[0])) << "it is stale, and of this pool";
+    EXPECT_FALSE(mine.destroy(handles[0])) << "a stale handle of this pool is not reported";
     EXPECT_EQ(recorder.kinds().size(), 8u);
 }
 
-TYPED_TEST(checked_handle_pools, know_the_handles_of_a_thousand_others_apart_after_many_objects)
+TYPED_TEST(checked_handle_pools, recognise_handles_of_a_thousand_other_pools)
 {
     using pool_type = typename TestFixture::template pool_of<int>;
     const test::error_recorder recorder;
     pool_type first;
-    const auto last_of_many = [](pool_type& pool) {
+    const auto last_of_many_objects = [](pool_type& pool) {
         for (int i = 0; i != 20'000; ++i)
             pool.destroy(pool.create(i));
         return pool.create(0);
     };
-    const auto from_first = last_of_many(first);
+    const auto from_first = last_of_many_objects(first);
     for (std::size_t i = 0; i != 1000; ++i) {
         pool_type other;
-        EXPECT_FALSE(first.contains(i % 50 != 0 ? other.create(1) : last_of_many(other)));
+        EXPECT_FALSE(first.contains(i % 50 != 0 ? other.create(1) : last_of_many_objects(other)));
         EXPECT_FALSE(other.contains(from_first));
     }
     EXPECT_EQ(recorder.kinds().size(), 2000u);
 }
 
-TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_and_trim_and_clear_and_release)
+TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_trim_clear_and_release)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     std::unordered_set<typename TestFixture::template pool_of<counted>::handle> seen;
@@ -194,7 +194,7 @@ TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_and_trim_and_clear_and_r
         for (int i = 0; i != 1000; ++i)
             handles.push_back(pool.create(i));
         for (const auto each : handles)
-            EXPECT_TRUE(seen.insert(each).second) << "no handle comes twice";
+            EXPECT_TRUE(seen.insert(each).second) << "no handle is returned twice";
         for (std::size_t i = 0; i < handles.size(); i += 2)
             EXPECT_TRUE(pool.destroy(handles[i]));
         switch (round) {
@@ -216,7 +216,7 @@ TYPED_TEST(handle_pools, keep_handles_stale_after_reuse_and_trim_and_clear_and_r
     EXPECT_GT(pool.bytes_reserved(), 0u);
 }
 
-TYPED_TEST(handle_pools, lose_nothing_when_a_constructor_throws)
+TYPED_TEST(handle_pools, stay_consistent_when_a_constructor_throws)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     for (int i = 0; i != 200; ++i) {
@@ -230,7 +230,7 @@ TYPED_TEST(handle_pools, lose_nothing_when_a_constructor_throws)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(handle_pools, lose_nothing_whichever_call_upstream_fails)
+TYPED_TEST(handle_pools, stay_consistent_when_any_upstream_call_fails)
 {
     for (std::size_t call = 1; call != 12; ++call) {
         for (const bool throws : {true, false}) {
@@ -272,7 +272,7 @@ TYPED_TEST(handle_pools, lose_nothing_whichever_call_upstream_fails)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST(handle_pools, are_bounded_on_request)
+TYPED_TEST(handle_pools, respect_max_capacity)
 {
     typename TestFixture::template pool_of<counted> pool(test::bounded_to(3), &this->upstream_);
     std::vector<typename TestFixture::template pool_of<counted>::handle> handles;
@@ -287,7 +287,7 @@ TYPED_TEST(handle_pools, are_bounded_on_request)
     EXPECT_EQ(pool.get(pool.create(4))->value(), 4);
 }
 
-TYPED_TEST(handle_pools, refuse_to_reserve_more_than_there_are_handles)
+TYPED_TEST(handle_pools, reject_a_reserve_beyond_the_number_of_handles)
 {
     typename TestFixture::template pool_of<counted> pool(&this->upstream_);
     EXPECT_THROW(pool.reserve(std::size_t{1} << 28), mp::pool_exhausted);
@@ -297,14 +297,14 @@ TYPED_TEST(handle_pools, refuse_to_reserve_more_than_there_are_handles)
     EXPECT_EQ(pool.growth_count(), 1U);
 }
 
-TYPED_TEST(handle_pools, create_what_is_reserved_without_a_call_upstream)
+TYPED_TEST(handle_pools, create_reserved_objects_without_upstream_calls)
 {
     mp::pool_options options;
     options.initial_capacity = 100;
     typename TestFixture::template pool_of<counted> pool(options, &this->upstream_);
     for (const std::size_t count : {100u, 5000u}) {
         pool.reserve(count);
-        // Threads have a cache of their own: it comes with the first object.
+        // The first object creates the cache of the thread.
         EXPECT_TRUE(pool.destroy(pool.create()));
         const std::size_t calls = this->upstream_.calls();
         for (std::size_t i = 0; i != count; ++i)
@@ -317,7 +317,7 @@ TYPED_TEST(handle_pools, create_what_is_reserved_without_a_call_upstream)
     }
 }
 
-TYPED_TEST(handle_pools, use_places_again)
+TYPED_TEST(handle_pools, reuse_slots)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     std::vector<typename TestFixture::template pool_of<counted>::handle> handles(1000);
@@ -333,7 +333,7 @@ TYPED_TEST(handle_pools, use_places_again)
     EXPECT_EQ(pool.bytes_reserved(), bytes);
 }
 
-TYPED_TEST(handle_pools, destroy_what_is_alive_when_they_end)
+TYPED_TEST(handle_pools, destroy_live_objects_in_the_destructor)
 {
     {
         typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
@@ -349,7 +349,7 @@ TYPED_TEST(handle_pools, destroy_what_is_alive_when_they_end)
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
-TYPED_TEST(handle_pools, visit_what_is_alive_while_objects_come_and_go)
+TYPED_TEST(handle_pools, visit_live_objects_during_creation_and_destruction)
 {
     typename TestFixture::template pool_of<counted> pool;
     std::set<int> expected;
@@ -376,7 +376,7 @@ TYPED_TEST(handle_pools, visit_what_is_alive_while_objects_come_and_go)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(handle_pools, destroy_the_objects_that_satisfy_a_condition)
+TYPED_TEST(handle_pools, destroy_if_destroys_the_objects_that_satisfy_the_predicate)
 {
     typename TestFixture::template pool_of<counted> pool;
     for (int i = 0; i != 1000; ++i)
@@ -386,7 +386,7 @@ TYPED_TEST(handle_pools, destroy_the_objects_that_satisfy_a_condition)
     EXPECT_EQ(erase_if(pool, [](const counted& object) { return object.value() % 4 != 0; }), 0u);
 }
 
-/// Its operator& returns another object, as that of a COM pointer does.
+/// Its operator& returns another object, as the operator of a COM pointer does.
 struct another
 {
     int number;
@@ -394,7 +394,7 @@ struct another
     const another* operator&() const { return other != nullptr ? other : this; }
 };
 
-TYPED_TEST(handle_pools, destroy_the_object_that_satisfies_a_condition_whatever_its_operator_returns)
+TYPED_TEST(handle_pools, destroy_if_accepts_predicates_that_do_not_return_bool)
 {
     typename TestFixture::template pool_of<another> pool;
     const auto kept = pool.create(1, nullptr);
@@ -404,7 +404,7 @@ TYPED_TEST(handle_pools, destroy_the_object_that_satisfies_a_condition_whatever_
     EXPECT_FALSE(pool.contains(destroyed));
 }
 
-TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
+TYPED_TEST(handle_pools, let_destructors_destroy_other_objects_by_handle)
 {
     struct link;
     using pool_type = typename TestFixture::template pool_of<link>;
@@ -424,7 +424,7 @@ TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
     EXPECT_EQ(link::alive, 0u);
     EXPECT_EQ(pool.size(), 0u);
 
-    // clear needs no stack as deep as the list is long.
+    // clear does not recurse along the list.
     const auto head = chain(200'000);
     EXPECT_EQ(link::alive, 200'000u);
     pool.clear();
@@ -439,7 +439,7 @@ TYPED_TEST(handle_pools, have_destructors_destroy_other_objects_by_handle)
     EXPECT_EQ(pool.size(), 0u);
 }
 
-/// Creates another one when it is destroyed, a given number of times, and destroys one at the place of another.
+/// Its destructor creates another object, a given number of times, and destroys an object in another slot.
 template <class Kind>
 struct reborn
 {
@@ -465,7 +465,7 @@ struct reborn
     int lives;
 };
 
-TYPED_TEST(handle_pools, clear_objects_whose_destructors_make_others)
+TYPED_TEST(handle_pools, clear_objects_whose_destructors_create_others)
 {
     typename reborn<TypeParam>::pool_type pool({}, &this->upstream_);
     for (int i = 0; i != 100; ++i)
@@ -477,7 +477,7 @@ TYPED_TEST(handle_pools, clear_objects_whose_destructors_make_others)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(handle_pools, make_objects_in_the_constructor_of_another)
+TYPED_TEST(handle_pools, create_objects_in_the_constructor_of_another)
 {
     struct parent;
     using pool_type = typename TestFixture::template pool_of<parent>;
@@ -498,7 +498,7 @@ TYPED_TEST(handle_pools, make_objects_in_the_constructor_of_another)
     EXPECT_EQ(pool.size(), 101u);
 }
 
-TYPED_TEST(handle_pools, hold_objects_of_any_shape)
+TYPED_TEST(handle_pools, support_objects_of_any_size_and_alignment)
 {
     typename TestFixture::template pool_of<aggregate> aggregates;
     EXPECT_EQ(aggregates.get(aggregates.create(7, "seven"))->text, "seven");
@@ -521,17 +521,17 @@ TYPED_TEST(handle_pools, hold_objects_of_any_shape)
 
 TYPED_TEST(handle_pools, agree_with_a_model)
 {
-    // Slower by more than ten times with a sanitizer, or a lock in each call.
+    // More than ten times slower with a sanitizer, or with a lock in each call.
     constexpr bool is_slow = MEMORY_POOL_ASAN || MEMORY_POOL_TSAN || TypeParam::policy::checks;
     test::handle_model<typename TestFixture::template pool_of<test::numbered>> model(17);
     EXPECT_EQ(model.run(is_slow ? 500'000 : 5'000'000), 0u);
     EXPECT_GT(model.created(), 100'000u);
 }
 
-TYPED_TEST(handle_pools, report_an_overflow_when_the_object_is_destroyed)
+TYPED_TEST(handle_pools, report_an_overflow_at_destruction)
 {
     if constexpr (TypeParam::policy::checks) {
-        for (const std::size_t behind : {0u, 4u}) { // into the index of the place, and beyond it
+        for (const std::size_t behind : {0u, 4u}) { // Into the index of the slot, and beyond it.
             const test::error_recorder errors;
             typename TestFixture::template pool_of<std::uint32_t> pool;
             const auto handle = pool.create(1u);
@@ -545,7 +545,7 @@ TYPED_TEST(handle_pools, report_an_overflow_when_the_object_is_destroyed)
     }
 }
 
-TEST(pool_handle, is_eight_bytes_that_compare_and_hash)
+TEST(pool_handle, is_eight_bytes_and_supports_comparison_and_hashing)
 {
     using handle = mp::pool_handle<counted>;
     static_assert(sizeof(handle) == 8 && std::is_trivially_copyable_v<handle>);
@@ -559,6 +559,6 @@ TEST(pool_handle, is_eight_bytes_that_compare_and_hash)
     std::set<std::size_t> buckets;
     for (std::uint32_t index = 0; index != 1024; ++index)
         buckets.insert(std::hash<handle>()({index, 1}) % 1024);
-    EXPECT_GT(buckets.size(), 512u) << "with generations all the same";
+    EXPECT_GT(buckets.size(), 512u) << "even if all generations are equal";
 }
 } // namespace

@@ -43,7 +43,7 @@ mp::pool_options named(const char* name)
     return options;
 }
 
-TEST(block_pool, neither_copies_nor_moves)
+TEST(block_pool, is_neither_copyable_nor_movable)
 {
     EXPECT_FALSE(std::is_copy_constructible_v<mp::block_pool>);
     EXPECT_FALSE(std::is_move_constructible_v<mp::block_pool>);
@@ -52,7 +52,7 @@ TEST(block_pool, neither_copies_nor_moves)
     EXPECT_LE(sizeof(mp::block_pool), sizeof(counting_pool));
 }
 
-TEST(block_pool, hands_out_first_what_came_back_last)
+TEST(block_pool, reuses_the_last_freed_block_first)
 {
     mp::block_pool pool(32);
     void* const a = pool.allocate();
@@ -63,7 +63,7 @@ TEST(block_pool, hands_out_first_what_came_back_last)
     EXPECT_EQ(pool.allocate(), a);
 }
 
-TEST(block_pool, hands_out_fresh_blocks_in_the_order_of_addresses)
+TEST(block_pool, allocates_fresh_blocks_in_address_order)
 {
     mp::block_pool pool(32);
     auto* previous = static_cast<char*>(pool.allocate());
@@ -74,7 +74,7 @@ TEST(block_pool, hands_out_fresh_blocks_in_the_order_of_addresses)
     }
 }
 
-TEST(block_pool, takes_as_many_blocks_as_it_is_told_at_first)
+TEST(block_pool, allocates_initial_capacity_in_the_constructor)
 {
     for (const std::size_t count : {std::size_t{2}, std::size_t{8}, std::size_t{1000}}) {
         mp::pool_options options;
@@ -83,7 +83,7 @@ TEST(block_pool, takes_as_many_blocks_as_it_is_told_at_first)
     }
 }
 
-TEST(block_pool, keeps_its_bookkeeping_below_an_eighth_of_the_blocks)
+TEST(block_pool, has_an_overhead_below_an_eighth_of_the_blocks)
 {
     constexpr std::size_t count = 10'000;
     mp::pool_options options;
@@ -97,7 +97,7 @@ TEST(block_pool, keeps_its_bookkeeping_below_an_eighth_of_the_blocks)
     EXPECT_LE((grown.bytes_reserved() - grown.capacity() * 32) * 8, grown.capacity() * 32);
 }
 
-TEST(block_pool, hands_out_in_the_order_of_addresses_what_its_magazine_is_too_small_for)
+TEST(block_pool, allocates_in_address_order_beyond_the_magazine)
 {
     const auto ascents = [](std::size_t max_cached_blocks) {
         mp::pool_options options;
@@ -105,7 +105,7 @@ TEST(block_pool, hands_out_in_the_order_of_addresses_what_its_magazine_is_too_sm
         mp::block_pool pool(40, options);
         std::vector<void*> blocks(2000);
         pool.allocate_bulk(blocks.data(), blocks.size());
-        std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7)); // NOLINT: the same order in each run
+        std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7)); // NOLINT: reproducible
         pool.deallocate_bulk(blocks.data(), blocks.size());
         pool.allocate_bulk(blocks.data(), blocks.size());
         std::ptrdiff_t count = 0;
@@ -120,9 +120,9 @@ TEST(block_pool, hands_out_in_the_order_of_addresses_what_its_magazine_is_too_sm
     EXPECT_LT(ascents(0), 1600);
 }
 
-TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)
+TEST(block_pool, recognises_adjacent_frees_across_flushes_gaps_and_pops)
 {
-    // Blocks that come back in order, with interruptions of every length, while others are handed out.
+    // Frees blocks in order, with gaps of every length, and allocates others in between.
     mp::block_pool pool(32);
     for (std::size_t gap = 1; gap < 300; gap += 7) {
         std::vector<void*> blocks(5000);
@@ -141,7 +141,7 @@ TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)
         ASSERT_EQ(pool.in_use(), left_out.size() + extra.size());
         const std::set<void*> in_use(left_out.begin(), left_out.end());
         for (void* const block : extra)
-            ASSERT_EQ(in_use.count(block), 0u) << "handed out twice";
+            ASSERT_EQ(in_use.count(block), 0u) << "allocated twice";
         pool.deallocate_bulk(left_out.data(), left_out.size());
         pool.deallocate_bulk(extra.data(), extra.size());
         ASSERT_EQ(pool.in_use(), 0u);
@@ -149,9 +149,9 @@ TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(block_pool, works_with_the_magazine_it_has_when_upstream_gives_no_larger_one)
+TEST(block_pool, keeps_its_magazine_when_upstream_has_no_memory_for_a_larger_one)
 {
-    /// Gives slabs, which are aligned to more than pointers, and nothing else.
+    /// Allocates only slabs, which are aligned more strictly than pointers.
     class slabs_only : public std::pmr::memory_resource
     {
         void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -176,7 +176,7 @@ TEST(block_pool, works_with_the_magazine_it_has_when_upstream_gives_no_larger_on
     }
 }
 
-TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
+TEST(block_pool, reports_a_double_free_when_the_magazine_is_flushed)
 {
     mp::block_pool pool(32, named("late"));
     void* const block = pool.allocate();
@@ -185,17 +185,17 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
     pool.deallocate(block);
     pool.deallocate(other);
     pool.deallocate(block);
-    EXPECT_EQ(recorder.reports().empty(), MEMORY_POOL_ASAN == 0) << "not yet: the default policy does not look";
+    EXPECT_EQ(recorder.reports().empty(), MEMORY_POOL_ASAN == 0) << "the default policy does not check yet";
     pool.trim();
     ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
     EXPECT_EQ(recorder.reports()[0].pool_name, "late");
 }
 
-TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_then)
+TEST(block_pool, reports_a_double_free_of_a_block_that_is_unused_again)
 {
     constexpr std::size_t count = 4096;
-    // A row inside of the blocks allocated next, and one up to their end.
+    // Adjacent blocks in the middle of the blocks allocated next, and up to their end.
     for (const std::size_t last : {std::size_t{400}, count}) {
         const test::error_recorder recorder;
         mp::pool_options options;
@@ -203,12 +203,12 @@ TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_t
         mp::block_pool pool(64, options);
         std::vector<void*> blocks(count);
         pool.allocate_bulk(blocks.data(), count);
-        pool.deallocate_bulk(blocks.data(), count); // The last 4,000 are a row, which is handed out next.
+        pool.deallocate_bulk(blocks.data(), count); // The last 4,000 are adjacent, and are allocated next.
         std::vector<void*> out(97);
         pool.allocate_bulk(out.data(), out.size());
         pool.deallocate_bulk(out.data(), 96);
-        pool.deallocate_bulk(blocks.data() + 200, last - 200); // twice
-        pool.deallocate(out.back());                           // no part of the row
+        pool.deallocate_bulk(blocks.data() + 200, last - 200); // A double free.
+        pool.deallocate(out.back());                           // Not adjacent.
 
         pool.for_each([](void*) {});
         EXPECT_EQ(pool.in_use(), 0u);
@@ -224,7 +224,7 @@ TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_t
     }
 }
 
-TEST(block_pool, reports_a_row_of_blocks_of_another_pool)
+TEST(block_pool, reports_adjacent_blocks_of_another_pool)
 {
     counting_pool pool(64, named("ours"));
     counting_pool other(64, named("theirs"));
@@ -237,12 +237,12 @@ TEST(block_pool, reports_a_row_of_blocks_of_another_pool)
     for (const error_kind kind : recorder.kinds())
         EXPECT_EQ(kind, error_kind::foreign_pointer);
     EXPECT_EQ(pool.in_use(), 1u);
-    EXPECT_EQ(pool.statistics().deallocations, 0u) << "what was refused does not count";
+    EXPECT_EQ(pool.statistics().deallocations, 0u) << "rejected frees do not count";
     EXPECT_TRUE(pool.verify());
     EXPECT_TRUE(other.verify());
 }
 
-TEST(block_pool, reports_a_row_of_misaligned_pointers)
+TEST(block_pool, reports_adjacent_misaligned_pointers)
 {
     mp::block_pool pool(64, named("ours"));
     std::vector<void*> blocks(400);
@@ -256,8 +256,8 @@ TEST(block_pool, reports_a_row_of_misaligned_pointers)
     EXPECT_TRUE(pool.verify());
 }
 
-#if !MEMORY_POOL_ASAN // which stops at the first of these by itself
-TEST(block_pool, reports_a_row_that_runs_past_the_blocks_of_its_slab)
+#if !MEMORY_POOL_ASAN // AddressSanitizer stops at the first error itself.
+TEST(block_pool, reports_adjacent_frees_past_the_end_of_a_slab)
 {
     for (const bool upwards : {true, false}) {
         mp::pool_options options = named("ours");
@@ -286,14 +286,14 @@ TEST(block_pool, reports_a_row_that_runs_past_the_blocks_of_its_slab)
 
 #endif
 
-/// The error handler allocates blocks; expects that the pool is valid then and later, and allocates no block twice.
+/// The error handler allocates blocks. Expects that the pool stays consistent, and allocates no block twice.
 template <class Misuse>
 void expect_order_in_the_error_handler(mp::block_pool& pool, std::set<void*> in_use, Misuse&& misuse)
 {
     test::error_recorder recorder;
     recorder.handle_by([&] {
         for (int i = 0; i != 100; ++i)
-            EXPECT_TRUE(in_use.insert(pool.allocate()).second) << "handed out twice";
+            EXPECT_TRUE(in_use.insert(pool.allocate()).second) << "allocated twice";
     });
     misuse(in_use);
     EXPECT_FALSE(recorder.reports().empty());
@@ -301,7 +301,7 @@ void expect_order_in_the_error_handler(mp::block_pool& pool, std::set<void*> in_
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(block_pool, may_be_used_by_the_error_handler_when_a_batch_goes_to_the_slabs)
+TEST(block_pool, lets_the_error_handler_use_it_during_a_flush)
 {
     mp::pool_options options;
     options.max_cached_blocks = 16;
@@ -312,14 +312,14 @@ TEST(block_pool, may_be_used_by_the_error_handler_when_a_batch_goes_to_the_slabs
         pool.deallocate(blocks[0]);
         in_use.erase(blocks[0]);
         pool.deallocate(blocks[0]);
-        for (std::size_t i = 2; pool.in_use() <= blocks.size(); i += 2) { // no row
+        for (std::size_t i = 2; pool.in_use() <= blocks.size(); i += 2) { // No two are adjacent.
             in_use.erase(blocks[i]);
             pool.deallocate(blocks[i]);
         }
     });
 }
 
-TEST(block_pool, may_be_used_by_the_error_handler_when_it_is_trimmed)
+TEST(block_pool, lets_the_error_handler_use_it_during_trim)
 {
     mp::block_pool pool(32);
     std::vector<void*> blocks(100);
@@ -331,8 +331,8 @@ TEST(block_pool, may_be_used_by_the_error_handler_when_it_is_trimmed)
     });
 }
 
-#if !MEMORY_POOL_ASAN // which stops at the first of these by itself
-TEST(block_pool, may_be_used_by_the_error_handler_when_a_row_has_run_past_its_slab)
+#if !MEMORY_POOL_ASAN // AddressSanitizer stops at the first error itself.
+TEST(block_pool, lets_the_error_handler_use_it_after_adjacent_frees_past_a_slab)
 {
     mp::pool_options options;
     options.initial_capacity = 400;
@@ -345,18 +345,18 @@ TEST(block_pool, may_be_used_by_the_error_handler_when_a_row_has_run_past_its_sl
         pool.deallocate_bulk(blocks.data(), blocks.size());
         pool.deallocate(static_cast<char*>(blocks.back()) + 64);
         while (void* const block = pool.try_allocate())
-            EXPECT_TRUE(in_use.insert(block).second) << "handed out twice";
+            EXPECT_TRUE(in_use.insert(block).second) << "allocated twice";
     });
 }
 #endif
 
-TEST(block_pool, leaves_nothing_behind_when_its_constructor_throws)
+TEST(block_pool, leaks_nothing_when_its_constructor_throws)
 {
     for (std::size_t call = 1; call != 12; ++call) {
         test::accounting_upstream upstream;
         upstream.fail_at(call);
         mp::pool_options options;
-        options.initial_capacity = 4; // blocks so large that each takes a chunk of its own
+        options.initial_capacity = 4; // With this block size, each block needs a separate chunk.
         try {
             const mp::block_pool pool(std::size_t{40} << 20, options, &upstream);
         } catch (const std::bad_alloc&) {
@@ -366,14 +366,14 @@ TEST(block_pool, leaves_nothing_behind_when_its_constructor_throws)
     }
 }
 
-TEST(block_pool, trim_never_takes_more_from_upstream)
+TEST(block_pool, trim_never_allocates_from_upstream)
 {
     test::accounting_upstream upstream;
     mp::pool_options options;
     options.initial_capacity = 512;
     mp::block_pool pool(64, options, &upstream);
     void* const block = pool.allocate();
-    upstream.fail_at(2); // a slab comes; a larger magazine does not
+    upstream.fail_at(2); // The slab is allocated; the larger magazine is not.
     pool.reserve(4000);
     upstream.never_fail();
     const std::size_t before = pool.bytes_reserved();
@@ -384,18 +384,18 @@ TEST(block_pool, trim_never_takes_more_from_upstream)
     pool.deallocate(block);
 }
 
-TEST(block_pool, trims_its_first_chunk_when_only_others_are_in_use)
+TEST(block_pool, trims_its_first_chunk_when_only_later_chunks_are_in_use)
 {
     test::accounting_upstream upstream;
     mp::pool_options options;
-    options.initial_capacity = 6000; // The magazine is as large as it gets, and stays when the pool grows.
+    options.initial_capacity = 6000; // The magazine has its maximum size, and stays when the pool grows.
     mp::block_pool pool(64, options, &upstream);
     std::vector<void*> first(pool.capacity());
     pool.allocate_bulk(first.data(), first.size());
-    void* const kept = pool.allocate(); // from the next chunk
+    void* const kept = pool.allocate(); // From the next chunk.
     pool.deallocate_bulk(first.data(), first.size());
 
-    upstream.fail_always(); // The magazine finds no other place, and goes with the first chunk.
+    upstream.fail_always(); // The magazine cannot be moved, and is freed with the first chunk.
     EXPECT_GT(pool.trim(), 0u);
     EXPECT_LT(pool.capacity(), 6000u);
     void* const without_magazine = pool.allocate();
@@ -415,7 +415,7 @@ TEST(block_pool, trims_its_first_chunk_when_only_others_are_in_use)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(block_pool, keeps_nothing_when_it_is_trimmed_or_released_while_all_is_free)
+TEST(block_pool, frees_all_memory_in_trim_and_release_when_no_block_is_in_use)
 {
     test::accounting_upstream upstream;
     mp::block_pool pool(64, {}, &upstream);
@@ -429,14 +429,14 @@ TEST(block_pool, keeps_nothing_when_it_is_trimmed_or_released_while_all_is_free)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(block_pool, takes_no_more_than_a_usual_chunk_when_it_grows_after_a_trim)
+TEST(block_pool, grows_by_a_normal_chunk_after_a_trim)
 {
     mp::block_pool pool(64);
     std::vector<void*> blocks(200'000);
     pool.allocate_bulk(blocks.data(), blocks.size());
     std::sort(blocks.begin(), blocks.end());
     const std::size_t before = pool.capacity();
-    // Each chunk in turn is the first again, if the one that was is given back.
+    // When the first chunk is freed, the next one becomes the first.
     for (std::size_t i = 0; i != 20'000; ++i)
         pool.deallocate(blocks[i]);
     pool.trim();
@@ -448,11 +448,11 @@ TEST(block_pool, takes_no_more_than_a_usual_chunk_when_it_grows_after_a_trim)
     EXPECT_LE(pool.capacity(), before + (2u << 20) / 64);
 }
 
-TEST(block_pool, reports_a_block_of_another_pool_without_reading_near_it)
+TEST(block_pool, reports_a_block_of_another_pool_without_reading_adjacent_memory)
 {
     const test::error_recorder recorder;
     mp::pool_options large;
-    large.initial_capacity = 100'000; // from the system itself, where nothing else may be near
+    large.initial_capacity = 100'000; // A separate mapping, with inaccessible memory around it.
     mp::block_pool other(32, large);
     mp::block_pool pool(32);
     void* const own = pool.allocate();
@@ -463,7 +463,7 @@ TEST(block_pool, reports_a_block_of_another_pool_without_reading_near_it)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(block_pool, is_one_request_upstream_until_it_grows)
+TEST(block_pool, makes_one_upstream_request_until_it_grows)
 {
     test::accounting_upstream upstream;
     mp::pool_options options;
@@ -479,7 +479,7 @@ TEST(block_pool, is_one_request_upstream_until_it_grows)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(counting_policy, is_right_again_once_a_misuse_was_found_out)
+TEST(counting_policy, corrects_its_counts_after_a_misuse)
 {
     counting_pool pool(64);
     void* const block = pool.allocate();
@@ -519,7 +519,7 @@ TEST(counting_policy, counts_exactly)
     EXPECT_EQ(statistics.bytes_reserved, upstream.live_bytes());
 }
 
-TEST(counting_policy, counts_failures_of_upstream_and_what_release_takes_back)
+TEST(counting_policy, counts_upstream_failures_and_blocks_freed_by_release)
 {
     test::accounting_upstream upstream;
     counting_pool pool(32, {}, &upstream);
@@ -541,11 +541,11 @@ TEST(counting_policy, counts_failures_of_upstream_and_what_release_takes_back)
     EXPECT_EQ(statistics.bytes_reserved, 0u);
 }
 
-/// Each misuse, with an error handler that returns: one report, and the pool is in order.
+/// Each misuse, with an error handler that returns: one report, and the pool stays consistent.
 class checking_policy_test : public testing::Test
 {
 protected:
-    /// A stray write, which a tool that watches would stop by itself.
+    /// A stray write. Unpoisons the byte first, so that no tool reports the write itself.
     static void write_to(void* address, std::size_t offset)
     {
         char* const target = static_cast<char*>(address) + offset;
@@ -566,11 +566,11 @@ protected:
         EXPECT_TRUE(pool_.verify());
     }
 
-    test::error_recorder recorder_; // outlives the pool, which looks for damage when it ends
+    test::error_recorder recorder_; // Outlives the pool, whose destructor checks for corruption.
     checking_pool pool_{40, named("orders")};
 };
 
-TEST_F(checking_policy_test, is_silent_about_right_use)
+TEST_F(checking_policy_test, reports_nothing_for_correct_use)
 {
     std::vector<void*> blocks(3000);
     for (int round = 0; round != 3; ++round) {
@@ -595,7 +595,7 @@ TEST_F(checking_policy_test, reports_a_double_free)
     EXPECT_EQ(pool_.in_use(), 0u);
 }
 
-TEST_F(checking_policy_test, reports_a_double_free_with_others_in_between)
+TEST_F(checking_policy_test, reports_a_double_free_after_other_frees)
 {
     void* const block = pool_.allocate();
     void* const other = pool_.allocate();
@@ -605,10 +605,10 @@ TEST_F(checking_policy_test, reports_a_double_free_with_others_in_between)
     expect_one_report(error_kind::double_free, block, "double free");
 }
 
-TEST_F(checking_policy_test, reports_a_block_that_was_never_handed_out)
+TEST_F(checking_policy_test, reports_a_block_that_was_never_allocated)
 {
     auto* const block = static_cast<char*>(pool_.allocate());
-    constexpr std::size_t stride = 56; // 40, and 16 of canary
+    constexpr std::size_t stride = 56; // 40 bytes and a canary of 16.
     pool_.deallocate(block + stride);
     expect_one_report(error_kind::double_free, block + stride, "double free");
 }
@@ -630,7 +630,7 @@ TEST_F(checking_policy_test, reports_a_block_of_another_pool)
     EXPECT_EQ(other.in_use(), 1u);
 }
 
-TEST_F(checking_policy_test, reports_addresses_that_mean_nothing)
+TEST_F(checking_policy_test, reports_arbitrary_addresses)
 {
     (void)pool_.allocate();
     for (const std::uintptr_t address :
@@ -648,11 +648,11 @@ TEST_F(checking_policy_test, reports_a_misaligned_pointer)
     EXPECT_EQ(pool_.in_use(), 1u);
 }
 
-TEST_F(checking_policy_test, reports_an_overflow_by_one_byte)
+TEST_F(checking_policy_test, reports_an_overflow_of_one_byte)
 {
     void* const block = pool_.allocate();
     write_to(block, 40);
-    EXPECT_FALSE(pool_.verify()) << "seen before the block is given back";
+    EXPECT_FALSE(pool_.verify()) << "found before the block is freed";
     pool_.deallocate(block);
     ASSERT_EQ(recorder_.kinds(), test::kinds{error_kind::buffer_overflow});
     EXPECT_EQ(recorder_.reports()[0].address, block);
@@ -664,7 +664,7 @@ TEST_F(checking_policy_test, reports_each_overflow_once)
     test::expect_one_report_of_each_overflow<checking_pool>();
 }
 
-TEST_F(checking_policy_test, reports_a_further_overflow_of_a_block_that_was_reported)
+TEST_F(checking_policy_test, reports_a_second_overflow_of_the_same_block)
 {
     void* const block = pool_.allocate();
     for (int i = 0; i != 2; ++i) {
@@ -676,7 +676,7 @@ TEST_F(checking_policy_test, reports_a_further_overflow_of_a_block_that_was_repo
     EXPECT_EQ(pool_.in_use(), 0u);
 }
 
-TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_handed_out_again)
+TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_reused)
 {
     mp::pool_options options = test::bounded_to(1);
     options.name = "orders";
@@ -689,7 +689,7 @@ TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_handed
     expect_one_report(error_kind::write_after_free, block, "write after free");
 }
 
-TEST_F(checking_policy_test, reports_damage_at_the_latest_when_the_pool_ends)
+TEST_F(checking_policy_test, reports_corruption_in_the_destructor_at_the_latest)
 {
     void* freed = nullptr;
     void* overflown = nullptr;
@@ -704,14 +704,14 @@ TEST_F(checking_policy_test, reports_damage_at_the_latest_when_the_pool_ends)
     EXPECT_EQ(recorder_.kinds(), (test::kinds{error_kind::write_after_free, error_kind::buffer_overflow}));
 }
 
-TEST_F(checking_policy_test, is_in_order_when_it_reports_a_write_after_free)
+TEST_F(checking_policy_test, is_consistent_when_it_reports_a_write_after_free)
 {
     void* const block = pool_.allocate();
     pool_.deallocate(block);
     write_to(block, 39);
     std::size_t handed_out = 0;
     recorder_.handle_by([&] {
-        ++handed_out; // the block in question
+        ++handed_out; // The corrupted block.
         EXPECT_TRUE(pool_.verify());
         EXPECT_EQ(pool_.in_use(), handed_out);
     });
@@ -720,11 +720,11 @@ TEST_F(checking_policy_test, is_in_order_when_it_reports_a_write_after_free)
     recorder_.handle_by(nullptr);
 }
 
-TEST_F(checking_policy_test, reports_damage_once_if_the_error_handler_has_all_released)
+TEST_F(checking_policy_test, reports_corruption_once_if_the_error_handler_calls_release)
 {
     for (const bool keeps_slabs : {true, false}) {
         void* const overflown = pool_.allocate();
-        pool_.reserve(100'000); // in a slab of its own
+        pool_.reserve(100'000); // In a separate slab.
         write_to(overflown, 41);
         const std::size_t reports = recorder_.reports().size();
         recorder_.handle_by([&] {
@@ -743,7 +743,7 @@ TEST_F(checking_policy_test, reports_damage_once_if_the_error_handler_has_all_re
     recorder_.handle_by(nullptr);
 }
 
-TEST_F(checking_policy_test, keeps_a_block_that_came_back_from_being_handed_out_soon)
+TEST_F(checking_policy_test, delays_the_reuse_of_freed_blocks)
 {
     std::vector<void*> blocks(30);
     (void)pool_.allocate_bulk(blocks.data(), blocks.size());
@@ -752,7 +752,7 @@ TEST_F(checking_policy_test, keeps_a_block_that_came_back_from_being_handed_out_
         EXPECT_NE(pool_.allocate(), blocks[0]);
 }
 
-/// The same misuses, each in a process of its own, with the default handler.
+/// Each misuse in a separate process, with the default error handler.
 class checking_policy_death : public testing::Test
 {
 protected:
@@ -805,7 +805,7 @@ TEST_F(checking_policy_death, ends_the_program_at_a_write_after_free)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(address_sanitizer_death, stops_at_a_use_of_a_free_block_in_every_policy)
+TEST(address_sanitizer_death, detects_a_use_of_a_free_block_under_every_policy)
 {
     test::expect_reports_without_names();
     const auto use_after_free = [](auto& pool) {

@@ -37,7 +37,7 @@ using pools = testing::Types<mp::block_pool, mp::basic_block_pool<mp::checking_p
                              mp::basic_concurrent_block_pool<mp::counting_policy>>;
 TYPED_TEST_SUITE(block_resource_of, pools, );
 
-TYPED_TEST(block_resource_of, hands_out_blocks_of_the_pool_for_whatever_fits)
+TYPED_TEST(block_resource_of, allocates_fitting_requests_from_the_pool)
 {
     std::pmr::memory_resource& resource = this->blocks;
     void* const exact = resource.allocate(40, 8);
@@ -51,7 +51,7 @@ TYPED_TEST(block_resource_of, hands_out_blocks_of_the_pool_for_whatever_fits)
     EXPECT_EQ(this->pool.in_use(), 0U);
 }
 
-TYPED_TEST(block_resource_of, asks_upstream_for_what_is_too_large_or_aligned_too_strictly)
+TYPED_TEST(block_resource_of, forwards_large_and_over_aligned_requests_upstream)
 {
     const std::size_t before = this->upstream.live_bytes();
     void* const large = this->blocks.allocate(41, 8);
@@ -67,7 +67,7 @@ TYPED_TEST(block_resource_of, asks_upstream_for_what_is_too_large_or_aligned_too
     EXPECT_EQ(this->upstream.mismatched(), 0U);
 }
 
-TYPED_TEST(block_resource_of, carries_a_list)
+TYPED_TEST(block_resource_of, serves_a_list)
 {
     {
         std::pmr::list<std::uint64_t> numbers(&this->blocks);
@@ -85,7 +85,7 @@ TYPED_TEST(block_resource_of, carries_a_list)
     EXPECT_EQ(this->pool.in_use(), 100U);
 }
 
-TEST(block_resource, refuses_what_does_not_fit_if_it_is_told_to)
+TEST(block_resource, rejects_requests_that_do_not_fit_if_configured_to)
 {
     mp::pool_options options;
     options.max_capacity = 1;
@@ -116,13 +116,13 @@ void expect_report_of_a_wrong_size()
     EXPECT_EQ(recorder.reports().size(), 2u);
 }
 
-TEST(block_resource, reports_a_block_of_a_pool_that_checks_when_it_comes_back_as_one_that_does_not_fit)
+TEST(block_resource, reports_a_block_freed_with_a_size_that_does_not_fit)
 {
     expect_report_of_a_wrong_size<mp::basic_block_pool<mp::checking_policy>>();
     expect_report_of_a_wrong_size<mp::basic_concurrent_block_pool<mp::checking_policy>>();
 }
 
-TEST(block_resource, asks_upstream_for_a_stricter_alignment_than_that_of_the_blocks)
+TEST(block_resource, forwards_stricter_alignments_than_that_of_the_blocks_upstream)
 {
     test::accounting_upstream upstream;
     mp::block_pool pool(24);
@@ -136,7 +136,7 @@ TEST(block_resource, asks_upstream_for_a_stricter_alignment_than_that_of_the_blo
     blocks.deallocate(natural, 24, 8);
 }
 
-TEST(block_resource, needs_an_upstream)
+TEST(block_resource, requires_an_upstream)
 {
     mp::block_pool pool(16);
     const std::string text =
@@ -144,7 +144,7 @@ TEST(block_resource, needs_an_upstream)
     EXPECT_TRUE(test::contains(text, "upstream is nullptr")) << text;
 }
 
-TEST(block_resource, is_equal_to_itself_only)
+TEST(block_resource, compares_equal_to_itself_only)
 {
     mp::block_pool pool(16);
     const mp::block_resource one(pool);
@@ -153,7 +153,7 @@ TEST(block_resource, is_equal_to_itself_only)
     EXPECT_FALSE(one.is_equal(other));
 }
 
-TEST(block_resource, tells_what_it_makes_of_a_size)
+TEST(block_resource, reports_the_usable_size_of_a_request)
 {
     mp::block_pool pool(48);
     const mp::block_resource blocks(pool);
@@ -162,7 +162,7 @@ TEST(block_resource, tells_what_it_makes_of_a_size)
     EXPECT_EQ(blocks.good_size(50), 50u);
 }
 
-TEST(block_resource, gives_back_without_throwing_as_every_resource)
+TEST(block_resource, has_a_noexcept_deallocate_like_every_resource)
 {
     EXPECT_TRUE(noexcept(std::declval<mp::block_resource<mp::block_pool>&>().deallocate(nullptr, 8)));
 }

@@ -16,7 +16,7 @@ call_site called_from(call_site site = call_site::here())
     return site;
 }
 
-TEST(call_site, is_the_line_that_asks)
+TEST(call_site, is_the_line_of_the_call)
 {
     static_assert(MEMORY_POOL_KNOWS_CALLER == 1, "the compilers that run the tests can tell");
     const call_site here = call_site::here();
@@ -24,7 +24,7 @@ TEST(call_site, is_the_line_that_asks)
     EXPECT_STREQ(here.file, __FILE__);
 }
 
-TEST(call_site, is_the_line_of_the_call_as_a_default_argument)
+TEST(call_site, is_the_line_of_the_caller_as_a_default_argument)
 {
     const call_site first = called_from();
     const call_site second = called_from();
@@ -33,15 +33,15 @@ TEST(call_site, is_the_line_of_the_call_as_a_default_argument)
     EXPECT_TRUE(test::contains(first.file, "call_site_test"));
 }
 
-TEST(call_site, is_compared_by_its_text_and_its_number)
+TEST(call_site, compares_file_names_by_content_and_then_lines)
 {
-    const std::string same_text = "a.cpp"; // at another address than the literal
+    const std::string same_text = "a.cpp"; // Not at the address of the literal.
     EXPECT_EQ((call_site{"a.cpp", 1}), (call_site{same_text.c_str(), 1}));
     EXPECT_NE((call_site{"a.cpp", 1}), (call_site{"a.cpp", 2}));
     EXPECT_NE((call_site{"a.cpp", 1}), (call_site{"b.cpp", 1}));
 }
 
-TEST(call_site, is_ordered_by_file_and_then_by_line)
+TEST(call_site, is_ordered_by_file_and_line)
 {
     EXPECT_LT((call_site{"a.cpp", 9}), (call_site{"b.cpp", 1}));
     EXPECT_LT((call_site{"a.cpp", 1}), (call_site{"a.cpp", 2}));

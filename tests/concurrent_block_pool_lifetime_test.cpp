@@ -46,7 +46,7 @@ class concurrent_block_pool_lifetime : public test::in_each_way
 
 INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_lifetime, test::every_way(), test::name_of_way);
 
-TEST_P(concurrent_block_pool_lifetime, empties_the_caches_of_any_number_of_threads)
+TEST_P(concurrent_block_pool_lifetime, flushes_the_caches_of_any_number_of_threads)
 {
     constexpr std::size_t count = 150;
     mp::concurrent_block_pool pool(32, {}, &upstream_);
@@ -69,9 +69,9 @@ TEST_P(concurrent_block_pool_lifetime, empties_the_caches_of_any_number_of_threa
     others.join();
 }
 
-TEST(concurrent_block_pool, works_also_if_there_are_more_pools_than_the_process_has_numbers_for)
+TEST(concurrent_block_pool, works_beyond_the_number_of_pool_ids_of_a_process)
 {
-    std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools(mp::detail::core::most_pools + 2);
+    std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools(mp::detail::core::max_pools + 2);
     for (auto& each : pools)
         each = std::make_unique<mp::concurrent_block_pool>(32);
     mp::concurrent_block_pool& last = *pools.back();
@@ -82,7 +82,7 @@ TEST(concurrent_block_pool, works_also_if_there_are_more_pools_than_the_process_
     EXPECT_TRUE(last.verify());
 }
 
-TEST_P(concurrent_block_pool_lifetime, loses_nothing_when_threads_end_ten_thousand_of_them)
+TEST_P(concurrent_block_pool_lifetime, loses_no_block_at_ten_thousand_thread_exits)
 {
     mp::concurrent_block_pool pool(32, bounded_to(100), &upstream_);
     void* passed_on = nullptr;
@@ -96,10 +96,10 @@ TEST_P(concurrent_block_pool_lifetime, loses_nothing_when_threads_end_ten_thousa
     pool.deallocate(passed_on);
     EXPECT_EQ(pool.available(), 100u);
     EXPECT_TRUE(pool.verify());
-    EXPECT_LE(upstream_.live_chunks(), 10u) << "what one thread had is for the next";
+    EXPECT_LE(upstream_.live_chunks(), 10u) << "each thread reuses the memory of the previous one";
 }
 
-TEST_P(concurrent_block_pool_lifetime, may_be_used_by_a_new_thread_for_anything_first)
+TEST_P(concurrent_block_pool_lifetime, lets_a_new_thread_begin_with_any_operation)
 {
     mp::concurrent_block_pool pool(32, {}, &upstream_);
     std::vector<void*> blocks(300);
@@ -138,10 +138,10 @@ TEST_P(concurrent_block_pool_lifetime, lets_threads_and_pools_end_in_any_order)
         while (used != 4)
             std::this_thread::yield();
         if (round % 3 == 0) {
-            pool.reset(); // before the threads, with their caches loaded
+            pool.reset(); // Before the threads end, while their caches hold blocks.
             may_end = true;
         } else {
-            may_end = true; // at the same time as the threads
+            may_end = true; // Concurrently with the threads.
             pool.reset();
         }
         for (std::thread& thread : threads)
@@ -150,7 +150,7 @@ TEST_P(concurrent_block_pool_lifetime, lets_threads_and_pools_end_in_any_order)
     }
 }
 
-TEST_P(concurrent_block_pool_lifetime, serves_a_thread_that_is_ending)
+TEST_P(concurrent_block_pool_lifetime, works_during_thread_exit)
 {
     static mp::concurrent_block_pool* pool = nullptr;
     struct late_user
@@ -168,7 +168,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_a_thread_that_is_ending)
     pool = &mine;
     for (int i = 0; i != 50; ++i)
         in_a_thread([] {
-            thread_local late_user before; // ends after what the pool has for this thread, as it was there first
+            thread_local late_user before; // Constructed before the thread cache, so destroyed after it.
             before.block = pool->allocate();
             thread_local late_user after;
             after.block = pool->allocate();
@@ -178,8 +178,8 @@ TEST_P(concurrent_block_pool_lifetime, serves_a_thread_that_is_ending)
 }
 
 #if defined(__unix__)
-#if !MEMORY_POOL_TSAN // which is gone itself in the last round
-TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific_data_in_every_round)
+#if !MEMORY_POOL_TSAN // ThreadSanitizer does not exist in the last round.
+TEST_P(concurrent_block_pool_lifetime, works_in_every_round_of_thread_specific_destructors)
 {
     static mp::concurrent_block_pool* pool = nullptr;
     static std::array<pthread_key_t, 40> keys;
@@ -191,7 +191,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific
         ASSERT_EQ(pthread_key_create(&key,
                                      [](void* block) {
                                          pool->deallocate(block);
-                                         ++calls; // and set one again, so that another round follows
+                                         ++calls; // Sets the value again, so that another round follows.
                                          if (pthread_getspecific(keys[0]) == nullptr)
                                              pthread_setspecific(keys[0], pool->allocate());
                                      }),
@@ -203,7 +203,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific
     for (const pthread_key_t key : keys)
         pthread_key_delete(key);
     EXPECT_GT(calls, 40);
-    EXPECT_LE(pool->in_use(), 1u) << "except for a value set in the last round, whose destructor is not called";
+    EXPECT_LE(pool->in_use(), 1u) << "the destructor of a value set in the last round is not called";
     EXPECT_TRUE(pool->verify());
 }
 #endif
@@ -211,11 +211,11 @@ TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific
 
 using concurrent_block_pool_death_test = testing::Test;
 
-TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
+TEST_F(concurrent_block_pool_death_test, works_until_the_process_has_exited)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end_a_busy_process = [] {
-        static mp::concurrent_block_pool destroyed_late(32); // before those who use it at the end
+        static mp::concurrent_block_pool destroyed_late(32); // Destroyed before its last users.
         static auto& never_destroyed = *new mp::concurrent_block_pool(32);
         struct user
         {
@@ -244,7 +244,7 @@ TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
 }
 
 #if TESTS_MAY_FORK
-TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_with_threads)
+TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_multithreaded_program)
 {
     mp::concurrent_block_pool bounded(32, bounded_to(300), &upstream_);
     mp::concurrent_block_pool growing(48);
@@ -267,7 +267,7 @@ TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_wit
         const pid_t child = fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            // The other threads are gone with what they had in their hands; all else must be there.
+            // The blocks that lost threads held are lost; all others must be available.
             const std::size_t lost = bounded.in_use() - 1;
             std::size_t taken = 0;
             while (bounded.try_allocate() != nullptr)
@@ -295,7 +295,7 @@ TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_wit
     EXPECT_TRUE(growing.verify());
 }
 
-TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_that_are_not_there)
+TEST(concurrent_block_pool, leaves_the_stacks_of_lost_threads_untouched_in_a_child_process)
 {
     std::atomic<bool> is_made{false};
     std::atomic<bool> is_over{false};
@@ -314,7 +314,7 @@ TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_t
     ASSERT_GE(child, 0);
     if (child == 0) {
         bool stack_is_untouched = true;
-        for (int i = 0; i != 4; ++i) // one of them gets the stack of the thread that is gone
+        for (int i = 0; i != 4; ++i) // One of these threads gets the stack of the lost thread.
             in_a_thread([&] {
                 std::array<std::uint64_t, 4096> bytes{};
                 mp::concurrent_block_pool next(32);
@@ -339,7 +339,7 @@ TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_t
     EXPECT_TRUE(mine.verify());
 }
 
-TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_a_pool_of_one_that_is_not_there)
+TEST(concurrent_block_pool, may_be_gone_when_a_thread_of_a_child_ends_that_used_it)
 {
     alignas(mp::concurrent_block_pool) std::array<std::byte, sizeof(mp::concurrent_block_pool)> stack{};
     auto* const dead = reinterpret_cast<mp::concurrent_block_pool*>(stack.data());
@@ -360,14 +360,14 @@ TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_
             alive->deallocate(alive->allocate());
             if (alive->in_use() != 0 || !alive->verify())
                 _exit(1);
-            // The end of this thread is the end of the child.
+            // The child exits when this thread ends.
         });
         dead->~basic_block_pool();
     });
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }
 
-/// Has the thread that reports a misuse stop there, with no lock held, until the test is over.
+/// Stops the thread that reports a misuse in the error handler, without a lock, until the end of the test.
 class thread_that_stops_at_a_report
 {
 public:
@@ -404,13 +404,13 @@ private:
     std::thread thread_;
 };
 
-TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had_a_block_that_it_had_not_counted_yet)
+TEST(counting_shared_policy, keeps_the_peak_in_a_child_forked_before_a_block_was_counted)
 {
     pool_that_counts pool(64, bounded_to(4));
     auto* const mine = static_cast<char*>(pool.allocate());
     pool.deallocate(mine + 8);
     const thread_that_stops_at_a_report other([&pool] {
-        while (pool.try_allocate() != nullptr) // What is wrong is found when the caches are emptied.
+        while (pool.try_allocate() != nullptr) // Flushing the caches detects the misuse.
             continue;
     });
     test::expect_in_child([&pool] {
@@ -421,7 +421,7 @@ TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had
     });
 }
 
-TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_thread_was_being_given_a_block)
+TEST(checking_shared_policy, reports_nothing_in_a_child_forked_during_an_allocation)
 {
     auto pool = std::make_unique<pool_that_checks>(24, bounded_to(1));
     auto* const block = static_cast<unsigned char*>(pool->allocate());
@@ -436,7 +436,7 @@ TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_threa
     });
 }
 
-/// Takes a millisecond for each call, in which the pool that calls has its lock.
+/// Takes a millisecond for each call, while the calling pool holds its lock.
 class slow_upstream final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -452,7 +452,7 @@ class slow_upstream final : public std::pmr::memory_resource
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-/// Serves one pool with the blocks of another: the caller holds the lock of one, and needs that of the other.
+/// Allocates from another pool: the caller holds the lock of one pool, and needs the lock of the other.
 class upstream_of_blocks final : public std::pmr::memory_resource
 {
 public:
@@ -488,7 +488,7 @@ private:
     mp::concurrent_block_pool blocks_;
 };
 
-TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_moment)
+TEST(concurrent_block_pool, survives_a_fork_at_any_moment_of_concurrent_use)
 {
     slow_upstream slow;
     upstream_of_blocks nested(&slow);
@@ -529,13 +529,13 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
 class upstream_that_waits final : public std::pmr::memory_resource
 {
 public:
-    std::atomic<bool> is_asked{false};
+    std::atomic<bool> is_called{false};
     std::atomic<bool> may_go_on{false};
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        is_asked = true;
+        is_called = true;
         while (!may_go_on)
             std::this_thread::yield();
         return std::pmr::new_delete_resource()->allocate(bytes, alignment);
@@ -547,16 +547,16 @@ private:
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-TEST(concurrent_block_pool, lets_a_program_fork_whose_upstream_waits_for_a_thread_that_uses_another_pool)
+TEST(concurrent_block_pool, survives_a_fork_while_upstream_waits_for_a_thread_with_another_pool)
 {
     upstream_that_waits upstream;
     mp::concurrent_block_pool waiting(32, {}, &upstream);
     mp::concurrent_block_pool needed(32);
     std::thread other([&] { waiting.deallocate(waiting.allocate()); });
-    while (!upstream.is_asked)
+    while (!upstream.is_called)
         std::this_thread::yield();
     std::thread third([&] {
-        std::this_thread::sleep_for(20ms); // By now, the fork has begun, or there is nothing to see.
+        std::this_thread::sleep_for(20ms); // By now the fork has begun; if not, nothing is tested.
         (void)needed.in_use();
         upstream.may_go_on = true;
     });
@@ -565,7 +565,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_upstream_waits_for_a_threa
     other.join();
 }
 
-TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
+TEST(concurrent_block_pool, can_be_used_in_the_fork_handlers_of_a_program)
 {
     static mp::concurrent_block_pool& pool = *new mp::concurrent_block_pool(32);
     const auto use = [] { pool.deallocate(pool.allocate()); };

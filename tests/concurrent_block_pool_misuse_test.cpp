@@ -25,11 +25,11 @@ using test::pool_that_checks;
 using test::pool_that_counts;
 
 namespace {
-TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_near_it)
+TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_adjacent_memory)
 {
     const test::error_recorder recorder;
     mp::pool_options large;
-    large.initial_capacity = 100'000; // from the system itself, where nothing else may be near
+    large.initial_capacity = 100'000; // A separate mapping, with inaccessible memory around it.
     mp::concurrent_block_pool other(32, large);
     void* const foreign = other.allocate();
     mp::concurrent_block_pool pool(32);
@@ -41,7 +41,7 @@ TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_near
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_block_pool, reports_many_findings_at_once_with_no_lock_held)
+TEST(concurrent_block_pool, reports_many_errors_at_once_without_holding_a_lock)
 {
     static mp::concurrent_block_pool* asked = nullptr;
     static std::size_t reports = 0;
@@ -58,16 +58,16 @@ TEST(concurrent_block_pool, reports_many_findings_at_once_with_no_lock_held)
     pool.deallocate_bulk(blocks.data(), blocks.size());
     pool.trim();
     if (MEMORY_POOL_ASAN == 0) {
-        EXPECT_EQ(reports, 17u) << "sixteen, and one that says how many more";
+        EXPECT_EQ(reports, 17u) << "sixteen, and one with the number of further ones";
     } else {
-        EXPECT_EQ(reports, 40u) << "each when it was freed again";
+        EXPECT_EQ(reports, 40u) << "each at its second free";
     }
     EXPECT_TRUE(pool.verify());
     mp::set_error_handler(before);
 }
 
 #if MEMORY_POOL_ASAN
-TEST(concurrent_block_pool, reports_a_block_that_another_thread_has_freed)
+TEST(concurrent_block_pool, reports_a_double_free_across_threads)
 {
     const test::error_recorder recorder;
     mp::concurrent_block_pool pool(32);
@@ -85,7 +85,7 @@ TEST(concurrent_block_pool, reports_a_block_that_another_thread_has_freed)
 }
 #endif
 
-TEST(concurrent_block_pool, reports_what_it_finds_before_it_waits)
+TEST(concurrent_block_pool, reports_misuse_before_it_waits)
 {
     static std::atomic<int> reports{0};
     reports = 0;
@@ -103,7 +103,7 @@ TEST(concurrent_block_pool, reports_what_it_finds_before_it_waits)
     mp::set_error_handler(before);
 }
 
-TEST(concurrent_block_pool, reports_a_foreign_pointer_while_a_thread_waits_and_does_not_hand_it_on)
+TEST(concurrent_block_pool, reports_a_foreign_pointer_instead_of_handing_it_to_a_waiting_thread)
 {
     const test::error_recorder recorder;
     pool_that_counts pool(64, bounded_to(1));
@@ -128,7 +128,7 @@ TEST(concurrent_block_pool, reports_a_foreign_pointer_while_a_thread_waits_and_d
     EXPECT_TRUE(other.verify());
 }
 
-TEST(counting_shared_policy, is_right_again_once_misuse_was_found_out)
+TEST(counting_shared_policy, corrects_its_counts_after_a_misuse)
 {
     const test::error_recorder recorder;
     pool_that_counts pool(32, bounded_to(40));
@@ -143,7 +143,7 @@ TEST(counting_shared_policy, is_right_again_once_misuse_was_found_out)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(counting_shared_policy, knows_the_peak_again_once_misuse_was_found_out)
+TEST(counting_shared_policy, corrects_the_peak_after_a_misuse)
 {
     const test::error_recorder recorder;
     pool_that_counts pool(32, bounded_to(40));
@@ -177,7 +177,7 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
     const char kept = other[24];
     other[24] = 'x';
     in_a_thread([&] { pool.deallocate(other); });
-    mp::detail::base::permit_access(other + 24, 1); // which looking at it has taken back
+    mp::detail::base::permit_access(other + 24, 1); // The check has poisoned it again.
     other[24] = kept;
     pool.deallocate(other);
     EXPECT_EQ(pool.in_use(), 0u);
@@ -192,9 +192,9 @@ TEST(checking_shared_policy, reports_each_overflow_once)
 }
 
 pool_that_checks* pool_to_ask = nullptr;
-std::size_t in_use_when_told = 0;
+std::size_t in_use_in_handler = 0;
 
-TEST(checking_shared_policy, leaves_the_slots_at_fixed_places_to_pools_that_have_caches)
+TEST(checking_shared_policy, uses_no_fixed_cache_slots)
 {
     std::list<pool_that_checks> checking;
     while (checking.size() != mp::detail::core::slots_in_a_page)
@@ -203,26 +203,26 @@ TEST(checking_shared_policy, leaves_the_slots_at_fixed_places_to_pools_that_have
     in_a_thread([&] {
         caching.deallocate(caching.allocate());
         for (const mp::detail::core::cache_slot* const page : mp::detail::core::this_thread_table.pages)
-            EXPECT_EQ(page, nullptr) << "none was needed";
+            EXPECT_EQ(page, nullptr) << "no page was needed";
     });
 }
 
 TEST(checking_shared_policy, lets_the_error_handler_use_the_pool)
 {
     const mp::error_handler before =
-        mp::set_error_handler([](const mp::error_report&) { in_use_when_told = pool_to_ask->in_use(); });
+        mp::set_error_handler([](const mp::error_report&) { in_use_in_handler = pool_to_ask->in_use(); });
     pool_that_checks pool(24);
     pool_to_ask = &pool;
     void* const block = pool.allocate();
     void* const other = pool.allocate();
     pool.deallocate(block);
     pool.deallocate(block);
-    EXPECT_EQ(in_use_when_told, 1u);
+    EXPECT_EQ(in_use_in_handler, 1u);
     pool.deallocate(other);
     mp::set_error_handler(before);
 }
 
-TEST(concurrent_block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
+TEST(concurrent_block_pool, reports_a_double_free_when_the_magazine_is_flushed)
 {
     const test::error_recorder recorder;
     mp::basic_concurrent_block_pool<mp::counting_policy> pool(32, bounded_to(40));

@@ -40,7 +40,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(every_shared_policy, block_pool_conformance, ever
 } // namespace test
 
 namespace {
-/// A block in use, filled with the number of its owner. Tells whether it is intact.
+/// A block in use, filled with the number of its owner, which a check compares.
 class marked_block
 {
 public:
@@ -70,7 +70,7 @@ class concurrent_block_pool_test : public test::in_each_way
 
 INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_test, test::every_way(), test::name_of_way);
 
-TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
+TEST_P(concurrent_block_pool_test, allocates_each_block_to_one_thread_at_a_time)
 {
     mp::concurrent_block_pool pool(marked_block::size, {}, &upstream_);
     std::atomic<std::size_t> damaged{0};
@@ -95,7 +95,7 @@ TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_test, hands_out_exactly_max_capacity_whatever_threads_hold)
+TEST_P(concurrent_block_pool_test, allocates_exactly_max_capacity_despite_thread_caches)
 {
     for (const std::size_t limit : {1u, 3u, 100u, 1000u}) {
         mp::concurrent_block_pool pool(32, bounded_to(limit), &upstream_);
@@ -126,7 +126,7 @@ TEST_P(concurrent_block_pool_test, hands_out_exactly_max_capacity_whatever_threa
     }
 }
 
-TEST_P(concurrent_block_pool_test, takes_the_last_blocks_out_of_a_thread_that_does_nothing)
+TEST_P(concurrent_block_pool_test, reclaims_the_last_blocks_from_the_cache_of_an_idle_thread)
 {
     mp::concurrent_block_pool pool(32, bounded_to(200), &upstream_);
     std::atomic<bool> holds{false};
@@ -138,7 +138,7 @@ TEST_P(concurrent_block_pool_test, takes_the_last_blocks_out_of_a_thread_that_do
         holds = true;
         while (!is_over)
             std::this_thread::yield();
-        pool.deallocate(pool.try_allocate()); // finds its cache empty, and lives with it
+        pool.deallocate(pool.try_allocate()); // The cache is empty, and there is no memory for magazines.
     });
     while (!holds)
         std::this_thread::yield();
@@ -152,7 +152,7 @@ TEST_P(concurrent_block_pool_test, takes_the_last_blocks_out_of_a_thread_that_do
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_test, keeps_two_threads_working_while_a_third_runs_it_dry)
+TEST_P(concurrent_block_pool_test, serves_two_threads_while_a_third_exhausts_it)
 {
     constexpr std::size_t limit = 64;
     mp::concurrent_block_pool pool(marked_block::size, bounded_to(limit), &upstream_);
@@ -177,7 +177,7 @@ TEST_P(concurrent_block_pool_test, keeps_two_threads_working_while_a_third_runs_
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_test, trims_what_lies_in_the_caches_of_other_threads)
+TEST_P(concurrent_block_pool_test, trims_blocks_in_the_caches_of_other_threads)
 {
     mp::concurrent_block_pool pool(64, {}, &upstream_);
     std::atomic<int> ready{0};
@@ -206,7 +206,7 @@ TEST_P(concurrent_block_pool_test, trims_what_lies_in_the_caches_of_other_thread
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_test, may_be_trimmed_at_any_time)
+TEST_P(concurrent_block_pool_test, can_be_trimmed_at_any_time)
 {
     mp::concurrent_block_pool pool(marked_block::size, {}, &upstream_);
     std::atomic<std::size_t> damaged{0};
@@ -238,7 +238,7 @@ TEST_P(concurrent_block_pool_test, may_be_trimmed_at_any_time)
 TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_turn)
 {
     std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
-    for (int i = 0; i != 200; ++i) // more than have a slot in thread-local storage itself
+    for (int i = 0; i != 200; ++i) // More than the slots in thread-local storage.
         pools.push_back(std::make_unique<mp::concurrent_block_pool>(32, bounded_to(64), &upstream_));
     const auto use_all = [&] {
         for (int round = 0; round != 20; ++round) {
@@ -255,10 +255,10 @@ TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_tu
     for (const auto& pool : pools) {
         EXPECT_EQ(pool->available(), 64u);
         std::vector<void*> blocks(64);
-        EXPECT_EQ(pool->allocate_bulk(blocks.data(), 64), 64u) << "all there is";
+        EXPECT_EQ(pool->allocate_bulk(blocks.data(), 64), 64u) << "all blocks";
     }
     pools.erase(pools.begin(), pools.begin() + 100);
-    for (int i = 0; i != 100; ++i) // whose numbers are used again
+    for (int i = 0; i != 100; ++i) // Their IDs are reused.
         pools.push_back(std::make_unique<mp::concurrent_block_pool>(48, bounded_to(10), &upstream_));
     for (std::size_t i = 100; i != 200; ++i) {
         void* const block = pools[i]->allocate();
@@ -270,10 +270,10 @@ TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_tu
     EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
-TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
+TEST_P(concurrent_block_pool_test, works_beyond_the_number_of_pool_ids)
 {
     std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
-    for (std::size_t i = 0; i != mp::detail::core::most_pools_with_slots + 3; ++i)
+    for (std::size_t i = 0; i != mp::detail::core::max_pools_with_slots + 3; ++i)
         pools.push_back(std::make_unique<mp::concurrent_block_pool>(32, bounded_to(2)));
     for (const std::size_t i : {std::size_t{0}, pools.size() - 1}) {
         void* const a = pools[i]->allocate();
@@ -286,7 +286,7 @@ TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
     }
 }
 
-TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back_what_others_take)
+TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_frees_the_blocks_of_others)
 {
     constexpr std::size_t batch = 500;
     mp::concurrent_block_pool pool(32, {}, &upstream_);
@@ -298,7 +298,7 @@ TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back
             for (int i = 0; i != 100; ++i) {
                 std::vector<void*> blocks(batch);
                 pool.allocate_bulk(blocks.data(), blocks.size());
-                while (true) { // a queue with room for one batch of each
+                while (true) { // A queue with room for one batch of each thread.
                     const std::lock_guard lock(mutex);
                     if (handed_over.size() >= 4 * batch)
                         continue;
@@ -323,12 +323,12 @@ TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back
         }
     });
     EXPECT_EQ(pool.in_use(), 0u);
-    // In use at one time: what the queue holds, and a batch in the hands of each thread, that of the last up to 4 more.
-    EXPECT_LE(pool.capacity(), batch * 2 * (4 + 4 + 5 + 4)) << "the last chunk may have doubled it";
+    // In use at once: the batches in the queue, and one batch of each thread; the last thread has up to 4 blocks more.
+    EXPECT_LE(pool.capacity(), batch * 2 * (4 + 4 + 5 + 4)) << "the last chunk may have doubled the capacity";
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_test, gives_threads_blocks_of_their_own_lines)
+TEST_P(concurrent_block_pool_test, gives_threads_blocks_in_separate_cache_lines)
 {
     mp::concurrent_block_pool pool(8, {}, &upstream_);
     std::vector<std::set<std::uintptr_t>> lines(4);
@@ -339,10 +339,10 @@ TEST_P(concurrent_block_pool_test, gives_threads_blocks_of_their_own_lines)
     for (std::size_t a = 0; a != lines.size(); ++a)
         for (std::size_t b = 0; b != a; ++b)
             for (const std::uintptr_t line : lines[a])
-                ASSERT_EQ(lines[b].count(line), 0u) << "two threads write to one line";
+                ASSERT_EQ(lines[b].count(line), 0u) << "two threads share a cache line";
 }
 
-TEST_P(concurrent_block_pool_test, visits_what_is_in_use_while_other_threads_work)
+TEST_P(concurrent_block_pool_test, visits_blocks_in_use_during_concurrent_use)
 {
     mp::concurrent_block_pool pool(32, {}, &upstream_);
     std::vector<void*> kept(500);
@@ -386,7 +386,7 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_block_pool, makes_the_cache_of_a_thread_in_advance_or_throws)
+TEST(concurrent_block_pool, creates_the_cache_of_a_thread_in_advance_or_throws)
 {
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(64, {}, &upstream);
@@ -407,7 +407,7 @@ TEST(concurrent_block_pool, makes_the_cache_of_a_thread_in_advance_or_throws)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_block_pool, returns_magazines_that_are_not_needed_when_it_is_trimmed)
+TEST(concurrent_block_pool, trim_frees_magazines_that_are_not_needed)
 {
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(64, {}, &upstream);
@@ -434,10 +434,10 @@ TEST(concurrent_block_pool, returns_magazines_that_are_not_needed_when_it_is_tri
     }
 }
 
-// Each thread fills and empties many magazines, so a trim returns magazines that another thread has just used.
-TEST_P(concurrent_block_pool_test, returns_magazines_while_threads_exchange_them)
+// Each thread fills and empties many magazines, so a trim frees magazines that another thread has just used.
+TEST_P(concurrent_block_pool_test, trim_frees_magazines_during_their_exchange)
 {
-    constexpr std::size_t stride = 1'024; // 32 blocks in a magazine
+    constexpr std::size_t stride = 1'024; // A magazine holds 32 blocks.
     mp::concurrent_block_pool pool(stride, {}, &upstream_);
     std::atomic<int> working{3};
     std::atomic<std::size_t> damaged{0};
@@ -473,7 +473,7 @@ TEST_P(concurrent_block_pool_test, returns_magazines_while_threads_exchange_them
     EXPECT_LT(pool.bytes_reserved(), 64 * stride);
 }
 
-TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released)
+TEST(concurrent_block_pool, release_frees_everything_but_caches)
 {
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(16, {}, &upstream);
@@ -488,7 +488,7 @@ TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
+TEST(counting_shared_policy, counts_exactly_across_threads)
 {
     pool_that_counts pool(32, bounded_to(1000));
     in_threads(4, [&](std::size_t) {

@@ -40,7 +40,7 @@ class concurrent_block_pool_waiting : public test::in_each_way
 
 INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_waiting, test::every_way(), test::name_of_way);
 
-TEST_P(concurrent_block_pool_waiting, waits_for_a_block_and_gives_up_in_time)
+TEST_P(concurrent_block_pool_waiting, waits_for_a_block_until_the_timeout)
 {
     mp::concurrent_block_pool pool(32, bounded_to(2), &upstream_);
     void* const a = pool.allocate();
@@ -51,7 +51,7 @@ TEST_P(concurrent_block_pool_waiting, waits_for_a_block_and_gives_up_in_time)
     EXPECT_EQ(pool.try_allocate_until(std::chrono::system_clock::now() - 1s), nullptr);
     EXPECT_EQ(pool.try_allocate_until(std::chrono::system_clock::now() + 5ms), nullptr);
     EXPECT_EQ(pool.try_allocate_for(-1s), nullptr);
-    EXPECT_EQ(pool.waiting(), 0u) << "those who gave up left nothing behind";
+    EXPECT_EQ(pool.waiting(), 0u) << "threads that timed out leave no waiter behind";
 
     void* got = nullptr;
     std::thread waiter([&] { got = pool.try_allocate_for(std::chrono::hours::max()); });
@@ -73,26 +73,26 @@ struct hasty_clock
     using rep = duration::rep;
     using period = duration::period;
     using time_point = std::chrono::time_point<hasty_clock>;
-    [[maybe_unused]] static constexpr bool is_steady = true; // A clock has to have it.
+    [[maybe_unused]] static constexpr bool is_steady = true; // Required of a clock.
 
     static time_point now() noexcept { return time_point(duration(looks += 2)); }
 
     static inline std::uint32_t looks = 0;
 };
 
-/// Its type holds a hundred days.
+/// Its representation holds a hundred days.
 struct fine_clock
 {
     using duration = std::chrono::duration<std::int64_t, std::pico>;
     using rep = duration::rep;
     using period = duration::period;
     using time_point = std::chrono::time_point<fine_clock>;
-    [[maybe_unused]] static constexpr bool is_steady = true; // A clock has to have it.
+    [[maybe_unused]] static constexpr bool is_steady = true; // Required of a clock.
 
     static time_point now() noexcept { return {}; }
 };
 
-TEST_P(concurrent_block_pool_waiting, gives_up_when_the_clock_has_passed_the_deadline_since_it_was_looked_at)
+TEST_P(concurrent_block_pool_waiting, times_out_if_the_deadline_passes_before_the_wait)
 {
     mp::concurrent_block_pool pool(32, bounded_to(1), &upstream_);
     void* const block = pool.allocate();
@@ -100,7 +100,7 @@ TEST_P(concurrent_block_pool_waiting, gives_up_when_the_clock_has_passed_the_dea
     pool.deallocate(block);
 }
 
-TEST_P(concurrent_block_pool_waiting, waits_as_long_as_any_type_can_say)
+TEST_P(concurrent_block_pool_waiting, supports_the_maximum_of_every_duration_type)
 {
     using days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
     using years = std::chrono::duration<int, std::ratio<31'556'952>>;
@@ -141,7 +141,7 @@ TEST_P(concurrent_block_pool_waiting, waits_as_long_as_any_type_can_say)
     pool.deallocate(block);
 }
 
-TEST_P(concurrent_block_pool_waiting, serves_those_who_wait_in_the_order_they_came)
+TEST_P(concurrent_block_pool_waiting, serves_waiting_threads_in_fifo_order)
 {
     mp::concurrent_block_pool pool(32, bounded_to(8), &upstream_);
     std::vector<void*> blocks(8);
@@ -155,7 +155,7 @@ TEST_P(concurrent_block_pool_waiting, serves_those_who_wait_in_the_order_they_ca
     }
     for (void* const block : blocks) {
         pool.deallocate(block);
-        EXPECT_EQ(pool.try_allocate(), nullptr) << "no caller passes the waiting threads";
+        EXPECT_EQ(pool.try_allocate(), nullptr) << "no caller overtakes the waiting threads";
     }
     for (std::thread& thread : threads)
         thread.join();
@@ -186,7 +186,7 @@ TEST_P(concurrent_block_pool_waiting, loses_no_wake_up)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what_grows)
+TEST_P(concurrent_block_pool_waiting, gives_new_blocks_to_threads_that_wait_for_upstream)
 {
     mp::concurrent_block_pool pool(32, {}, &upstream_);
     void* const first = pool.allocate();
@@ -199,7 +199,7 @@ TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what
     while (pool.waiting() != 1)
         std::this_thread::yield();
     EXPECT_EQ(pool.try_allocate(), nullptr);
-    // The next caller makes the pool grow, and must serve the first in the queue first.
+    // The next caller grows the pool, and must serve the first waiter first.
     upstream_.never_fail();
     void* const mine = pool.allocate();
     waiter.join();
@@ -214,8 +214,8 @@ TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what
     EXPECT_TRUE(pool.verify());
 }
 
-#if defined(__GLIBCXX__) // In libc++, waiting is noexcept, so cancellation ends the program there.
-/// Effects: starts a thread that waits for a block of an exhausted pool, and then frees it. Returns when it waits.
+#if defined(__GLIBCXX__) // In libc++, wait functions are noexcept, so cancellation ends the program.
+/// Effects: starts a thread that waits for a block of an exhausted pool and then frees it. Returns once it waits.
 template <class Pool>
 pthread_t start_waiting(Pool& exhausted)
 {
@@ -231,7 +231,7 @@ pthread_t start_waiting(Pool& exhausted)
     return thread;
 }
 
-TEST_P(concurrent_block_pool_waiting, lets_a_thread_be_cancelled_while_it_waits)
+TEST_P(concurrent_block_pool_waiting, supports_the_cancellation_of_a_waiting_thread)
 {
     mp::concurrent_block_pool pool(32, bounded_to(1), &upstream_);
     void* const block = pool.allocate();
@@ -245,14 +245,14 @@ TEST_P(concurrent_block_pool_waiting, lets_a_thread_be_cancelled_while_it_waits)
 }
 
 template <class Pool>
-void cancels_a_thread_and_then_gives_it_what_it_waits_for(test::accounting_upstream& upstream)
+void cancel_a_thread_and_then_free_a_block(test::accounting_upstream& upstream)
 {
     Pool pool(32, bounded_to(1), &upstream);
     for (int round = 0; round != 20; ++round) {
         void* const block = pool.allocate();
         const pthread_t thread = start_waiting(pool);
         pthread_cancel(thread);
-        pool.deallocate(block); // It takes the thread longer to wake up.
+        pool.deallocate(block); // The thread takes longer to wake up.
         pthread_join(thread, nullptr);
         EXPECT_EQ(pool.waiting(), 0u);
         EXPECT_EQ(pool.available(), 1u);
@@ -260,15 +260,14 @@ void cancels_a_thread_and_then_gives_it_what_it_waits_for(test::accounting_upstr
     }
 }
 
-TEST_P(concurrent_block_pool_waiting, takes_a_block_back_that_comes_to_a_thread_that_is_being_cancelled)
+TEST_P(concurrent_block_pool_waiting, recovers_a_block_handed_to_a_cancelled_thread)
 {
-    cancels_a_thread_and_then_gives_it_what_it_waits_for<mp::concurrent_block_pool>(upstream_);
-    cancels_a_thread_and_then_gives_it_what_it_waits_for<mp::basic_concurrent_block_pool<mp::checking_policy>>(
-        upstream_);
+    cancel_a_thread_and_then_free_a_block<mp::concurrent_block_pool>(upstream_);
+    cancel_a_thread_and_then_free_a_block<mp::basic_concurrent_block_pool<mp::checking_policy>>(upstream_);
 }
 #endif
 
-TEST(concurrent_block_pool, does_not_wait_when_nothing_is_out_that_could_come_back)
+TEST(concurrent_block_pool, does_not_wait_when_no_block_is_in_use)
 {
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(32, {}, &upstream);
@@ -280,12 +279,12 @@ TEST(concurrent_block_pool, does_not_wait_when_nothing_is_out_that_could_come_ba
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(counting_shared_policy, counts_a_wait_that_upstream_makes_vain_as_one_failure)
+TEST(counting_shared_policy, counts_a_wait_that_upstream_fails_as_one_failure)
 {
     test::accounting_upstream upstream;
     pool_that_counts pool(32, {}, &upstream);
     upstream.fail_always();
-    EXPECT_EQ(pool.try_allocate_for(1h), nullptr) << "nothing is out that could come back";
+    EXPECT_EQ(pool.try_allocate_for(1h), nullptr) << "no block is in use, so none can be freed";
     EXPECT_EQ(pool.statistics().failures, 1u);
     EXPECT_EQ(pool.try_allocate_until(std::chrono::steady_clock::now() + 1h), nullptr);
     EXPECT_EQ(pool.statistics().failures, 2u);
@@ -297,7 +296,7 @@ TEST(counting_shared_policy, counts_a_wait_that_upstream_makes_vain_as_one_failu
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_back)
+TEST(checking_shared_policy, checks_blocks_that_are_handed_to_waiting_threads)
 {
     const test::error_recorder recorder;
     pool_that_checks pool(24, bounded_to(1));

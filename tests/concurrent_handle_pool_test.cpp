@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// basic_handle_pool_test.cpp tests what it has in common with handle_pool.
+// basic_handle_pool_test.cpp tests the interface that it shares with handle_pool.
 #include <memory_pool/concurrent_handle_pool.hpp>
 
 #include <support/child.hpp>
@@ -26,7 +26,7 @@ namespace mp = memory_pool;
 using namespace std::chrono_literals;
 
 namespace {
-/// Knows how many of its kind are alive, in all threads.
+/// Counts its live objects, in all threads.
 class counted
 {
 public:
@@ -45,7 +45,7 @@ private:
 
 using pool_type = mp::concurrent_handle_pool<counted>;
 
-TEST(concurrent_handle_pool, says_whether_the_visited_object_was_alive)
+TEST(concurrent_handle_pool, visit_returns_whether_the_object_was_alive)
 {
     pool_type pool;
     const auto handle = pool.create("text");
@@ -53,18 +53,18 @@ TEST(concurrent_handle_pool, says_whether_the_visited_object_was_alive)
     EXPECT_TRUE(pool.visit(handle, [&](counted& object) { seen = object.text(); }));
     EXPECT_EQ(seen, "text");
     EXPECT_TRUE(pool.destroy(handle));
-    EXPECT_FALSE(pool.visit(handle, [&](counted&) { FAIL() << "it is gone"; }));
+    EXPECT_FALSE(pool.visit(handle, [&](counted&) { FAIL() << "the object is destroyed"; }));
     EXPECT_FALSE(pool.visit({}, [&](counted&) { FAIL() << "the null handle"; }));
 }
 
-TEST(concurrent_handle_pool, returns_a_copy_of_what_a_visit_returns)
+TEST(concurrent_handle_pool, visit_returns_a_copy_of_the_result)
 {
     pool_type pool;
     const auto handle = pool.create("text");
     const auto length = pool.visit(handle, [](counted& object) { return object.text().size(); });
     static_assert(std::is_same_v<decltype(length), const std::optional<std::size_t>>);
     EXPECT_EQ(length, 4u);
-    const auto copy = pool.visit(handle, &counted::text); // a reference, and a pointer to a member
+    const auto copy = pool.visit(handle, &counted::text); // By a pointer to a member, which yields a reference.
     static_assert(std::is_same_v<decltype(copy), const std::optional<std::string>>);
     EXPECT_EQ(copy, "text");
     const auto no = pool.visit(handle, [](counted&) { return false; });
@@ -73,18 +73,18 @@ TEST(concurrent_handle_pool, returns_a_copy_of_what_a_visit_returns)
     EXPECT_EQ(pool.visit(handle, &counted::text), std::nullopt);
 }
 
-TEST(concurrent_handle_pool, has_the_last_visitor_destroy_an_object_that_is_destroyed_during_the_visit)
+TEST(concurrent_handle_pool, defers_the_destruction_of_a_visited_object_to_its_last_visitor)
 {
     pool_type pool;
     const auto handle = pool.create("text");
     EXPECT_TRUE(pool.visit(handle, [&](counted& object) {
         EXPECT_TRUE(pool.visit(handle, [&](counted&) {
             EXPECT_TRUE(pool.destroy(handle));
-            EXPECT_FALSE(pool.destroy(handle)) << "it is stale at once";
+            EXPECT_FALSE(pool.destroy(handle)) << "the handle becomes stale at once";
             EXPECT_FALSE(pool.contains(handle));
             EXPECT_FALSE(pool.visit(handle, [](counted&) {}));
         }));
-        EXPECT_EQ(counted::alive, 1) << "this one still visits it";
+        EXPECT_EQ(counted::alive, 1) << "this thread still visits it";
         EXPECT_EQ(object.text(), "text");
         EXPECT_EQ(pool.size(), 1u);
         EXPECT_NE(pool.create("another"), handle);
@@ -95,7 +95,7 @@ TEST(concurrent_handle_pool, has_the_last_visitor_destroy_an_object_that_is_dest
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_handle_pool, ends_a_visit_by_an_exception)
+TEST(concurrent_handle_pool, ends_a_visit_at_an_exception)
 {
     pool_type pool;
     const auto handle = pool.create("text");
@@ -110,7 +110,7 @@ TEST(concurrent_handle_pool, ends_a_visit_by_an_exception)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_handle_pool, keeps_an_object_that_another_thread_destroys_until_the_visit_ends)
+TEST(concurrent_handle_pool, keeps_an_object_alive_during_a_visit)
 {
     pool_type pool;
     const auto handle = pool.create("text");
@@ -128,13 +128,13 @@ TEST(concurrent_handle_pool, keeps_an_object_that_another_thread_destroys_until_
     });
     while (!is_visiting)
         std::this_thread::yield();
-    EXPECT_TRUE(pool.destroy(handle)) << "it does not wait";
+    EXPECT_TRUE(pool.destroy(handle)) << "destroy does not wait";
     is_destroyed = true;
     visitor.join();
     EXPECT_EQ(pool.size(), 0u);
 }
 
-TEST(concurrent_handle_pool, returns_true_to_one_of_the_threads_that_destroy_an_object)
+TEST(concurrent_handle_pool, destroy_returns_true_in_one_thread_only)
 {
     mp::concurrent_handle_pool<counted> pool;
     for (int round = 0; round != 200; ++round) {
@@ -146,7 +146,7 @@ TEST(concurrent_handle_pool, returns_true_to_one_of_the_threads_that_destroy_an_
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(concurrent_handle_pool, has_threads_create_and_destroy_objects_of_each_other)
+TEST(concurrent_handle_pool, lets_threads_destroy_the_objects_of_others)
 {
     mp::concurrent_handle_pool<counted> pool;
     constexpr std::size_t threads = 4;
@@ -165,7 +165,7 @@ TEST(concurrent_handle_pool, has_threads_create_and_destroy_objects_of_each_othe
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(concurrent_handle_pool, has_a_thread_wait_for_room)
+TEST(concurrent_handle_pool, waits_for_a_free_slot)
 {
     mp::pool_options options;
     options.max_capacity = 1;
@@ -186,7 +186,7 @@ class concurrent_handle_pool_stress : public testing::Test
 using every_policy = testing::Types<mp::default_policy, mp::counting_policy, mp::checking_policy>;
 TYPED_TEST_SUITE(concurrent_handle_pool_stress, every_policy, );
 
-TYPED_TEST(concurrent_handle_pool_stress, never_shows_a_visitor_an_object_that_is_destroyed)
+TYPED_TEST(concurrent_handle_pool_stress, never_passes_a_destroyed_object_to_a_visitor)
 {
     constexpr int operations = MEMORY_POOL_TSAN || MEMORY_POOL_ASAN ? 30'000 : 200'000;
     using stressed = mp::concurrent_handle_pool<test::checksummed, TypeParam>;
@@ -206,7 +206,7 @@ TYPED_TEST(concurrent_handle_pool_stress, never_shows_a_visitor_an_object_that_i
 }
 
 #if TESTS_MAY_FORK
-TEST(concurrent_handle_pool, works_on_in_a_child_and_leaves_what_other_threads_were_visiting_to_clear)
+TEST(concurrent_handle_pool, works_in_a_child_and_keeps_objects_visited_by_lost_threads_until_clear)
 {
     auto pool = std::make_unique<pool_type>();
     const auto mine = pool->create("mine");
@@ -228,7 +228,7 @@ TEST(concurrent_handle_pool, works_on_in_a_child_and_leaves_what_other_threads_w
         works = works && counted::alive == 1 && pool->size() == 1;
         const auto another = pool->create("another");
         works = works && pool->visit(another, &counted::text) == "another";
-        pool->clear(); // destroys nothing, as any object may have been half made
+        pool->clear(); // Destroys nothing, as any object may be partly constructed.
         works = works && counted::alive == 2 && pool->size() == 0 && pool->verify() && pool->get(another) == nullptr;
         (void)pool->create("last");
         pool.reset();

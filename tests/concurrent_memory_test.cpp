@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Memory of a shared pool when some threads only allocate and others only deallocate: the blocks in use, the capacity
+// Bounds the memory of a shared pool in which some threads only allocate and others only free: blocks in use, capacity
 // of the caches, and the chunk allocated last.
 #include <memory_pool/concurrent_block_pool.hpp>
 
@@ -18,27 +18,27 @@ namespace mp = memory_pool;
 
 namespace {
 constexpr std::size_t block_size = 1024;
-constexpr std::size_t most_queued = 8192;
+constexpr std::size_t max_queued = 8192;
 
 // A pool grows when all its blocks are in use or in the caches of other threads. With blocks of 1 KiB, the two
-// magazines of a thread hold 64 KiB, so 17 threads hide 1.1 MiB from each other. A pool that has grown to 1 MiB takes 1
+// magazines of a thread hold 64 KiB, so 17 threads hide 1.1 MiB from each other. A pool that has grown to 1 MiB adds 1
 // MiB at a time. Magazines, bits and headers are a few percent. When the queue is full, 8 MiB are in use, so the
-// overhead is less than half as much; and the same for 2 threads and 3 MiB.
-constexpr std::size_t most_bytes_for(std::size_t blocks_in_use)
+// overhead is less than half of that. This bound also holds for 2 threads and 3 MiB.
+constexpr std::size_t max_bytes_for(std::size_t blocks_in_use)
 {
     return blocks_in_use * block_size * 3 / 2;
 }
 
-TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads_allocate_and_one_gives_back)
+TEST(memory_of_a_shared_pool, stays_bounded_when_one_thread_frees_the_blocks_of_sixteen)
 {
     constexpr std::size_t producers = 16;
     constexpr std::size_t batch = 64;
     constexpr std::size_t rounds = 20;
-    static_assert(most_queued % batch == 0, "so that it can be full");
+    static_assert(max_queued % batch == 0, "so that it can be full");
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(block_size, {}, &upstream);
     test::live_bytes live;
-    test::bounded_queue<void*> queue(most_queued);
+    test::bounded_queue<void*> queue(max_queued);
     std::atomic<std::size_t> working{producers};
     test::in_threads(producers + 1, [&](std::size_t thread) {
         if (thread == producers) {
@@ -51,7 +51,7 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
             return;
         }
         std::vector<void*> blocks(batch);
-        for (std::size_t i = 0; i != rounds * most_queued / producers / batch; ++i) {
+        for (std::size_t i = 0; i != rounds * max_queued / producers / batch; ++i) {
             for (void*& block : blocks) {
                 block = pool.allocate();
                 live.add(1);
@@ -62,14 +62,14 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
             queue.close();
     });
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_GE(live.most(), most_queued);
+    EXPECT_GE(live.peak(), max_queued);
     EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
-    EXPECT_LE(upstream.live_bytes(), most_bytes_for(live.most()));
+    EXPECT_LE(upstream.live_bytes(), max_bytes_for(live.peak()));
     EXPECT_TRUE(pool.verify());
 }
 
-// Thousands of threads may each need a block or two of each of many pools: a magazine full of 256 would be too much.
-TEST(memory_of_a_shared_pool, is_not_hidden_in_the_caches_of_threads_that_take_a_block_each)
+// Thousands of threads may each need a few blocks of many pools, so a magazine must not be filled with 256 blocks.
+TEST(memory_of_a_shared_pool, is_not_hoarded_in_caches_when_threads_allocate_one_block_each)
 {
     constexpr std::size_t threads = 100;
     constexpr std::size_t small_block = 64;
@@ -78,10 +78,10 @@ TEST(memory_of_a_shared_pool, is_not_hidden_in_the_caches_of_threads_that_take_a
     for (int round = 0; round != 10; ++round)
         for (test::lasting_thread& user : users)
             user.does([&] { pool.deallocate(pool.allocate()); });
-    EXPECT_LE(pool.capacity(), threads * 8 * 2) << "8 for each, and as much again, as pools grow";
+    EXPECT_LE(pool.capacity(), threads * 8 * 2) << "8 for each thread, doubled by the growth of the pool";
 }
 
-TEST(memory_of_a_shared_pool, is_for_a_new_thread_as_if_none_had_been_before)
+TEST(memory_of_a_shared_pool, is_fully_available_to_a_new_thread)
 {
     mp::concurrent_block_pool pool(64);
     for (int round = 0; round != 100; ++round)
@@ -91,14 +91,14 @@ TEST(memory_of_a_shared_pool, is_for_a_new_thread_as_if_none_had_been_before)
     first.does([&] { blocks[0] = pool.allocate(); });
     for (std::size_t i = 1; i != blocks.size() - 7; ++i)
         blocks[i] = pool.allocate();
-    EXPECT_EQ(pool.growth_count(), 1u) << "all but the 7 that the first one has besides its own";
+    EXPECT_EQ(pool.growth_count(), 1u) << "all blocks but the 7 spare ones of the first thread";
 }
 
-/// One thread that only allocates and one that only gives back, in turns.
+/// One thread that only allocates and one that only frees, in turn.
 class one_way : public testing::Test
 {
 protected:
-    static constexpr std::size_t batch = 3001; // A magazine holds 32: it is full at another moment in each round.
+    static constexpr std::size_t batch = 3001; // Not a multiple of 32, the size of a magazine.
 
     void produce()
     {
@@ -117,7 +117,7 @@ protected:
     test::lasting_thread consumer_;
 };
 
-TEST_F(one_way, takes_no_more_from_upstream_however_long_it_goes_on)
+TEST_F(one_way, needs_no_more_memory_over_time)
 {
     const auto turn = [this] {
         produce();
@@ -131,10 +131,10 @@ TEST_F(one_way, takes_no_more_from_upstream_however_long_it_goes_on)
         turn();
     EXPECT_EQ(upstream_.live_bytes(), bytes);
     EXPECT_EQ(upstream_.calls(), calls);
-    EXPECT_LE(bytes, most_bytes_for(batch));
+    EXPECT_LE(bytes, max_bytes_for(batch));
 }
 
-TEST_F(one_way, leaves_nothing_behind_that_cannot_be_trimmed_while_both_threads_live_and_are_idle)
+TEST_F(one_way, can_be_trimmed_completely_while_both_threads_are_idle)
 {
     for (int i = 0; i != 10; ++i) {
         produce();
@@ -146,13 +146,13 @@ TEST_F(one_way, leaves_nothing_behind_that_cannot_be_trimmed_while_both_threads_
     EXPECT_EQ(pool_.capacity(), 0u);
     EXPECT_LE(upstream_.live_bytes(), bytes / 20) << "only empty magazines";
     produce();
-    EXPECT_EQ(pool_.in_use(), batch) << "and the pool works on";
+    EXPECT_EQ(pool_.in_use(), batch) << "the pool still works";
     consume();
     EXPECT_EQ(pool_.in_use(), 0u);
     EXPECT_TRUE(pool_.verify());
 }
 
-TEST_F(one_way, gives_even_its_magazines_back_when_it_is_released_while_both_threads_live_and_are_idle)
+TEST_F(one_way, release_frees_even_magazines_while_both_threads_are_idle)
 {
     produce();
     consume();

@@ -24,7 +24,7 @@ namespace mp = memory_pool;
 using namespace std::chrono_literals;
 
 namespace {
-/// Knows how many of its kind are alive, in all threads, and throws on request.
+/// Counts its live objects, in all threads, and throws on request.
 class counted
 {
 public:
@@ -52,7 +52,7 @@ std::string text_of(std::size_t thread, int number)
            std::to_string(number);
 }
 
-TEST(concurrent_object_pool, has_threads_make_objects_in_bulk_that_others_destroy)
+TEST(concurrent_object_pool, lets_threads_destroy_objects_that_others_created_in_bulk)
 {
     mp::pool_options options;
     options.max_capacity = 400;
@@ -60,7 +60,7 @@ TEST(concurrent_object_pool, has_threads_make_objects_in_bulk_that_others_destro
     test::in_threads(4, [&](std::size_t thread) {
         std::vector<counted*> mine(100);
         for (int i = 0; i != 500; ++i) {
-            const std::size_t count = thread % 2 == 0 ? 100 : 60; // exactly as many as fit, at times
+            const std::size_t count = thread % 2 == 0 ? 100 : 60; // At times exactly as many as fit.
             const std::size_t made = pool.try_create_bulk(mine.data(), count, text_of(thread, i));
             if (made == 0)
                 continue;
@@ -72,14 +72,14 @@ TEST(concurrent_object_pool, has_threads_make_objects_in_bulk_that_others_destro
     EXPECT_EQ(counted::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
     std::vector<counted*> all(400);
-    EXPECT_EQ(pool.create_bulk(all.data(), 400, text_of(0, 0)), 400u) << "also what is in the caches of others";
+    EXPECT_EQ(pool.create_bulk(all.data(), 400, text_of(0, 0)), 400u) << "including blocks in other caches";
     EXPECT_EQ(pool.try_create_bulk(all.data(), 1, text_of(0, 0)), 0u);
     pool.clear();
     EXPECT_EQ(counted::alive, 0);
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_object_pool, has_a_thread_wait_for_room_and_then_makes_the_object_there)
+TEST(concurrent_object_pool, create_for_waits_for_a_free_block_and_constructs_the_object)
 {
     mp::pool_options options;
     options.max_capacity = 1;
@@ -106,7 +106,7 @@ TEST(concurrent_object_pool, has_a_thread_wait_for_room_and_then_makes_the_objec
     EXPECT_EQ(pool.available(), 1u);
 }
 
-TEST(concurrent_object_pool, loses_no_room_when_a_constructor_throws_that_has_waited_for_it)
+TEST(concurrent_object_pool, loses_no_block_when_a_constructor_throws_after_a_wait)
 {
     mp::pool_options options;
     options.max_capacity = 1;
@@ -119,7 +119,7 @@ TEST(concurrent_object_pool, loses_no_room_when_a_constructor_throws_that_has_wa
     pool.destroy(pool.create_wait("there is room"));
 }
 
-TEST(concurrent_object_pool, makes_and_destroys_objects_in_any_thread)
+TEST(concurrent_object_pool, creates_and_destroys_objects_in_any_thread)
 {
     test::accounting_upstream upstream;
     {
@@ -146,7 +146,7 @@ TEST(concurrent_object_pool, makes_and_destroys_objects_in_any_thread)
     EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 
-TEST(concurrent_object_pool, loses_nothing_when_constructors_throw)
+TEST(concurrent_object_pool, loses_no_block_when_constructors_throw)
 {
     mp::pool_options options;
     options.max_capacity = 50;
@@ -166,7 +166,7 @@ TEST(concurrent_object_pool, loses_nothing_when_constructors_throw)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_object_pool, destroys_what_is_alive_when_it_ends)
+TEST(concurrent_object_pool, destroys_live_objects_in_its_destructor)
 {
     {
         mp::concurrent_object_pool<counted> pool;
@@ -185,7 +185,7 @@ TEST(concurrent_object_pool, destroys_what_is_alive_when_it_ends)
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(concurrent_object_pool, has_owners_that_may_end_in_another_thread)
+TEST(concurrent_object_pool, has_unique_pointers_that_may_be_reset_in_another_thread)
 {
     mp::concurrent_object_pool<counted> pool;
     auto owner = pool.make_unique("handed on");
@@ -194,7 +194,7 @@ TEST(concurrent_object_pool, has_owners_that_may_end_in_another_thread)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TEST(concurrent_object_pool, aligns_objects_as_their_type_asks)
+TEST(concurrent_object_pool, honours_the_alignment_of_its_objects)
 {
     struct alignas(256) wide
     {
@@ -206,7 +206,7 @@ TEST(concurrent_object_pool, aligns_objects_as_their_type_asks)
 }
 
 #if TESTS_MAY_FORK
-/// Its constructor and its destructor stop as soon as they are told to, until the test is over.
+/// Its constructor or its destructor blocks on request, until the end of the test.
 class stopping
 {
 public:
@@ -247,7 +247,7 @@ private:
 };
 
 template <class Policy>
-void forks_while_a_thread_is_at(stopping::at where)
+void fork_while_a_thread_is_at(stopping::at where)
 {
     using pool_type = mp::concurrent_object_pool<stopping, Policy>;
     auto pool = std::make_unique<pool_type>();
@@ -255,12 +255,12 @@ void forks_while_a_thread_is_at(stopping::at where)
     stopping::is_there = false;
     stopping::is_over = false;
     std::thread other([&pool, where] {
-        pool->destroy(pool->create()); // so that the pool knows the thread
+        pool->destroy(pool->create()); // Creates the thread cache.
         pool->destroy(pool->create(where));
     });
     while (!stopping::is_there)
         std::this_thread::yield();
-    for (int i = 0; i != 2; ++i) // The other is remembered, also if this one came by last, twice.
+    for (int i = 0; i != 2; ++i) // The pool remembers the other thread even if this one used it last, twice.
         pool->destroy(pool->create());
     test::expect_in_child([&pool, mine] {
         stopping::is_over = true;
@@ -288,15 +288,15 @@ void forks_while_a_thread_is_at(stopping::at where)
     EXPECT_EQ(pool->in_use(), 0u);
 }
 
-TEST(concurrent_object_pool, destroys_nothing_in_a_child_that_a_thread_may_have_been_making_or_destroying)
+TEST(concurrent_object_pool, destroys_no_object_in_a_child_that_a_lost_thread_may_have_been_creating)
 {
     for (const stopping::at where : {stopping::at::construction, stopping::at::destruction}) {
-        forks_while_a_thread_is_at<mp::default_policy>(where);
-        forks_while_a_thread_is_at<mp::checking_policy>(where);
+        fork_while_a_thread_is_at<mp::default_policy>(where);
+        fork_while_a_thread_is_at<mp::checking_policy>(where);
     }
 }
 
-TEST(concurrent_object_pool, destroys_what_is_alive_in_a_child_if_no_other_thread_has_used_it)
+TEST(concurrent_object_pool, destroys_live_objects_in_a_child_if_no_other_thread_used_it)
 {
     auto pool = std::make_unique<mp::concurrent_object_pool<stopping>>();
     (void)pool->create();

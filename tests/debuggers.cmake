@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The scripts of tools/debuggers, by a process and by its core. Debuggers that are not installed are skipped. Slow, so
-# only with one preset of each compiler.
+# The scripts of tools/debuggers, on a process and on its core. Skips debuggers that are not installed. Slow, so only
+# with one preset of each compiler.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CROSSCOMPILING OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux"
    OR NOT "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_FLAGS}" MATCHES "^GNU|-stdlib=")
     return()
@@ -8,7 +8,7 @@ endif()
 
 add_executable(debuggers_pools debuggers/pools.cpp)
 target_link_libraries(debuggers_pools PRIVATE memory_pool_program memory_pool_warnings)
-# Optimised as the program of a user; and with what debuggers read.
+# Optimized like a user's program, with debug information.
 target_compile_options(debuggers_pools PRIVATE -O2 -g)
 target_compile_definitions(debuggers_pools PRIVATE MEMORY_POOL_TEST_INTRUSIVE=$<BOOL:${Boost_FOUND}>)
 

@@ -9,8 +9,8 @@ function(memory_pool_add_emulated_unit_tests program prefix)
     set_tests_properties(${prefix}.emulated PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 RUN_SERIAL TRUE)
 endfunction()
 
-# What scripts and other programs of the host start is not emulated, and the emulator is no process with limits.
-function(memory_pool_disable_what_is_not_emulated)
+# Programs started by scripts or other host programs are not emulated, and limits would apply to the emulator itself.
+function(memory_pool_disable_unemulated_tests)
     get_property(tests DIRECTORY PROPERTY TESTS)
     list(FILTER tests INCLUDE REGEX
         "^(np_malloc|np_alloc)\\.(options|symbols|calls|preload|profile|sampled|printed_statistics|leaks_at_end)$|\

@@ -25,7 +25,7 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Which of the next `count` allocations succeed.
+/// Returns: which of the next `count` allocations succeed.
 std::vector<bool> successes(mp::failing_resource& failing, std::size_t count)
 {
     std::vector<bool> results(count);
@@ -46,7 +46,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(failing_resource_test, fails_at_the_call_it_is_told)
+TEST_F(failing_resource_test, fails_at_the_specified_call)
 {
     mp::failing_resource failing(3, &upstream_);
     EXPECT_EQ(successes(failing, 5), (std::vector<bool>{true, true, false, true, true}));
@@ -57,11 +57,11 @@ TEST_F(failing_resource_test, fails_at_the_call_it_is_told)
     EXPECT_EQ(successes(failing, 2), (std::vector<bool>{true, true}));
     EXPECT_EQ(failing.calls(), 11u);
     EXPECT_EQ(failing.failures(), 2u);
-    EXPECT_EQ(upstream_.calls(), 9u) << "upstream is not asked for what fails";
+    EXPECT_EQ(upstream_.calls(), 9u) << "failures make no upstream call";
     EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
-TEST_F(failing_resource_test, fails_at_no_call_if_that_is_0)
+TEST_F(failing_resource_test, never_fails_at_call_0)
 {
     mp::failing_resource failing(0, &upstream_);
     test::use_containers(&failing);
@@ -69,14 +69,14 @@ TEST_F(failing_resource_test, fails_at_no_call_if_that_is_0)
     EXPECT_EQ(failing.calls(), upstream_.calls());
 }
 
-TEST_F(failing_resource_test, does_not_take_a_probability_for_the_number_of_a_call)
+TEST_F(failing_resource_test, does_not_convert_a_probability_to_a_call_number)
 {
     static_assert(!std::is_constructible_v<mp::failing_resource, double>);
     static_assert(!std::is_constructible_v<mp::failing_resource, float, std::pmr::memory_resource*>);
     static_assert(std::is_constructible_v<mp::failing_resource, int>);
 }
 
-TEST_F(failing_resource_test, says_that_it_was_told_to)
+TEST_F(failing_resource_test, reports_that_the_failure_was_requested)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);
     mp::failing_resource failing(1, &upstream_);
@@ -84,7 +84,7 @@ TEST_F(failing_resource_test, says_that_it_was_told_to)
               "memory_pool: failing_resource: allocation 1, of 24 bytes, fails on request");
 }
 
-TEST_F(failing_resource_test, leaves_a_container_as_it_was)
+TEST_F(failing_resource_test, leaves_a_container_unchanged)
 {
     mp::failing_resource failing(3, &upstream_);
     std::pmr::list<int> list({1, 2}, &failing);
@@ -94,7 +94,7 @@ TEST_F(failing_resource_test, leaves_a_container_as_it_was)
     EXPECT_EQ(list.back(), 3);
 }
 
-TEST_F(failing_resource_test, finds_every_call_of_a_program)
+TEST_F(failing_resource_test, can_fail_every_call_of_a_program)
 {
     mp::failing_resource failing(0, &upstream_);
     test::use_containers(&failing);
@@ -107,7 +107,7 @@ TEST_F(failing_resource_test, finds_every_call_of_a_program)
     EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
-TEST_F(failing_resource_test, fails_as_often_as_is_likely)
+TEST_F(failing_resource_test, fails_with_the_specified_probability)
 {
     mp::failing_resource failing(mp::failure_chance{0.25, 1}, &upstream_);
     (void)successes(failing, 10'000);
@@ -118,7 +118,7 @@ TEST_F(failing_resource_test, fails_as_often_as_is_likely)
     EXPECT_EQ(successes(failing, 100), std::vector<bool>(100, false));
 }
 
-TEST_F(failing_resource_test, fails_the_same_way_for_the_same_seed)
+TEST_F(failing_resource_test, is_reproducible_for_a_seed)
 {
     mp::failing_resource failing(mp::failure_chance{0.5, 42}, &upstream_);
     const std::vector<bool> once = successes(failing, 64);
@@ -126,12 +126,12 @@ TEST_F(failing_resource_test, fails_the_same_way_for_the_same_seed)
     EXPECT_EQ(successes(failing, 64), once);
     failing.fail_by_chance({0.5, 43});
     EXPECT_NE(successes(failing, 64), once);
-    // On every platform: the first five of SplitMix64 with the seed 0 begin with the bytes e2, 6e, 06, f8 and 1b.
+    // On every platform, the first numbers of SplitMix64 with the seed 0 begin with the bytes e2, 6e, 06, f8 and 1b.
     failing.fail_by_chance({0.5, 0});
     EXPECT_EQ(successes(failing, 5), (std::vector<bool>{true, false, false, true, false}));
 }
 
-TEST_F(failing_resource_test, does_one_or_the_other)
+TEST_F(failing_resource_test, fail_at_and_fail_by_chance_replace_each_other)
 {
     mp::failing_resource failing(mp::failure_chance{1, 0}, &upstream_);
     failing.fail_at(2);
@@ -141,17 +141,17 @@ TEST_F(failing_resource_test, does_one_or_the_other)
     EXPECT_EQ(successes(failing, 3), (std::vector<bool>{true, true, true}));
 }
 
-TEST_F(failing_resource_test, refuses_what_is_no_probability)
+TEST_F(failing_resource_test, rejects_an_invalid_probability)
 {
     for (const double wrong : {-0.1, 1.1, std::nan("")})
         EXPECT_THROW(const mp::failing_resource failing(mp::failure_chance{wrong, 0}, &upstream_),
                      std::invalid_argument);
     mp::failing_resource failing(2, &upstream_);
     EXPECT_THROW(failing.fail_by_chance({2, 0}), std::invalid_argument);
-    EXPECT_EQ(successes(failing, 2), (std::vector<bool>{true, false})) << "it does what it did";
+    EXPECT_EQ(successes(failing, 2), (std::vector<bool>{true, false})) << "it is unchanged";
 }
 
-TEST_F(failing_resource_test, fails_once_whichever_thread_it_meets)
+TEST_F(failing_resource_test, fails_in_one_thread_only)
 {
     test::shared_accounting_upstream upstream;
     mp::failing_resource failing(1000, &upstream);

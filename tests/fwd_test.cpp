@@ -5,7 +5,7 @@
 namespace {
 namespace mp = memory_pool;
 
-/// A header that names pools: it needs no other declaration.
+/// A header that names pools, and needs no other declaration.
 struct owner
 {
     mp::block_pool* blocks;
@@ -29,7 +29,7 @@ struct owner
 #include <memory>
 
 namespace {
-TEST(fwd, declares_the_pools_that_the_other_headers_define)
+TEST(fwd, declares_the_pools_of_the_other_headers)
 {
     mp::block_pool blocks(48);
     mp::concurrent_object_pool<int> numbers;

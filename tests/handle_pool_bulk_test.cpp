@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The bulk forms of handle_pool and concurrent_handle_pool.
+// Tests of the bulk functions of handle_pool and concurrent_handle_pool.
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 
@@ -67,7 +67,7 @@ using kinds = testing::Types<local<mp::default_policy>, local<mp::counting_polic
                              shared<mp::default_policy>, shared<mp::counting_policy>, shared<mp::checking_policy>>;
 TYPED_TEST_SUITE(handle_pool_bulk, kinds, );
 
-TYPED_TEST(handle_pool_bulk, creates_all_or_none_and_tries_to_create_as_many_as_fit)
+TYPED_TEST(handle_pool_bulk, creates_all_or_none_or_with_try_as_many_as_fit)
 {
     typename TestFixture::template pool_of<counted> pool(test::bounded_to(200), &this->upstream_);
     typename TestFixture::template handles_of<counted> handles(150);
@@ -98,7 +98,7 @@ TYPED_TEST(handle_pool_bulk, creates_all_or_none_and_tries_to_create_as_many_as_
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(handle_pool_bulk, destroys_those_that_are_alive)
+TYPED_TEST(handle_pool_bulk, destroys_live_objects_and_ignores_stale_handles)
 {
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
     typename TestFixture::template handles_of<counted> handles(200);
@@ -107,10 +107,10 @@ TYPED_TEST(handle_pool_bulk, destroys_those_that_are_alive)
     EXPECT_TRUE(pool.destroy(handles[3]));
     handles[5] = handles[4];
     handles[6] = {};
-    EXPECT_EQ(pool.destroy_bulk(handles.data(), handles.size()), 197u) << "a stale one, one twice, a null handle";
+    EXPECT_EQ(pool.destroy_bulk(handles.data(), handles.size()), 197u) << "one stale, one duplicate, one null";
     EXPECT_EQ(pool.destroy_bulk(handles.data(), handles.size()), 0u);
     EXPECT_EQ(pool.destroy_bulk(handles.data(), 0), 0u);
-    EXPECT_EQ(counted::alive, 3) << "those whose handles were overwritten, and the survivor";
+    EXPECT_EQ(counted::alive, 3) << "the objects whose handles were overwritten, and the survivor";
     EXPECT_EQ(pool.size(), 3u);
     EXPECT_EQ(pool.get(survivor)->value(), 2);
     for (const auto each : handles)
@@ -139,7 +139,7 @@ TYPED_TEST(handle_pool_bulk, changes_nothing_when_a_constructor_throws)
     EXPECT_EQ(pool.create_bulk(handles.data(), 150), 150u);
 }
 
-TYPED_TEST(handle_pool_bulk, changes_nothing_whichever_call_upstream_fails)
+TYPED_TEST(handle_pool_bulk, changes_nothing_when_any_upstream_call_fails)
 {
     typename TestFixture::template handles_of<counted> handles(3000);
     std::size_t failures = 0;
@@ -165,7 +165,7 @@ TYPED_TEST(handle_pool_bulk, changes_nothing_whichever_call_upstream_fails)
         }
         failures += has_failed ? 1 : 0;
     }
-    EXPECT_GE(failures, 5u) << "for each chunk of the table, at least";
+    EXPECT_GE(failures, 5u) << "at least one for each chunk of the table";
     EXPECT_LT(failures, 28u);
     EXPECT_EQ(counted::alive, 0);
     typename TestFixture::template pool_of<counted> pool({}, &this->upstream_);
@@ -176,7 +176,7 @@ TYPED_TEST(handle_pool_bulk, changes_nothing_whichever_call_upstream_fails)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST(handle_pool_bulk, tries_to_create_as_many_as_upstream_has_memory_for)
+TYPED_TEST(handle_pool_bulk, creates_as_many_objects_as_upstream_has_memory_for)
 {
     typename TestFixture::template handles_of<counted> handles(3000);
     for (std::size_t call = 1;; ++call) {
@@ -207,13 +207,13 @@ struct observer
     std::size_t seen = 0;
 };
 
-TYPED_TEST(handle_pool_bulk, makes_objects_alive_together_after_the_last_constructor)
+TYPED_TEST(handle_pool_bulk, publishes_all_objects_after_the_last_constructor)
 {
     typename observer<TypeParam>::pool_type pool;
     (void)pool.create(pool);
     std::array<mp::pool_handle<observer<TypeParam>>, 100> handles;
     pool.reserve(200);
-    // By reference, as the arguments are passed on as constants.
+    // Wraps a reference, as create_bulk passes arguments as constants.
     struct passed_on
     {
         typename observer<TypeParam>::pool_type* pool;
@@ -227,13 +227,13 @@ TYPED_TEST(handle_pool_bulk, makes_objects_alive_together_after_the_last_constru
     EXPECT_EQ(alive, 101u);
 }
 
-/// Its destructor destroys and creates others in bulk, also while the pool is cleared.
+/// Its destructor destroys and creates other objects in bulk, even during clear.
 template <class Kind>
 struct chief
 {
     using pool_type = typename Kind::template pool<chief>;
 
-    explicit chief(pool_type* its = nullptr) : pool(its) { ++alive; }
+    explicit chief(pool_type* owner = nullptr) : pool(owner) { ++alive; }
     chief(const chief&) = delete;
     chief& operator=(const chief&) = delete;
     ~chief()
@@ -252,7 +252,7 @@ struct chief
     std::array<mp::pool_handle<chief>, 5> others{};
 };
 
-TYPED_TEST(handle_pool_bulk, may_be_called_by_destructors)
+TYPED_TEST(handle_pool_bulk, can_be_called_by_destructors)
 {
     typename chief<TypeParam>::pool_type pool;
     for (const bool clears : {false, true}) {
@@ -270,7 +270,7 @@ TYPED_TEST(handle_pool_bulk, may_be_called_by_destructors)
     }
 }
 
-TYPED_TEST(handle_pool_bulk, creates_objects_of_any_shape)
+TYPED_TEST(handle_pool_bulk, creates_objects_of_any_size_and_alignment)
 {
     typename TestFixture::template pool_of<const aggregate> pool;
     std::array<mp::pool_handle<const aggregate>, 3> handles;
@@ -296,7 +296,7 @@ TYPED_TEST(handle_pool_bulk, reports_an_overflow_of_an_object)
     }
 }
 
-TEST(concurrent_handle_pool_bulk, leaves_an_object_that_is_being_visited_to_its_last_visitor)
+TEST(concurrent_handle_pool_bulk, defers_the_destruction_of_a_visited_object_to_its_last_visitor)
 {
     counted::alive = 0;
     mp::concurrent_handle_pool<counted> pool;
@@ -312,7 +312,7 @@ TEST(concurrent_handle_pool_bulk, leaves_an_object_that_is_being_visited_to_its_
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(concurrent_handle_pool_bulk, gives_each_object_to_one_of_the_threads_that_destroy_it)
+TEST(concurrent_handle_pool_bulk, destroys_each_object_in_one_thread_only)
 {
     mp::concurrent_handle_pool<std::string> pool;
     std::vector<mp::pool_handle<std::string>> handles(1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// basic_handle_pool_test.cpp tests what it has in common with concurrent_handle_pool.
+// basic_handle_pool_test.cpp tests the interface that it shares with concurrent_handle_pool.
 #include <memory_pool/handle_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<pool_type::handle> fill(pool_type& pool, int count)
     return handles;
 }
 
-TEST(handle_pool, is_a_range_of_the_objects_that_are_alive)
+TEST(handle_pool, is_a_range_of_live_objects)
 {
     pool_type pool;
     EXPECT_EQ(pool.begin(), pool.end());
@@ -49,17 +49,17 @@ TEST(handle_pool, is_a_range_of_the_objects_that_are_alive)
     EXPECT_EQ(pool.begin(), pool.end());
 }
 
-TEST(handle_pool, has_iterators_that_know_the_handle)
+TEST(handle_pool, has_iterators_that_return_the_handle)
 {
     pool_type pool;
     const std::vector<pool_type::handle> handles = fill(pool, 200);
     std::size_t next = 0;
     for (auto each = pool.begin(); each != pool.end(); ++each)
-        EXPECT_EQ(each.handle(), handles[next++]) << "in the order of places";
+        EXPECT_EQ(each.handle(), handles[next++]) << "in the order of slots";
     EXPECT_EQ(next, handles.size());
 }
 
-TEST(handle_pool, erases_while_it_is_iterated)
+TEST(handle_pool, erases_during_iteration)
 {
     pool_type pool;
     const std::vector<pool_type::handle> handles = fill(pool, 1000);
@@ -70,7 +70,7 @@ TEST(handle_pool, erases_while_it_is_iterated)
         EXPECT_EQ(pool.contains(handles[i]), i % 2 == 1);
 }
 
-TEST(handle_pool, keeps_iterators_valid_while_other_objects_come_and_go)
+TEST(handle_pool, keeps_iterators_valid_when_other_objects_are_created_and_destroyed)
 {
     pool_type pool;
     const std::vector<pool_type::handle> handles = fill(pool, 10);
@@ -79,21 +79,21 @@ TEST(handle_pool, keeps_iterators_valid_while_other_objects_come_and_go)
     for (int i = 0; i != 500; ++i)
         (void)pool.create(100);
     EXPECT_EQ(*each, 0);
-    EXPECT_EQ(*++each, 100) << "in the place of 1";
+    EXPECT_EQ(*++each, 100) << "in the slot of 1";
     EXPECT_EQ(std::distance(pool.begin(), pool.end()), 509);
 }
 
-TEST(handle_pool, uses_the_first_places_again_after_clear)
+TEST(handle_pool, reuses_the_first_slots_after_clear)
 {
     pool_type pool;
     (void)fill(pool, 10'000);
     pool.clear();
     const auto first = pool.create(1);
-    EXPECT_EQ(first.index, 0u) << "so that iteration does not walk over all that were ever used";
+    EXPECT_EQ(first.index, 0u) << "so that iteration does not visit all slots that were ever used";
     EXPECT_EQ(std::distance(pool.begin(), pool.end()), 1);
 }
 
-/// Erases the object behind it.
+/// Its destructor erases the next object.
 struct erases_next
 {
     mp::handle_pool<erases_next>* pool;
@@ -101,7 +101,7 @@ struct erases_next
     ~erases_next() { (void)pool->destroy(next); }
 };
 
-TEST(handle_pool, goes_on_after_an_object_whose_destructor_destroys_the_next_one)
+TEST(handle_pool, continues_after_a_destructor_that_destroys_the_next_object)
 {
     mp::handle_pool<erases_next> pool;
     std::vector<mp::handle_pool<erases_next>::handle> handles;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Every header, in every language level of MEMORY_POOL_TEST_STANDARDS:
+# Tests of every header in every language level of MEMORY_POOL_TEST_STANDARDS:
 #   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: no duplicate
-#                            definitions, except those of np_new_delete.hpp that must not be inline, which is left out
-# And in the first of them:
-#   headers_alone            one source a header, which includes only that header, twice: it is self-sufficient and
-#                            guarded, and works without the words that Qt makes macros
+#                            definitions. Without np_new_delete.hpp, whose operators must not be inline
+# And in the first language level:
+#   headers_alone            one source per header, which includes only that header, twice: it is self-sufficient and
+#                            guarded, and does not use the words that Qt defines as macros
 #   headers_noexcept         as headers_linked, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
 #   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's
@@ -35,17 +35,17 @@ endfunction()
 
 set(headers_alone ${headers})
 if(CMAKE_CXX_FLAGS MATCHES "-stdlib=")
-    # Those that users include; the others, with one library only.
+    # Only the headers that users include; internal headers are tested with one C++ library.
     list(FILTER headers_alone EXCLUDE REGEX "^memory_pool/(base|os|core)/")
 elseif(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(headers_alone) # The same compiler sees them without; and as all of them, they are linked here as well.
+    set(headers_alone) # Compiled without a sanitizer by the same compiler, and linked here, too.
 endif()
 memory_pool_including_sources(alone cpp ${headers_alone})
 set(c_headers ${library_headers})
 list(FILTER c_headers INCLUDE REGEX "\\.h$")
 memory_pool_including_sources(alone_c c ${c_headers})
 
-# all_headers.hpp serves the snippets of the documentation too.
+# The snippets of the documentation use all_headers.hpp, too.
 list(REMOVE_ITEM headers memory_pool/np_new_delete.hpp)
 list(TRANSFORM headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)
 list(JOIN lines "\n" text)
@@ -79,7 +79,7 @@ if(alone)
     target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)
 endif()
 
-# All public headers are also compiled unused, so that a new one is not forgotten.
+# Also compiles all public headers without using them, which covers new ones.
 set(public_headers ${headers})
 list(FILTER public_headers EXCLUDE REGEX "^memory_pool/(base|os|core)/")
 list(TRANSFORM public_headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)
@@ -96,7 +96,7 @@ function(memory_pool_add_used_headers target optimisation)
 endfunction()
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND MEMORY_POOL_HAVE_EXCEPTIONS)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        memory_pool_add_used_headers(headers_used -O2) # Some of GCC's warnings need it.
+        memory_pool_add_used_headers(headers_used -O2) # some of GCC's warnings need it
     else()
         memory_pool_add_used_headers(headers_used -O0)
     endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The tables of verbs in docs/guide.md are what the pools and resources offer. To write them anew:
+# Checks that the tables of verbs in docs/guide.md match the pools and resources. To update them:
 #   interface_verbs docs/guide.md --write
 if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out the tables of verbs")

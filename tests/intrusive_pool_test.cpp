@@ -43,7 +43,7 @@ namespace {
 using plain_item = test::item<mp::plain_references>;
 using shared_item = test::item<mp::atomic_references>;
 
-/// The same for one thread and for many.
+/// Runs with plain and with atomic reference counts.
 template <class Item>
 class intrusive_pool_test : public testing::Test
 {
@@ -64,7 +64,7 @@ protected:
 using items = testing::Types<plain_item, shared_item>;
 TYPED_TEST_SUITE(intrusive_pool_test, items, );
 
-TYPED_TEST(intrusive_pool_test, is_constructible_from_options_and_a_resource_and_nothing_else)
+TYPED_TEST(intrusive_pool_test, is_constructible_from_options_and_a_resource_only)
 {
     using pool = typename TestFixture::pool_type;
     EXPECT_TRUE((std::is_constructible_v<pool>));
@@ -76,7 +76,7 @@ TYPED_TEST(intrusive_pool_test, is_constructible_from_options_and_a_resource_and
     EXPECT_FALSE((std::is_constructible_v<pool, pool&>));
 }
 
-TYPED_TEST(intrusive_pool_test, constructs_at_each_use_and_destroys_when_the_last_pointer_goes)
+TYPED_TEST(intrusive_pool_test, destroys_an_object_when_its_last_pointer_is_reset)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     typename TestFixture::pointer first = pool.make(7);
@@ -93,7 +93,7 @@ TYPED_TEST(intrusive_pool_test, constructs_at_each_use_and_destroys_when_the_las
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(intrusive_pool_test, hands_the_same_memory_out_again_without_a_call_upstream)
+TYPED_TEST(intrusive_pool_test, reuses_memory_without_upstream_calls)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     const void* const address = pool.make().get();
@@ -103,7 +103,7 @@ TYPED_TEST(intrusive_pool_test, hands_the_same_memory_out_again_without_a_call_u
     EXPECT_EQ(this->upstream_.calls(), calls);
 }
 
-TYPED_TEST(intrusive_pool_test, says_nullptr_or_throws_at_its_limit)
+TYPED_TEST(intrusive_pool_test, returns_nullptr_or_throws_at_its_limit)
 {
     typename TestFixture::pool_type pool(bounded_to(2), &this->upstream_);
     EXPECT_TRUE(pool.is_bounded());
@@ -117,7 +117,7 @@ TYPED_TEST(intrusive_pool_test, says_nullptr_or_throws_at_its_limit)
     EXPECT_NE(pool.try_make(), nullptr);
 }
 
-TYPED_TEST(intrusive_pool_test, loses_nothing_if_a_constructor_throws)
+TYPED_TEST(intrusive_pool_test, loses_no_block_if_a_constructor_throws)
 {
     typename TestFixture::pool_type pool(bounded_to(1), &this->upstream_);
     live_count::until_throw = 0;
@@ -128,7 +128,7 @@ TYPED_TEST(intrusive_pool_test, loses_nothing_if_a_constructor_throws)
     EXPECT_NE(pool.make(), nullptr);
 }
 
-TYPED_TEST(intrusive_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+TYPED_TEST(intrusive_pool_test, stays_consistent_if_any_upstream_call_fails)
 {
     for (std::size_t k = 1; k != 20; ++k) {
         accounting_upstream upstream;
@@ -165,7 +165,7 @@ TYPED_TEST(intrusive_pool_test, lets_objects_outlive_it)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST(intrusive_pool_test, goes_on_after_clear_while_old_objects_live_on)
+TYPED_TEST(intrusive_pool_test, works_after_clear_while_old_objects_are_alive)
 {
     typename TestFixture::pool_type pool(bounded_to(3), &this->upstream_);
     auto old = pool.make(1);
@@ -186,7 +186,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_after_clear_while_old_objects_live_on)
     EXPECT_NE(pool.make(), nullptr);
 }
 
-TYPED_TEST(intrusive_pool_test, changes_nothing_if_clear_finds_no_memory)
+TYPED_TEST(intrusive_pool_test, changes_nothing_if_clear_runs_out_of_memory)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     const auto object = pool.make(1);
@@ -196,7 +196,7 @@ TYPED_TEST(intrusive_pool_test, changes_nothing_if_clear_finds_no_memory)
     EXPECT_EQ(object->value, 1);
 }
 
-TYPED_TEST(intrusive_pool_test, gives_memory_back_that_is_not_in_use)
+TYPED_TEST(intrusive_pool_test, trims_unused_memory)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     {
@@ -210,7 +210,7 @@ TYPED_TEST(intrusive_pool_test, gives_memory_back_that_is_not_in_use)
     EXPECT_NE(pool.make(), nullptr);
 }
 
-TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_back)
+TYPED_TEST(intrusive_pool_test, grows_in_steps_after_its_first_chunk_was_trimmed)
 {
     memory_pool::pool_options options;
     options.growth_step = 8;
@@ -226,7 +226,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_bac
     make(others, 200);
     first.clear();
     EXPECT_GT(pool.trim(), 0u);
-    pointers kept; // in a new first chunk, with room for as many as there are
+    pointers kept; // In a new first chunk, with room for all current objects.
     for (const std::size_t before = pool.bytes_reserved(); kept.empty();) {
         make(others, 1);
         if (pool.bytes_reserved() >= before + 4096)
@@ -238,7 +238,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_bac
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(intrusive_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
+TYPED_TEST(intrusive_pool_test, releases_a_chain_of_a_million_objects_without_recursion)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     typename TestFixture::pointer first;
@@ -268,7 +268,7 @@ TYPED_TEST(intrusive_pool_test, releases_a_chain_that_outlives_it)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST(intrusive_pool_test, grows_by_the_step_it_was_given)
+TYPED_TEST(intrusive_pool_test, grows_by_its_step)
 {
     mp::pool_options options = in_steps_of(10, 30);
     options.initial_capacity = 4;
@@ -286,20 +286,20 @@ TYPED_TEST(intrusive_pool_test, grows_by_the_step_it_was_given)
     EXPECT_EQ(pool.growth_count(), 4u);
 }
 
-TYPED_TEST(intrusive_pool_test, is_found_again_from_objects_of_any_number)
+TYPED_TEST(intrusive_pool_test, is_found_from_objects_in_any_slab)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     std::vector<typename TestFixture::pointer> all;
     for (int i = 0; i != 20'000; ++i)
         all.push_back(pool.make(i));
-    std::shuffle(all.begin(), all.end(), std::mt19937(5)); // NOLINT: the same order in each run
+    std::shuffle(all.begin(), all.end(), std::mt19937(5)); // NOLINT: reproducible
     while (!all.empty())
         all.pop_back();
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.verify());
 }
 
-// Objects that are not as simple.
+// Less simple objects.
 
 struct shape : mp::pooled<shape, mp::plain_references>
 {
@@ -319,7 +319,7 @@ struct triangle : named, shape
     live_count counted;
 };
 
-TEST(intrusive_pool, takes_objects_back_whose_base_is_virtual)
+TEST(intrusive_pool, releases_objects_with_a_virtual_base)
 {
     struct left : virtual mp::pooled<left, mp::plain_references>
     {
@@ -341,7 +341,7 @@ TEST(intrusive_pool, takes_objects_back_whose_base_is_virtual)
     EXPECT_EQ(others.in_use(), 1u);
 }
 
-TEST(intrusive_pool, is_found_from_a_pointer_to_a_base_under_multiple_inheritance)
+TEST(intrusive_pool, is_found_from_a_pointer_to_any_base_class)
 {
     mp::intrusive_pool<triangle> pool;
     boost::intrusive_ptr<shape> base = pool.make();
@@ -352,7 +352,7 @@ TEST(intrusive_pool, is_found_from_a_pointer_to_a_base_under_multiple_inheritanc
     EXPECT_EQ(live_count::alive, 0);
 }
 
-/// More than the grain in which slabs are looked for, also before the part that counts.
+/// Larger than the granularity of the slab lookup. The first base alone, which precedes the count, exceeds it.
 struct huge : std::array<char, 200'000>, mp::pooled<huge, mp::plain_references>
 {
     std::array<char, 100'000> more{};
@@ -370,7 +370,7 @@ class intrusive_pool_of_large : public testing::Test
 using large_items = testing::Types<large, huge>;
 TYPED_TEST_SUITE(intrusive_pool_of_large, large_items, );
 
-TYPED_TEST(intrusive_pool_of_large, finds_the_slab_wherever_the_object_lies_in_it)
+TYPED_TEST(intrusive_pool_of_large, finds_the_slab_from_any_position_in_it)
 {
     accounting_upstream upstream;
     {
@@ -422,23 +422,23 @@ TEST(intrusive_pool, keeps_references_that_a_constructor_takes_to_its_own_object
 }
 
 template <class References>
-struct refers_to_itself_at_its_end : mp::pooled<refers_to_itself_at_its_end<References>, References>
+struct references_itself_in_its_destructor : mp::pooled<references_itself_in_its_destructor<References>, References>
 {
     live_count counted;
-    ~refers_to_itself_at_its_end()
+    ~references_itself_in_its_destructor()
     {
-        boost::intrusive_ptr<refers_to_itself_at_its_end> self(this);
-        boost::intrusive_ptr<refers_to_itself_at_its_end> again = self;
+        boost::intrusive_ptr<references_itself_in_its_destructor> self(this);
+        boost::intrusive_ptr<references_itself_in_its_destructor> again = self;
         self.swap(again);
     }
 };
 
-TEST(intrusive_pool, destroys_an_object_once_that_refers_to_itself_in_its_destructor)
+TEST(intrusive_pool, destroys_an_object_once_if_its_destructor_takes_references_to_it)
 {
-    mp::intrusive_pool<refers_to_itself_at_its_end<mp::plain_references>> plain;
+    mp::intrusive_pool<references_itself_in_its_destructor<mp::plain_references>> plain;
     plain.make().reset();
     EXPECT_EQ(plain.in_use(), 0u);
-    mp::intrusive_pool<refers_to_itself_at_its_end<mp::atomic_references>> shared;
+    mp::intrusive_pool<references_itself_in_its_destructor<mp::atomic_references>> shared;
     shared.make().reset();
     EXPECT_EQ(shared.in_use(), 0u);
     EXPECT_EQ(live_count::alive, 0);
@@ -450,7 +450,7 @@ struct owns_siblings : mp::pooled<owns_siblings, mp::plain_references>
     std::vector<boost::intrusive_ptr<owns_siblings>> siblings;
 };
 
-TEST(intrusive_pool, lets_objects_release_their_siblings_and_make_new_ones_in_their_destructors)
+TEST(intrusive_pool, lets_destructors_release_and_create_objects)
 {
     mp::intrusive_pool<owns_siblings> pool;
     boost::intrusive_ptr<owns_siblings> root = pool.make();
@@ -471,7 +471,7 @@ struct owns_its_pool : mp::pooled<owns_its_pool, mp::plain_references>
     std::unique_ptr<mp::intrusive_pool<owns_its_pool>> pool;
 };
 
-TEST(intrusive_pool, may_be_destroyed_by_its_last_object)
+TEST(intrusive_pool, can_be_destroyed_by_its_last_object)
 {
     accounting_upstream upstream;
     auto pool = std::make_unique<mp::intrusive_pool<owns_its_pool>>(mp::pool_options{}, &upstream);
@@ -494,7 +494,7 @@ struct point : mp::pooled<point, mp::plain_references>
     int y;
 };
 
-TEST(intrusive_pool, takes_any_constructor_and_any_pointer_with_the_usual_hooks)
+TEST(intrusive_pool, supports_any_constructor_and_any_pointer_with_the_usual_hooks)
 {
     mp::intrusive_pool<point> pool;
     const point* const raw = pool.make(3, 4).detach();
@@ -506,7 +506,7 @@ TEST(intrusive_pool, takes_any_constructor_and_any_pointer_with_the_usual_hooks)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TEST(intrusive_pool, copies_and_assigns_objects_without_their_places)
+TEST(intrusive_pool, keeps_reference_count_and_pool_when_objects_are_copied)
 {
     mp::intrusive_pool<point> pool;
     auto a = pool.make(1, 2);
@@ -522,15 +522,15 @@ TEST(intrusive_pool, copies_and_assigns_objects_without_their_places)
     EXPECT_EQ(also_a->x, 5);
 }
 
-TEST(intrusive_pool, refuses_options_that_make_no_sense)
+TEST(intrusive_pool, rejects_invalid_options)
 {
     EXPECT_THROW(mp::intrusive_pool<point>(bounded_to(0)), std::invalid_argument);
     EXPECT_THROW(mp::intrusive_pool<point>({}, nullptr), std::invalid_argument);
 }
 
-// What is a leak is up to the policy.
+// Leaks, which depend on the policy.
 
-TEST(intrusive_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
+TEST(intrusive_pool, reports_leaks_if_its_policy_requires_it)
 {
     boost::intrusive_ptr<point> survivor;
     testing::internal::CaptureStderr();
@@ -545,7 +545,7 @@ TEST(intrusive_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     EXPECT_EQ(survivor->x, 1);
 }
 
-TEST(intrusive_pool, asks_the_error_handler_about_leaks_if_its_policy_says_so)
+TEST(intrusive_pool, calls_the_error_handler_for_leaks_if_its_policy_requires_it)
 {
     const error_recorder errors;
     boost::intrusive_ptr<point> survivor;
@@ -562,7 +562,7 @@ TEST(intrusive_pool, asks_the_error_handler_about_leaks_if_its_policy_says_so)
 }
 
 #if !MEMORY_POOL_ASAN
-TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
+TEST(intrusive_pool, reports_misuse_under_a_checking_policy)
 {
     const error_recorder errors;
     {
@@ -570,7 +570,7 @@ TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
         auto object = pool.make(1, 2);
         point* const raw = object.get();
         object.reset();
-        raw->y = 9; // NOLINT: that is the misuse
+        raw->y = 9; // NOLINT: the tested misuse
     }
     EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::write_after_free});
 }
@@ -583,7 +583,7 @@ TEST(intrusive_pool, reports_an_overflow_once_and_frees_the_block)
     test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<number, mp::checking_policy>>();
 }
 
-TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
+TEST(intrusive_pool, lets_objects_outlive_it_under_a_checking_policy)
 {
     const error_recorder errors;
     boost::intrusive_ptr<point> survivor;
@@ -601,24 +601,24 @@ TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
     EXPECT_TRUE(errors.reports().empty());
 }
 
-struct takes_its_pool_along : mp::pooled<takes_its_pool_along, mp::plain_references>
+struct owns_and_destroys_its_pool : mp::pooled<owns_and_destroys_its_pool, mp::plain_references>
 {
-    using pool_type = mp::intrusive_pool<takes_its_pool_along, mp::leak_fatal_policy<>>;
-    explicit takes_its_pool_along(std::shared_ptr<pool_type> its_pool) : pool(std::move(its_pool)) {}
+    using pool_type = mp::intrusive_pool<owns_and_destroys_its_pool, mp::leak_fatal_policy<>>;
+    explicit owns_and_destroys_its_pool(std::shared_ptr<pool_type> its_pool) : pool(std::move(its_pool)) {}
     std::shared_ptr<pool_type> pool;
 };
 
-TEST(intrusive_pool, does_not_take_the_object_that_is_ending_for_a_leak)
+TEST(intrusive_pool, does_not_report_the_object_under_destruction_as_a_leak)
 {
     const error_recorder errors;
-    auto pool = std::make_shared<takes_its_pool_along::pool_type>();
+    auto pool = std::make_shared<owns_and_destroys_its_pool::pool_type>();
     auto object = pool->make(pool);
     pool.reset();
     object.reset();
     EXPECT_TRUE(errors.reports().empty());
 }
 
-TEST(intrusive_pool, refuses_a_step_that_no_memory_has_room_for)
+TEST(intrusive_pool, rejects_a_step_that_exceeds_the_address_space)
 {
     EXPECT_THROW(mp::intrusive_pool<point>{in_steps_of(mp::pool_options::unbounded)}, mp::size_overflow);
 }
@@ -643,7 +643,7 @@ TEST(intrusive_pool, lets_any_thread_drop_the_last_reference)
     EXPECT_EQ(live_count::alive, 0);
 }
 
-TEST(intrusive_pool, survives_that_two_threads_drop_the_last_references_at_once)
+TEST(intrusive_pool, survives_concurrent_drops_of_the_last_references)
 {
     mp::intrusive_pool<shared_item> pool;
     for (int round = 0; round != 2000; ++round) {
@@ -656,12 +656,12 @@ TEST(intrusive_pool, survives_that_two_threads_drop_the_last_references_at_once)
     EXPECT_EQ(live_count::alive, 0);
 }
 
-TEST(intrusive_pool, passes_objects_between_threads_while_they_are_made_and_released)
+TEST(intrusive_pool, passes_objects_between_threads)
 {
     mp::intrusive_pool<shared_item> pool(bounded_to(500));
     std::array<std::atomic<shared_item*>, 16> places{};
     in_threads(4, [&](std::size_t thread) {
-        std::mt19937 random(static_cast<unsigned>(thread)); // NOLINT: the same in each run
+        std::mt19937 random(static_cast<unsigned>(thread)); // NOLINT: reproducible
         for (int i = 0; i != 20'000; ++i) {
             auto mine = pool.make(i);
             shared_item* const other = places.at(random() % places.size()).exchange(mine.detach());
@@ -678,7 +678,7 @@ TEST(intrusive_pool, passes_objects_between_threads_while_they_are_made_and_rele
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(intrusive_pool, may_end_while_other_threads_release_its_objects)
+TEST(intrusive_pool, can_be_destroyed_while_other_threads_release_its_objects)
 {
     for (int round = 0; round != 200; ++round) {
         accounting_upstream upstream;
@@ -698,7 +698,7 @@ TEST(intrusive_pool, may_end_while_other_threads_release_its_objects)
     }
 }
 
-TEST(intrusive_pool, may_be_cleared_while_other_threads_release_its_objects)
+TEST(intrusive_pool, can_be_cleared_while_other_threads_release_its_objects)
 {
     shared_accounting_upstream upstream;
     {
@@ -721,7 +721,7 @@ TEST(intrusive_pool, may_be_cleared_while_other_threads_release_its_objects)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TYPED_TEST(intrusive_pool_test, takes_an_upstream_without_options)
+TYPED_TEST(intrusive_pool_test, is_constructible_from_an_upstream_alone)
 {
     typename TestFixture::pool_type pool(&this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);

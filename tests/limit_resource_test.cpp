@@ -40,7 +40,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(limit_resource_test, knows_the_peak_and_begins_it_anew_at_the_bytes_in_use)
+TEST_F(limit_resource_test, reset_peak_restarts_the_peak_at_the_bytes_in_use)
 {
     mp::limit_resource limited(1000, &upstream_);
     EXPECT_EQ(limited.peak_bytes_in_use(), 0u);
@@ -57,7 +57,7 @@ TEST_F(limit_resource_test, knows_the_peak_and_begins_it_anew_at_the_bytes_in_us
     limited.deallocate(kept, 300);
 }
 
-TEST_F(limit_resource_test, hands_out_exactly_its_limit)
+TEST_F(limit_resource_test, allocates_exactly_up_to_its_limit)
 {
     mp::limit_resource limited(1000, &upstream_);
     void* const first = limited.allocate(600);
@@ -75,7 +75,7 @@ TEST_F(limit_resource_test, hands_out_exactly_its_limit)
     EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
-TEST_F(limit_resource_test, says_what_was_too_much)
+TEST_F(limit_resource_test, reports_the_request_and_the_limit)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::limit_exceeded>);
     mp::limit_options options;
@@ -85,7 +85,7 @@ TEST_F(limit_resource_test, says_what_was_too_much)
     const std::pmr::vector<char> vector(700, 'x', &limited);
     const std::string text = test::what_of<mp::limit_exceeded>([&] { (void)limited.allocate(301); });
     EXPECT_TRUE(contains(text, "'cache'")) << text;
-    EXPECT_TRUE(contains(text, "301 bytes more than the 700 in use are above its limit of 1000 bytes")) << text;
+    EXPECT_TRUE(contains(text, "301 more bytes would exceed its limit of 1000 bytes; 700 are in use")) << text;
 }
 
 TEST_F(limit_resource_test, is_unnamed_without_a_name)
@@ -96,7 +96,7 @@ TEST_F(limit_resource_test, is_unnamed_without_a_name)
     EXPECT_TRUE(contains(text, "'unnamed'")) << text;
 }
 
-TEST_F(limit_resource_test, does_not_ask_upstream_for_what_is_too_much)
+TEST_F(limit_resource_test, rejects_a_request_without_an_upstream_call)
 {
     mp::limit_resource limited(1000, &upstream_);
     for (const std::size_t bytes : {std::size_t{1001}, std::numeric_limits<std::size_t>::max()})
@@ -107,7 +107,7 @@ TEST_F(limit_resource_test, does_not_ask_upstream_for_what_is_too_much)
     EXPECT_EQ(upstream_.calls(), 1u);
 }
 
-TEST_F(limit_resource_test, leaves_a_container_as_it_was)
+TEST_F(limit_resource_test, leaves_a_container_unchanged)
 {
     mp::limit_resource limited(1000, &upstream_);
     std::pmr::vector<char> text(100, 'x', &limited);
@@ -116,7 +116,7 @@ TEST_F(limit_resource_test, leaves_a_container_as_it_was)
     EXPECT_EQ(limited.bytes_in_use(), 100u);
 }
 
-TEST_F(limit_resource_test, does_not_count_what_upstream_refuses)
+TEST_F(limit_resource_test, does_not_count_failed_upstream_calls)
 {
     mp::limit_resource limited(1000, &upstream_);
     upstream_.fail_always();
@@ -126,18 +126,18 @@ TEST_F(limit_resource_test, does_not_count_what_upstream_refuses)
     limited.deallocate(limited.allocate(1000), 1000);
 }
 
-TEST_F(limit_resource_test, counts_bytes_until_upstream_has_them)
+TEST_F(limit_resource_test, counts_bytes_until_upstream_has_freed_them)
 {
     test::watching_upstream upstream;
     mp::limit_resource limited(1000, &upstream);
     std::vector<std::size_t> counted;
-    upstream.when_given_back = [&] { counted.push_back(limited.bytes_in_use()); };
+    upstream.before_deallocate = [&] { counted.push_back(limited.bytes_in_use()); };
     limited.deallocate(limited.allocate(100), 100);
-    EXPECT_EQ(counted, std::vector<std::size_t>({100})) << "or another thread could get bytes beyond the limit";
+    EXPECT_EQ(counted, std::vector<std::size_t>({100})) << "otherwise another thread could exceed the limit";
     EXPECT_EQ(limited.bytes_in_use(), 0u);
 }
 
-TEST_F(limit_resource_test, says_when_its_soft_limit_is_crossed)
+TEST_F(limit_resource_test, calls_back_when_its_soft_limit_is_crossed)
 {
     std::vector<std::size_t> calls;
     mp::limit_resource limited(
@@ -149,7 +149,7 @@ TEST_F(limit_resource_test, says_when_its_soft_limit_is_crossed)
     void* const second = limited.allocate(1);
     EXPECT_EQ(calls, std::vector<std::size_t>({501}));
     void* const third = limited.allocate(100);
-    EXPECT_EQ(calls.size(), 1u) << "above it already";
+    EXPECT_EQ(calls.size(), 1u) << "already above it";
     limited.deallocate(second, 1);
     EXPECT_THROW((void)limited.allocate(401), mp::limit_exceeded);
     EXPECT_EQ(calls.size(), 1u);
@@ -159,7 +159,7 @@ TEST_F(limit_resource_test, says_when_its_soft_limit_is_crossed)
     limited.deallocate(first, 500);
 }
 
-TEST_F(limit_resource_test, can_be_relieved_when_its_soft_limit_is_crossed)
+TEST_F(limit_resource_test, lets_the_callback_free_memory)
 {
     std::pmr::vector<char>* cache = nullptr;
     mp::limit_resource limited(soft_limit_of(500,
@@ -175,7 +175,7 @@ TEST_F(limit_resource_test, can_be_relieved_when_its_soft_limit_is_crossed)
     EXPECT_EQ(upstream_.live_bytes(), 200u);
 }
 
-TEST_F(limit_resource_test, may_be_allocated_from_when_its_soft_limit_is_crossed)
+TEST_F(limit_resource_test, lets_the_callback_allocate_from_it)
 {
     int calls = 0;
     mp::limit_resource limited(soft_limit_of(500,
@@ -186,11 +186,11 @@ TEST_F(limit_resource_test, may_be_allocated_from_when_its_soft_limit_is_crossed
                                              }),
                                &upstream_);
     limited.deallocate(limited.allocate(600), 600);
-    EXPECT_EQ(calls, 1) << "it is above its soft limit, so it is not crossed once more";
+    EXPECT_EQ(calls, 1) << "it stays above its soft limit, so there is no second crossing";
     EXPECT_EQ(limited.bytes_in_use(), 0u);
 }
 
-TEST_F(limit_resource_test, fails_with_what_the_callback_throws)
+TEST_F(limit_resource_test, propagates_exceptions_of_the_callback)
 {
     mp::limit_resource limited(soft_limit_of(500, [](mp::limit_resource&) { throw std::runtime_error("too much"); }),
                                &upstream_);
@@ -200,21 +200,21 @@ TEST_F(limit_resource_test, fails_with_what_the_callback_throws)
     limited.deallocate(limited.allocate(500), 500);
 }
 
-TEST_F(limit_resource_test, has_no_limit_unless_it_is_given_one)
+TEST_F(limit_resource_test, has_no_limit_by_default)
 {
     mp::limit_resource limited(mp::limit_options{}, &upstream_);
     test::use_containers(&limited);
     EXPECT_EQ(limited.limit(), mp::limit_options::unbounded);
 }
 
-TEST_F(limit_resource_test, refuses_a_soft_limit_that_cannot_be_crossed)
+TEST_F(limit_resource_test, rejects_a_soft_limit_above_the_limit)
 {
     const std::string text = test::what_of<std::invalid_argument>(
         [&] { const mp::limit_resource limited(soft_limit_of(1001, nullptr), &upstream_); });
     EXPECT_TRUE(contains(text, "1001") && contains(text, "1000")) << text;
 }
 
-TEST_F(limit_resource_test, is_exact_in_several_threads)
+TEST_F(limit_resource_test, is_exact_across_threads)
 {
     test::shared_accounting_upstream upstream;
     constexpr std::size_t threads = 4;
@@ -245,7 +245,7 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
     EXPECT_EQ(upstream.calls() + refused, threads * 3000);
     EXPECT_EQ(upstream.live_chunks(), 0u);
 
-    // None comes back before all are out, so the soft limit is crossed once.
+    // No block is freed before all are allocated, so the soft limit is crossed once.
     crossings = 0;
     std::atomic<std::size_t> got{0};
     test::in_threads(3, [&](std::size_t) {
@@ -258,7 +258,7 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
     EXPECT_EQ(crossings, 1u);
 }
 
-TEST(limit_options, are_chained)
+TEST(limit_options, can_be_chained)
 {
     int calls = 0;
     const mp::limit_options options = mp::limit_options{}

@@ -10,13 +10,13 @@ foreach(library np_alloc np_malloc np_alloc_checked)
     target_link_libraries(limits_${library} PRIVATE memory_pool_program memory_pool_warnings)
     target_include_directories(limits_${library} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     add_dependencies(memory_pool_tidy_tests limits_${library})
-    set(limits "small_blocks 128" "late_limit 128" "most_data 256" "data 40" "data 64")
+    set(limits "small_blocks 128" "late_limit 128" "max_data 256" "data 40" "data 64")
     if(NOT library STREQUAL "np_alloc_checked")
         list(APPEND limits
             "address_space 64" "address_space 1024" "address_space 8192"
             "locked_memory 64" "locked_memory 8192" "locked_later 8192" locked overcommit)
     endif()
-    if(library STREQUAL "np_alloc") # With malloc, memory is asked for before the program can set a limit.
+    if(library STREQUAL "np_alloc") # malloc allocates before the program can set a limit
         list(APPEND limits "last_addresses 2")
     endif()
     foreach(limit IN LISTS limits)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# libnp_malloc.so as the loader sees it.
+# Tests of libnp_malloc.so and the dynamic loader.
 #   loader.late_*   loaded at run time. Its thread-local storage must fit into the static TLS surplus of the C library:
 #                   with a larger surplus, loading must succeed; otherwise it may fail
-#   loader.plugin   a library with an np_alloc of its own is loaded and closed many times
+#   loader.plugin   loads and closes a library with its own np_alloc many times
 #   loader.early*   malloc before main, with and without an auditor
-#   loader.late_cxx a program in C, without a C++ library until it loads one that runs out of memory
+#   loader.late_cxx a C program without a C++ library until it loads a module that runs out of memory
 
 # memory_pool_add_loader_program(<name>): tests/loader/<name>.cpp
 function(memory_pool_add_loader_program name)
@@ -24,27 +24,27 @@ set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT ${enough_
 memory_pool_add_loader_program(plugin_host)
 add_library(loader_plugin MODULE loader/plugin.cpp)
 target_link_libraries(loader_plugin PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
-# Or the loader keeps it for ever, as others might use what is inline in it.
+# Otherwise the loader never unloads it, since other modules might use its inline functions.
 set_target_properties(loader_plugin PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 add_dependencies(loader_plugin_host loader_plugin)
 add_test(NAME loader.plugin COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
-add_test(NAME loader.plugin_with_a_thread_of_its_own COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
-set_tests_properties(loader.plugin loader.plugin_with_a_thread_of_its_own PROPERTIES TIMEOUT 60)
+add_test(NAME loader.plugin_with_background_thread COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
+set_tests_properties(loader.plugin loader.plugin_with_background_thread PROPERTIES TIMEOUT 60)
 set_tests_properties(loader.plugin PROPERTIES ENVIRONMENT ${enough_room})
 set_tests_properties(
-    loader.plugin_with_a_thread_of_its_own PROPERTIES ENVIRONMENT "${enough_room};NP_BACKGROUND_THREAD=1;NP_DECAY_MS=1"
+    loader.plugin_with_background_thread PROPERTIES ENVIRONMENT "${enough_room};NP_BACKGROUND_THREAD=1;NP_DECAY_MS=1"
 )
 
-# Before main.
+# Allocation before main.
 add_library(loader_early_library SHARED loader/early_library.cpp)
 add_library(loader_audit MODULE loader/audit.cpp)
 foreach(library early_library audit)
     target_link_libraries(loader_${library} PRIVATE memory_pool_program memory_pool_warnings)
-    target_compile_options(loader_${library} PRIVATE -fno-builtin) # or pairs of malloc and free might be left out
+    target_compile_options(loader_${library} PRIVATE -fno-builtin) # keeps pairs of malloc and free
     add_dependencies(memory_pool_tidy_tests loader_${library})
 endforeach()
 
-# memory_pool_add_early_test(<test> <program> <what it must say> <environment>...): under libnp_malloc.so.
+# memory_pool_add_early_test(<test> <program> <expected output> <environment>...): runs under libnp_malloc.so.
 function(memory_pool_add_early_test test program says)
     add_test(NAME loader.${test} COMMAND ${program})
     set_tests_properties(loader.${test} PROPERTIES TIMEOUT 60 PASS_REGULAR_EXPRESSION "${says}"
@@ -54,12 +54,13 @@ endfunction()
 memory_pool_add_loader_program(early)
 target_link_libraries(loader_early PRIVATE loader_early_library)
 target_compile_options(loader_early PRIVATE -fno-builtin)
-memory_pool_add_early_test(early loader_early "all were there")
-memory_pool_add_early_test(early_audited loader_early "audited\nall were there" "LD_AUDIT=$<TARGET_FILE:loader_audit>")
+memory_pool_add_early_test(early loader_early "all blocks were intact")
+memory_pool_add_early_test(early_audited loader_early "audited\nall blocks were intact"
+    "LD_AUDIT=$<TARGET_FILE:loader_audit>")
 
 memory_pool_add_loader_program(resolver)
 target_compile_options(loader_resolver PRIVATE -fno-builtin)
-memory_pool_add_early_test(resolver loader_resolver "all were there")
+memory_pool_add_early_test(resolver loader_resolver "all blocks were intact")
 
 add_executable(loader_cxx_host loader/cxx_host.c)
 target_link_libraries(loader_cxx_host PRIVATE memory_pool_warnings ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Models of what threads do to each other, in every order there is (Debian package: spin).
+# Models of the lock-free protocols, checked in every interleaving (Debian package: spin).
 find_program(MEMORY_POOL_SPIN spin)
 find_program(MEMORY_POOL_C_COMPILER NAMES gcc cc clang clang-19)
 if(NOT MEMORY_POOL_SPIN OR NOT MEMORY_POOL_C_COMPILER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What MemorySanitizer takes for undefined, as something has ended there, is defined where a pool keeps an object.
+# Under MemorySanitizer, memory of destroyed objects is undefined, but objects that a pool recycles stay defined.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()
 endif()

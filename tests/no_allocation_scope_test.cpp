@@ -38,7 +38,7 @@ struct voice
     std::array<char, 100> samples{};
 };
 
-/// Returns: how many allocations `action` makes.
+/// Returns: the number of allocations of `action`.
 template <class Action>
 std::size_t allocations_of(Action&& action)
 {
@@ -52,7 +52,7 @@ MEMORY_POOL_NOINLINE void grow(memory_pool::object_pool<voice>& pool)
     pool.reserve(pool.capacity() + 1);
 }
 
-TEST(no_allocation_scope, counts_a_pool_that_goes_upstream)
+TEST(no_allocation_scope, counts_a_pool_that_grows)
 {
     memory_pool::object_pool<voice> pool;
     const no_allocation_scope guard("test", allocating::counted);
@@ -82,14 +82,14 @@ TEST(no_allocation_scope, counts_upstream_allocations_of_a_constructor)
     EXPECT_EQ(allocations_of([] { const memory_pool::shared_pool<voice> pool; }), 1U);
 }
 
-TEST(no_allocation_scope, counts_the_places_of_handles)
+TEST(no_allocation_scope, counts_the_tables_of_handle_pools)
 {
     memory_pool::handle_pool<voice> pool;
-    EXPECT_GE(allocations_of([&] { (void)pool.create(); }), 2U) << "the slab, and the table of places";
+    EXPECT_GE(allocations_of([&] { (void)pool.create(); }), 2U) << "the slab and the table of handles";
     EXPECT_EQ(allocations_of([&] { (void)pool.create(); }), 0U);
 }
 
-TEST(no_allocation_scope, counts_pools_that_threads_share)
+TEST(no_allocation_scope, counts_shared_pools)
 {
     memory_pool::concurrent_object_pool<voice> pool;
     voice* first = nullptr;
@@ -99,12 +99,12 @@ TEST(no_allocation_scope, counts_pools_that_threads_share)
     pool.destroy(first);
 }
 
-/// Expects that a thread can use blocks of a reserved pool without an allocation after `reserve_for_thread`.
+/// Expects that after `reserve_for_thread`, a thread can use blocks of a reserved pool without an allocation.
 template <class Pool, class Use>
 void expect_that_a_thread_can_reserve(Pool& pool, Use&& use)
 {
     pool.reserve(1'500);
-    use(1); // This thread keeps its cache.
+    use(1); // Creates the cache of this thread, which stays.
     for (const bool is_trimmed : {false, true})
         std::thread([&] {
             if (is_trimmed)
@@ -145,7 +145,7 @@ TEST(no_allocation_scope, counts_nothing_in_a_thread_that_has_reserved_its_magaz
     });
 }
 
-TEST(no_allocation_scope, counts_nothing_in_a_thread_that_has_reserved_again_after_a_trim)
+TEST(no_allocation_scope, counts_nothing_after_a_trim_and_another_reserve)
 {
     memory_pool::concurrent_object_pool<voice> pool;
     pool.reserve(100'000);
@@ -158,7 +158,7 @@ TEST(no_allocation_scope, counts_nothing_in_a_thread_that_has_reserved_again_aft
     pool.destroy(object);
 }
 
-TEST(no_allocation_scope, counts_nothing_in_a_pool_for_one_thread_with_blocks_reserved)
+TEST(no_allocation_scope, counts_nothing_in_an_unshared_pool_with_reserved_blocks)
 {
     memory_pool::object_pool<voice> pool;
     pool.reserve(10);
@@ -174,11 +174,11 @@ TEST(no_allocation_scope, counts_arenas)
     memory_pool::unsynchronized_arena_resource arena;
     (void)arena.allocate(64);
     EXPECT_EQ(allocations_of([&] { (void)arena.allocate(64); }), 0U);
-    EXPECT_EQ(allocations_of([&] { (void)arena.allocate(std::size_t{1} << 24U); }), 1U) << "a block of its own";
+    EXPECT_EQ(allocations_of([&] { (void)arena.allocate(std::size_t{1} << 24U); }), 1U) << "a separate block";
     EXPECT_EQ(allocations_of([&] { arena.release(); }), 0U);
 }
 
-TEST(no_allocation_scope, counts_pools_by_size)
+TEST(no_allocation_scope, counts_pool_resources)
 {
     memory_pool::unsynchronized_pool_resource pools;
     EXPECT_GE(allocations_of([&] { pools.deallocate(pools.allocate(64), 64); }), 1U);
@@ -202,9 +202,9 @@ TEST(no_allocation_scope, counts_once_if_upstream_is_a_pool)
     const std::size_t calls = allocations_of([&] { pool.reserve(1); });
     EXPECT_GE(calls, 1U);
     test::accounting_upstream counted;
-    memory_pool::block_pool like_it(64, {}, &counted);
-    like_it.reserve(1);
-    EXPECT_EQ(calls, counted.calls()) << "as many as the inner one has made";
+    memory_pool::block_pool equal_pool(64, {}, &counted);
+    equal_pool.reserve(1);
+    EXPECT_EQ(calls, counted.calls()) << "the allocations of the inner scope";
 }
 
 TEST(no_allocation_scope, counts_and_reports_nothing_if_upstream_fails)
@@ -231,7 +231,7 @@ TEST(no_allocation_scope, counts_and_reports_nothing_if_upstream_fails)
         EXPECT_EQ(guard.bytes(), 0U);
         EXPECT_EQ(recorder.reports().size(), 0U);
         other.reserve(1);
-        EXPECT_GE(guard.allocations(), 1U) << "it still applies";
+        EXPECT_GE(guard.allocations(), 1U) << "the scope still applies";
     }
     (void)testing::internal::GetCapturedStderr();
 }
@@ -332,7 +332,7 @@ TEST(no_allocation_scope, calls_the_error_handler_each_time_if_allocations_are_f
     EXPECT_EQ(recorder.reports()[0].kind, memory_pool::error_kind::forbidden_allocation);
     EXPECT_GE(recorder.reports()[0].block_size, sizeof(voice));
     EXPECT_NE(recorder.reports()[0].text.find("in no_allocation_scope 'unnamed'"), std::string::npos);
-    EXPECT_GE(pool.capacity(), 1U) << "it was not prevented";
+    EXPECT_GE(pool.capacity(), 1U) << "the allocation was not prevented";
 }
 
 TEST(no_allocation_scope, reports_the_last_allocations_of_a_long_operation_together)
@@ -364,9 +364,9 @@ TEST(no_allocation_scope, lets_an_error_handler_allocate)
     EXPECT_GE(of_handler.capacity(), 1U);
 }
 
-/// Has an error handler call `use`, in a scope in which that allocates, whenever it is called, but not by itself.
+/// Installs an error handler that calls `use`, not recursively, in a scope in which `use` allocates.
 template <class Use>
-void use_in_handler_and_out(Use&& use)
+void use_inside_and_outside_of_a_handler(Use&& use)
 {
     test::error_recorder recorder;
     bool is_in_handler = false;
@@ -389,7 +389,7 @@ template <class Pool>
 void expect_that_a_handler_may_use_it(Pool& pool)
 {
     std::vector<decltype(pool.create())> objects;
-    use_in_handler_and_out([&](int count) {
+    use_inside_and_outside_of_a_handler([&](int count) {
         for (int i = 0; i != count; ++i)
             objects.push_back(pool.create());
     });
@@ -407,13 +407,13 @@ TEST(no_allocation_scope, lets_an_error_handler_use_the_pool_that_allocates)
     expect_that_a_handler_may_use_it(pool);
 }
 
-TEST(no_allocation_scope, lets_an_error_handler_use_the_pool_of_handles_that_allocates)
+TEST(no_allocation_scope, lets_an_error_handler_use_the_handle_pool_that_allocates)
 {
     memory_pool::handle_pool<voice> pool;
     expect_that_a_handler_may_use_it(pool);
 }
 
-TEST(no_allocation_scope, lets_an_error_handler_use_the_pool_that_allocates_and_is_shared_by_threads)
+TEST(no_allocation_scope, lets_an_error_handler_use_the_shared_pool_that_allocates)
 {
     memory_pool::concurrent_object_pool<voice> pool;
     expect_that_a_handler_may_use_it(pool);
@@ -425,7 +425,7 @@ template <class Resource>
 void expect_that_a_handler_may_use_the(Resource&& resource)
 {
     std::vector<void*> blocks;
-    use_in_handler_and_out([&](int count) {
+    use_inside_and_outside_of_a_handler([&](int count) {
         for (int i = 0; i != count; ++i)
             blocks.push_back(resource.allocate(1'000));
     });
@@ -444,7 +444,7 @@ TEST(no_allocation_scope, lets_an_error_handler_use_the_resource_that_allocates)
     expect_that_a_handler_may_use_the(memory_pool::synchronized_pool_resource());
 }
 
-/// An upstream with a scope of its own, in which it uses another pool.
+/// An upstream that opens a scope, in which it uses another pool.
 class upstream_with_scope : public std::pmr::memory_resource
 {
 public:
@@ -468,7 +468,7 @@ private:
     std::size_t allocations_ = 0;
 };
 
-TEST(no_allocation_scope, may_be_one_of_upstream)
+TEST(no_allocation_scope, can_be_opened_by_an_upstream_resource)
 {
     upstream_with_scope upstream;
     testing::internal::CaptureStderr();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What np_alloc prints, read by others: by a program, and by any program where libnp_malloc.so is built.
+# Other parsers read the output of np_alloc: of a program and, with libnp_malloc.so, of any program.
 foreach(program print_statistics leak_at_end leak_without_site)
     add_executable(np_alloc_${program} np_alloc/diagnostics/${program}.cpp)
     target_link_libraries(np_alloc_${program} PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
@@ -30,7 +30,7 @@ add_dependencies(memory_pool_tidy_tests np_alloc_drop_in_cxx14)
 add_test(NAME np_alloc.drop_in_cxx14 COMMAND np_alloc_drop_in_cxx14)
 set_tests_properties(np_alloc.drop_in_cxx14 PROPERTIES TIMEOUT 120)
 
-# Only where the system grants real-time threads, and the machine does little else: ctest -L real_time.
+# Needs real-time threads and an otherwise idle machine: ctest -L real_time.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT CMAKE_CROSSCOMPILING)
     add_executable(np_alloc_real_time np_alloc/api/real_time.cpp)
     target_link_libraries(np_alloc_real_time PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Programs that misuse np_alloc: see np_alloc/attacks/attacks.hpp, and np_attacks_test.py for the expected results.
-# Independent of the compiler, so run with one only; and not under sanitizers, which handle signals themselves.
+# Independent of the compiler, so run with one only, and not under sanitizers, which handle signals themselves.
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
 endif()
-# Attacks on any malloc, by malloc and free alone, which benchmarks/attacks.py compares.
+# Attacks that need only malloc and free; benchmarks/attacks.py runs them on any malloc.
 add_executable(np_attack_set np_alloc/attack_set/attack_set.cpp)
 target_link_libraries(np_attack_set PRIVATE memory_pool_program memory_pool_warnings Threads::Threads)
 target_include_directories(np_attack_set PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})

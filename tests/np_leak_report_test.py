@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The example in C finds its leak in the line that has allocated it, also when the process ends.
+"""The example in C reports its leak with the line of the allocation, even at process exit.
 
     np_leak_report_test.py NP_LEAK_REPORT
 """
@@ -25,10 +25,10 @@ def run(**environment):
 
 
 def leak() -> str:
-    """What is reported, without the folder of the source."""
+    """Returns the report, without the folder of the source."""
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "NEW_BLOCK(bytes);" in text)
-    return ("np_alloc: in use, by allocation site:\n"
+    return ("np_alloc: in use, by call site:\n"
             f"  np_leak_report.c:{line}  1 block  6 bytes\n"
             "  in all  1 block  6 bytes\n")
 
@@ -44,11 +44,11 @@ class NpLeakReport(unittest.TestCase):
         self.assertEqual(without_folder(result.stdout), f'"colour=green" leaks 0\n{leak()}"green" leaks 1\n'
                                                         f"all that is in use at the end:\n{leak()}")
 
-    def test_lists_it_when_the_process_ends(self):
+    def test_lists_the_leak_when_the_process_ends(self):
         result = run(NP_LEAKS="1")
         self.assertEqual((result.returncode, without_folder(result.stderr)), (0, leak()))
 
-    def test_exits_with_the_status_that_is_asked_for(self):
+    def test_exits_with_the_requested_status(self):
         result = run(NP_LEAKS_EXIT="99")
         self.assertEqual((result.returncode, without_folder(result.stderr)), (99, leak()))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Iteration over an object_pool. AddressSanitizer notices each visit of an object that was destroyed.
+/// Iteration over an object_pool. AddressSanitizer detects each visit of a destroyed object.
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 
@@ -37,7 +37,7 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Has a number, and says so for the last time when it is destroyed.
+/// Has a number, which its destructor overwrites with -1.
 struct numbered
 {
     static inline int alive = 0;
@@ -61,7 +61,7 @@ protected:
 
     void SetUp() override { numbered::alive = 0; }
 
-    /// Numbered in the order of addresses, from 0 on.
+    /// Creates objects numbered in address order, from 0.
     object_list create(std::size_t count)
     {
         object_list made(count);
@@ -81,7 +81,7 @@ protected:
         return all;
     }
 
-    /// Expects that these are the objects that are visited, each once, in the order of addresses.
+    /// Expects that iteration visits exactly these objects, each once, in address order.
     void expect_visits_of(const std::vector<numbered*>& expected)
     {
         std::vector<const numbered*> sorted(expected.begin(), expected.end());
@@ -114,7 +114,7 @@ TYPED_TEST_SUITE(object_pool_iteration, every_policy, );
 TYPED_TEST(object_pool_iteration, visits_nothing_in_an_empty_pool)
 {
     EXPECT_EQ(this->pool_.begin(), this->pool_.end());
-    EXPECT_EQ(this->pool_.capacity(), 0u) << "it takes nothing from upstream";
+    EXPECT_EQ(this->pool_.capacity(), 0u) << "iteration makes no upstream call";
     this->destroy(this->create(100));
     EXPECT_EQ(this->pool_.begin(), this->pool_.end());
     this->pool_.clear();
@@ -134,19 +134,19 @@ TYPED_TEST(object_pool_iteration, visits_live_objects_in_memory_order)
     }
 }
 
-TYPED_TEST(object_pool_iteration, leaves_out_free_blocks_wherever_they_are_cached)
+TYPED_TEST(object_pool_iteration, skips_free_blocks_in_any_cache)
 {
     auto objects = this->create(1'000);
-    this->destroy(this->split_off(objects, 900)); // in the order of addresses: a row
+    this->destroy(this->split_off(objects, 900)); // In address order, so adjacent.
     this->expect_visits_of(objects);
     auto rest = this->split_off(objects, 800);
     std::reverse(rest.begin(), rest.end());
-    this->destroy(rest); // against it
+    this->destroy(rest); // In reverse order.
     this->expect_visits_of(objects);
     std::shuffle(objects.begin(), objects.end(), this->random_);
-    this->destroy(this->split_off(objects, 300)); // a magazine
+    this->destroy(this->split_off(objects, 300)); // One magazine.
     this->expect_visits_of(objects);
-    for (int i = 0; i != 500; ++i) { // a batch of free blocks, and then a span
+    for (int i = 0; i != 500; ++i) { // A batch of free blocks, and then a span.
         objects.push_back(this->pool_.create(i));
         if (i % 7 == 0)
             this->expect_visits_of(objects);
@@ -200,9 +200,9 @@ TYPED_TEST(object_pool_iteration, lets_the_body_destroy_the_current_object)
     this->expect_visits_of({});
 }
 
-TYPED_TEST(object_pool_iteration, never_visits_what_the_body_has_destroyed)
+TYPED_TEST(object_pool_iteration, never_visits_an_object_that_the_body_destroyed)
 {
-    // From each object, destroys those 1 and 40 behind, which are in the same 64 or in the next.
+    // Each object destroys the objects at distances 1 and 40, which are in the same group of 64 or in the next.
     const auto objects = this->create(2'000);
     std::set<const numbered*> destroyed;
     std::size_t visits = 0;
@@ -221,7 +221,7 @@ TYPED_TEST(object_pool_iteration, never_visits_what_the_body_has_destroyed)
     EXPECT_TRUE(this->pool_.verify());
 }
 
-TYPED_TEST(object_pool_iteration, lets_the_body_create_objects_and_visits_the_old_ones_once)
+TYPED_TEST(object_pool_iteration, visits_old_objects_once_if_the_body_creates_objects)
 {
     auto objects = this->create(1'000);
     std::shuffle(objects.begin(), objects.end(), this->random_);
@@ -230,16 +230,16 @@ TYPED_TEST(object_pool_iteration, lets_the_body_create_objects_and_visits_the_ol
     std::size_t visits = 0;
     for (numbered& object : this->pool_) {
         visits += old.count(&object);
-        if (objects.size() < 5'000) // It may go on for as long as it finds those that are made.
+        if (objects.size() < 5'000) // The iteration may also visit new objects, so their number is limited.
             objects.push_back(this->pool_.create(-2));
     }
     EXPECT_EQ(visits, 400u);
     this->expect_visits_of(objects);
 }
 
-TYPED_TEST(object_pool_iteration, does_not_visit_a_block_again_that_was_freed_and_cached_since)
+TYPED_TEST(object_pool_iteration, does_not_visit_a_block_twice_after_it_was_freed_and_cached)
 {
-    // Creating after destroying fetches the destroyed one's block into a cache, so that its bit is as it was.
+    // A creation after a destruction moves the freed block into a cache, so that its bit is set again.
     auto objects = this->create(640);
     auto at = this->pool_.begin();
     for (std::size_t i = 63; i != 32; --i)
@@ -252,9 +252,9 @@ TYPED_TEST(object_pool_iteration, does_not_visit_a_block_again_that_was_freed_an
         }
 }
 
-TYPED_TEST(object_pool_iteration, does_not_visit_free_blocks_that_were_cached_since)
+TYPED_TEST(object_pool_iteration, does_not_visit_blocks_freed_during_the_iteration)
 {
-    // Each 64th creation fetches 64 free blocks into a cache, from where the iterator is: all are in one slab.
+    // Every 64th creation moves 64 free blocks at the position of the iterator into a cache: all are in one slab.
     this->pool_.reserve(4'000);
     auto objects = this->create(4'000);
     std::shuffle(objects.begin(), objects.end(), this->random_);
@@ -281,7 +281,7 @@ TYPED_TEST(object_pool_iteration, nests)
     }
     EXPECT_EQ(pairs, 2u * 200 * 199);
 
-    // Like collisions: the inner loop destroys what the outer one has before it.
+    // As in collision detection: the inner loop destroys objects that the outer loop has not reached.
     std::set<const numbered*> destroyed;
     for (const numbered& outer : this->pool_) {
         ASSERT_EQ(destroyed.count(&outer), 0u);
@@ -295,7 +295,7 @@ TYPED_TEST(object_pool_iteration, nests)
     EXPECT_TRUE(this->pool_.verify());
 }
 
-TYPED_TEST(object_pool_iteration, of_for_each_may_begin_within_and_go_on_outside)
+TYPED_TEST(object_pool_iteration, lets_iterators_made_in_for_each_continue_after_it)
 {
     const auto objects = this->create(300);
     auto kept = this->pool_.end();
@@ -311,7 +311,7 @@ TYPED_TEST(object_pool_iteration, of_for_each_may_begin_within_and_go_on_outside
     EXPECT_TRUE(this->pool_.verify());
 }
 
-TYPED_TEST(object_pool_iteration, survives_an_exception_from_the_body)
+TYPED_TEST(object_pool_iteration, survives_an_exception_of_the_body)
 {
     const auto objects = this->create(500);
     const auto throw_at = [this](int number) {
@@ -325,7 +325,7 @@ TYPED_TEST(object_pool_iteration, survives_an_exception_from_the_body)
     }
 }
 
-TYPED_TEST(object_pool_iteration, goes_on_from_where_an_object_was)
+TYPED_TEST(object_pool_iteration, continues_from_the_position_of_a_destroyed_object)
 {
     const auto objects = this->create(500);
     auto at = std::next(this->pool_.begin(), 70);
@@ -338,7 +338,7 @@ TYPED_TEST(object_pool_iteration, goes_on_from_where_an_object_was)
     EXPECT_EQ(++at, this->pool_.end());
 }
 
-TYPED_TEST(object_pool_iteration, keeps_iterators_valid_while_the_pool_is_used)
+TYPED_TEST(object_pool_iteration, keeps_iterators_valid_while_the_pool_is_in_use)
 {
     const auto objects = this->create(500);
     auto at = std::next(this->pool_.begin(), 100);
@@ -353,7 +353,7 @@ TYPED_TEST(object_pool_iteration, keeps_iterators_valid_while_the_pool_is_used)
     EXPECT_EQ(&*++at, objects[121]);
 }
 
-TYPED_TEST(object_pool_iteration, erase_destroys_and_returns_the_next)
+TYPED_TEST(object_pool_iteration, erase_destroys_the_object_and_returns_the_next)
 {
     auto objects = this->create(1'000);
     for (auto at = this->pool_.begin(); at != this->pool_.end();) {
@@ -379,7 +379,7 @@ TYPED_TEST(object_pool_iteration, erase_is_seen_by_other_iterators)
         at = this->pool_.erase(at);
     EXPECT_EQ(&*++other, objects[150]);
 
-    // One that has missed a change does not take its own erasure for it.
+    // An iterator that has missed a change does not mistake its own erasure for it.
     auto late = this->pool_.begin();
     this->pool_.destroy(objects[151]);
     EXPECT_EQ(&*this->pool_.erase(late), objects[150]);
@@ -389,7 +389,7 @@ TYPED_TEST(object_pool_iteration, erase_is_seen_by_other_iterators)
     EXPECT_EQ(&*late, objects[153]);
 }
 
-TYPED_TEST(object_pool_iteration, erase_if_returns_how_many_it_erased)
+TYPED_TEST(object_pool_iteration, erase_if_returns_the_number_of_erased_objects)
 {
     auto objects = this->create(1'000);
     EXPECT_EQ(erase_if(this->pool_, [](const numbered& object) { return object.number >= 300; }), 700u);
@@ -405,7 +405,7 @@ TYPED_TEST(object_pool_iteration, erase_if_returns_how_many_it_erased)
     this->expect_visits_of(objects);
 }
 
-TYPED_TEST(object_pool_iteration, moves_no_object)
+TYPED_TEST(object_pool_iteration, does_not_move_objects)
 {
     const auto objects = this->create(1'000);
     (void)erase_if(this->pool_, [](const numbered& object) { return object.number % 4 != 0; });
@@ -413,7 +413,7 @@ TYPED_TEST(object_pool_iteration, moves_no_object)
         EXPECT_EQ(objects[i]->number, static_cast<int>(i));
 }
 
-TYPED_TEST(object_pool_iteration, counts_what_it_erases)
+TYPED_TEST(object_pool_iteration, counts_erased_objects)
 {
     if constexpr (TypeParam::counts) {
         (void)this->create(500);
@@ -429,7 +429,7 @@ TYPED_TEST(object_pool_iteration, counts_what_it_erases)
     EXPECT_TRUE(this->pool_.verify());
 }
 
-/// When it is destroyed, destroys `victim`, and creates one.
+/// Its destructor destroys `victim`, and creates an object.
 template <class Policy>
 struct chained
 {
@@ -454,7 +454,7 @@ TYPED_TEST(object_pool_iteration, erase_lets_a_destructor_use_the_pool)
         all.push_back(pool.create(&pool));
     std::sort(all.begin(), all.end(), std::less<>());
     for (std::size_t i = 0; i != 100; i += 2) {
-        all[i]->victim = all[i + 1]; // the next
+        all[i]->victim = all[i + 1]; // The next object.
         all[i]->creates = true;
     }
     std::size_t erased = 0;
@@ -472,12 +472,12 @@ TYPED_TEST(object_pool_iteration, erase_lets_a_destructor_use_the_pool)
 }
 
 /// Random operations, with several iterators at once, against a model that knows each object.
-TYPED_TEST(object_pool_iteration, agrees_with_a_model_whatever_happens_meanwhile)
+TYPED_TEST(object_pool_iteration, agrees_with_a_model)
 {
     struct entry
     {
         int number;
-        std::uint64_t made; // when
+        std::uint64_t made; // A sequence number.
     };
     struct watcher
     {
@@ -485,8 +485,8 @@ TYPED_TEST(object_pool_iteration, agrees_with_a_model_whatever_happens_meanwhile
         std::uint64_t begun;
         bool has_ended = false;
     };
-    for (const std::size_t most_cached : {0u, 20u, 100u}) {
-        typename TestFixture::pool_type pool(mp::pool_options{}.with_max_cached_blocks(most_cached));
+    for (const std::size_t max_cached : {0u, 20u, 100u}) {
+        typename TestFixture::pool_type pool(mp::pool_options{}.with_max_cached_blocks(max_cached));
         std::map<std::uintptr_t, entry> model;
         std::vector<watcher> watchers;
         std::uint64_t now = 0;
@@ -508,7 +508,7 @@ TYPED_TEST(object_pool_iteration, agrees_with_a_model_whatever_happens_meanwhile
             model.erase(victim);
             pool.destroy(object);
         };
-        // After `from`, none of the objects was left out that have been there since the iterator was begun.
+        // No object between `from` and here that is older than the iterator was skipped.
         const auto expect_next = [&](watcher& one, std::uintptr_t from) {
             auto old = model.upper_bound(from);
             while (old != model.end() && old->second.made > one.begun)
@@ -522,7 +522,7 @@ TYPED_TEST(object_pool_iteration, agrees_with_a_model_whatever_happens_meanwhile
             ASSERT_TRUE(found != model.end()) << "a destroyed object";
             ASSERT_EQ(found->second.number, one.at->number);
             ASSERT_GT(found->first, from);
-            ASSERT_TRUE(old == model.end() || found->first <= old->first) << "one was left out";
+            ASSERT_TRUE(old == model.end() || found->first <= old->first) << "an object was skipped";
         };
         const auto step = [&](watcher& one) {
             const std::uintptr_t from = key(one.at.operator->());
@@ -580,7 +580,7 @@ TYPED_TEST(object_pool_iteration, agrees_with_a_model_whatever_happens_meanwhile
     }
 }
 
-TEST(object_pool_iteration_caches, are_in_use_again_some_time_after_an_iterator_was_forgotten)
+TEST(object_pool_iteration_caches, are_used_again_after_an_abandoned_iteration)
 {
     mp::object_pool<int> pool;
     std::vector<int*> objects;
@@ -596,12 +596,12 @@ TEST(object_pool_iteration_caches, are_in_use_again_some_time_after_an_iterator_
     for (int i = 0; i != 100; ++i) {
         int* const last = objects.back();
         pool.destroy(last);
-        EXPECT_EQ(pool.create(i), last) << "the magazine hands out what came last, the slabs do not";
+        EXPECT_EQ(pool.create(i), last) << "the magazine is LIFO, the slabs are not";
     }
     EXPECT_NE(forgotten, pool.end());
 }
 
-TEST(object_pool_iteration_misuse, erasing_an_object_twice_is_reported)
+TEST(object_pool_iteration_misuse, is_reported_if_an_object_is_erased_twice)
 {
     const test::error_recorder errors;
     mp::object_pool<int, mp::checking_policy> pool;
@@ -619,7 +619,7 @@ TEST(object_pool_iteration_misuse, erasing_an_object_twice_is_reported)
     const auto only = unchecked.begin();
     (void)unchecked.erase(only);
     EXPECT_EQ(unchecked.erase(only), unchecked.end());
-    EXPECT_EQ(errors.kinds().size(), 2u) << "the bit of a block that was erased is looked at anyway";
+    EXPECT_EQ(errors.kinds().size(), 2u) << "the bit of an erased block is checked under every policy";
     EXPECT_EQ(unchecked.size(), 0u);
     EXPECT_TRUE(unchecked.verify());
 }
@@ -665,7 +665,7 @@ TEST(object_pool_iterator, is_a_forward_iterator)
     EXPECT_EQ(std::size(pool), 100u);
 }
 
-TEST(object_pool_iterator, visits_constant_objects_and_such_with_an_address_operator)
+TEST(object_pool_iterator, visits_constant_objects_and_objects_with_operator_address_of)
 {
     mp::object_pool<const std::string> constants;
     (void)constants.create("constant");
@@ -676,7 +676,7 @@ TEST(object_pool_iterator, visits_constant_objects_and_such_with_an_address_oper
     struct overloaded_address
     {
         int value = 0;
-        overloaded_address* operator&() { return nullptr; } // must not be used by a pool
+        overloaded_address* operator&() { return nullptr; } // Pools must not use it.
     };
     mp::object_pool<overloaded_address> odd;
     overloaded_address* const object = odd.create();
@@ -688,7 +688,7 @@ TEST(object_pool_iterator, visits_constant_objects_and_such_with_an_address_oper
     EXPECT_EQ(odd.size(), 0u);
 }
 
-TEST(object_pool_iterator, of_a_bounded_pool_asks_upstream_for_nothing)
+TEST(object_pool_iterator, makes_no_upstream_calls_in_a_bounded_pool)
 {
     test::accounting_upstream upstream;
     mp::object_pool<int> pool(test::bounded_to(100), &upstream);
@@ -709,7 +709,7 @@ inline constexpr bool has_begin = false;
 template <class Pool>
 inline constexpr bool has_begin<Pool, std::void_t<decltype(std::declval<Pool&>().begin())>> = true;
 
-TEST(object_pool_iterator, is_for_pools_of_one_thread)
+TEST(object_pool_iterator, is_not_available_in_shared_pools)
 {
     EXPECT_TRUE((has_begin<mp::object_pool<int, mp::checking_policy>>));
     EXPECT_FALSE((has_begin<mp::concurrent_object_pool<int>>));

@@ -50,7 +50,7 @@ struct alignas(256) wide
 struct overloaded_address
 {
     int value = 0;
-    overloaded_address* operator&() { return nullptr; } // must not be used by a pool
+    overloaded_address* operator&() { return nullptr; } // Pools must not use it.
 };
 
 /// Destroys its children in the same pool.
@@ -113,7 +113,7 @@ TYPED_TEST(object_pool_test, constructs_and_destroys)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(object_pool_test, loses_nothing_when_a_constructor_throws_at_any_time)
+TYPED_TEST(object_pool_test, loses_no_block_when_any_constructor_throws)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     std::vector<counted*> objects;
@@ -133,7 +133,7 @@ TYPED_TEST(object_pool_test, loses_nothing_when_a_constructor_throws_at_any_time
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(object_pool_test, destroys_what_is_alive_when_it_ends)
+TYPED_TEST(object_pool_test, destroys_live_objects_in_its_destructor)
 {
     {
         typename TestFixture::pool_type pool({}, &this->upstream_);
@@ -149,7 +149,7 @@ TYPED_TEST(object_pool_test, destroys_what_is_alive_when_it_ends)
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
-TYPED_TEST(object_pool_test, clear_destroys_and_the_pool_works_on)
+TYPED_TEST(object_pool_test, works_after_clear)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     for (int round = 0; round != 3; ++round) {
@@ -165,7 +165,7 @@ TYPED_TEST(object_pool_test, clear_destroys_and_the_pool_works_on)
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
-TYPED_TEST(object_pool_test, visits_what_is_alive)
+TYPED_TEST(object_pool_test, visits_live_objects)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     std::vector<counted*> objects;
@@ -190,7 +190,7 @@ TYPED_TEST(object_pool_test, visits_what_is_alive)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(object_pool_test, unique_pointers_give_back)
+TYPED_TEST(object_pool_test, unique_pointers_return_their_objects)
 {
     typename TestFixture::pool_type pool(test::bounded_to(2), &this->upstream_);
     {
@@ -208,7 +208,7 @@ TYPED_TEST(object_pool_test, unique_pointers_give_back)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TYPED_TEST(object_pool_test, is_bounded_when_asked_to)
+TYPED_TEST(object_pool_test, respects_max_capacity)
 {
     typename TestFixture::pool_type pool(test::bounded_to(3), &this->upstream_);
     for (int i = 0; i != 3; ++i)
@@ -226,7 +226,7 @@ struct parent
     mp::object_pool<parent>::unique_ptr second;
 };
 
-TEST(object_pool, makes_objects_that_own_others_of_their_kind)
+TEST(object_pool, supports_objects_that_own_objects_of_the_same_pool)
 {
     mp::object_pool<parent> pool;
     {
@@ -238,7 +238,7 @@ TEST(object_pool, makes_objects_that_own_others_of_their_kind)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TEST(object_pool, makes_objects_of_any_shape)
+TEST(object_pool, supports_objects_of_any_size_and_alignment)
 {
     mp::object_pool<aggregate> aggregates;
     aggregate* const a = aggregates.create(7, "seven");
@@ -265,7 +265,7 @@ TEST(object_pool, makes_objects_of_any_shape)
     EXPECT_EQ(odd.in_use(), 0u);
 }
 
-TEST(object_pool, forwards_references_as_they_are)
+TEST(object_pool, forwards_constructor_arguments_perfectly)
 {
     struct keeps_reference
     {
@@ -278,7 +278,7 @@ TEST(object_pool, forwards_references_as_they_are)
     EXPECT_EQ(number, 2);
 }
 
-TEST(object_pool, aligns_as_the_type_asks_and_more_strictly_on_request)
+TEST(object_pool, honours_the_alignment_of_the_type_and_of_the_options)
 {
     mp::object_pool<wide> pool;
     for (int i = 0; i != 100; ++i)
@@ -304,7 +304,7 @@ TEST(object_pool, aligns_as_the_type_asks_and_more_strictly_on_request)
         ASSERT_EQ(reinterpret_cast<std::uintptr_t>(as_asked.create()) % 16, 0u);
 }
 
-TEST(object_pool, destroys_its_objects_and_returns_its_memory_when_it_is_released)
+TEST(object_pool, release_destroys_its_objects_and_frees_its_memory)
 {
     test::accounting_upstream upstream;
     counted::alive = 0;
@@ -319,7 +319,7 @@ TEST(object_pool, destroys_its_objects_and_returns_its_memory_when_it_is_release
     EXPECT_EQ(pool.in_use(), 1u);
 }
 
-TEST(object_pool, is_not_released_by_a_destructor_while_it_clears)
+TEST(object_pool, ignores_a_release_by_a_destructor_during_clear)
 {
     struct releasing
     {
@@ -350,7 +350,7 @@ TEST(object_pool, clears_objects_whose_destructors_destroy_others)
     EXPECT_EQ(tree::alive, 0);
 }
 
-/// Makes another one when it is destroyed, as often as it is told.
+/// Its destructor creates another object, a given number of times.
 struct reborn
 {
     using pool_type = mp::object_pool<reborn>;
@@ -369,7 +369,7 @@ struct reborn
     int lives;
 };
 
-TEST(object_pool, clears_objects_whose_destructors_make_others)
+TEST(object_pool, clears_objects_whose_destructors_create_others)
 {
     reborn::pool_type pool;
     for (int i = 0; i != 100; ++i)
@@ -380,7 +380,7 @@ TEST(object_pool, clears_objects_whose_destructors_make_others)
     EXPECT_TRUE(pool.verify());
 }
 
-/// Has all of its pool destroyed when it is.
+/// Its destructor clears the pool.
 struct last_one
 {
     using pool_type = mp::object_pool<last_one>;
@@ -397,7 +397,7 @@ struct last_one
     pool_type& pool;
 };
 
-TEST(object_pool, is_cleared_once_if_destructors_clear_it_too)
+TEST(object_pool, clears_once_if_destructors_call_clear)
 {
     last_one::pool_type pool;
     for (int i = 0; i != 100; ++i)
@@ -407,7 +407,7 @@ TEST(object_pool, is_cleared_once_if_destructors_clear_it_too)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(object_pool, clears_all_that_destructors_make_where_others_have_been)
+TEST(object_pool, clears_objects_that_destructors_create_in_freed_blocks)
 {
     mp::pool_options options;
     options.initial_capacity = options.max_capacity = 200;
@@ -422,7 +422,7 @@ TEST(object_pool, clears_all_that_destructors_make_where_others_have_been)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-/// Destroys another one when it is destroyed.
+/// Its destructor destroys another object.
 template <class Policy>
 struct link
 {
@@ -442,7 +442,7 @@ struct link
 };
 using plain_link = link<mp::default_policy>;
 
-TEST(object_pool, clears_a_list_that_is_too_long_for_the_stack)
+TEST(object_pool, clears_a_linked_list_without_recursion)
 {
     plain_link::pool_type pool;
     plain_link* last = pool.create(pool);
@@ -453,7 +453,7 @@ TEST(object_pool, clears_a_list_that_is_too_long_for_the_stack)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(object_pool, destroys_each_once_of_those_that_destroy_each_other)
+TEST(object_pool, destroys_objects_that_destroy_each_other_once)
 {
     plain_link::pool_type pool;
     plain_link* const one = pool.create(pool);
@@ -467,7 +467,7 @@ TEST(object_pool, destroys_each_once_of_those_that_destroy_each_other)
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_while_the_pool_is_cleared)
+TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_during_clear)
 {
     using checked_link = link<mp::checking_policy>;
     checked_link::pool_type pool;
@@ -481,7 +481,7 @@ TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_while_the_
     EXPECT_EQ(checked_link::alive, 1);
 }
 
-TEST(object_pool, reports_at_its_end_that_one_was_destroyed_twice_and_destroys_the_others)
+TEST(object_pool, reports_a_double_destroy_at_its_end_and_destroys_the_other_objects)
 {
     counted::alive = 0;
     const test::error_recorder recorder;
@@ -491,13 +491,13 @@ TEST(object_pool, reports_at_its_end_that_one_was_destroyed_twice_and_destroys_t
         (void)pool.create(2);
         pool.destroy(object);
         pool.destroy(object);
-        EXPECT_EQ(counted::alive, 0) << "the default policy does not look yet";
+        EXPECT_EQ(counted::alive, 0) << "the default policy does not check yet";
     }
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
-    EXPECT_EQ(counted::alive, -1) << "the other one, too";
+    EXPECT_EQ(counted::alive, -1) << "the other object was destroyed, too";
 }
 
-TEST(object_pool, tries_whatever_it_can_create)
+TEST(object_pool, try_create_supports_every_constructor)
 {
     struct from_int
     {
@@ -511,7 +511,7 @@ TEST(object_pool, tries_whatever_it_can_create)
     EXPECT_EQ(vectors.try_create(std::size_t{5}, 7)->size(), 5u) << "parentheses, not braces";
 }
 
-TEST(object_pool, try_create_throws_only_what_the_constructor_does)
+TEST(object_pool, try_create_throws_only_exceptions_of_the_constructor)
 {
     mp::object_pool<int> pool;
     mp::object_pool<only_moved> moved;
@@ -537,7 +537,7 @@ TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
 }
 
 #if MEMORY_POOL_ASAN
-TYPED_TEST(object_pool_test, reports_a_trivially_destructible_object_that_is_destroyed_again)
+TYPED_TEST(object_pool_test, reports_a_double_destroy_of_a_trivially_destructible_object)
 {
     struct point
     {
@@ -560,7 +560,7 @@ TYPED_TEST(object_pool_test, reports_a_trivially_destructible_object_that_is_des
 }
 #endif
 
-TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destructor)
+TEST(object_pool, reports_an_overflow_once_in_the_destructor)
 {
     for (const bool is_destroyed : {true, false}) {
         counted::alive = 0;
@@ -579,7 +579,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destru
     }
 }
 
-TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_is_cleared)
+TEST(object_pool, reports_an_overflow_once_in_clear)
 {
     counted::alive = 0;
     const test::error_recorder recorder;
@@ -604,7 +604,7 @@ struct overflowing_destructor
     int number = 0;
 };
 
-TEST(object_pool, reports_an_overflow_by_a_destructor_once_and_runs_it_once)
+TEST(object_pool, reports_an_overflow_by_a_destructor_once)
 {
     overflowing_destructor::destroyed = 0;
     const test::error_recorder recorder;
@@ -638,7 +638,7 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::buffer_overflow});
 }
 
-TYPED_TEST(object_pool_test, makes_and_destroys_objects_in_bulk)
+TYPED_TEST(object_pool_test, creates_and_destroys_objects_in_bulk)
 {
     typename TestFixture::pool_type pool(test::bounded_to(200), &this->upstream_);
     std::vector<counted*> objects(150);
@@ -653,19 +653,19 @@ TYPED_TEST(object_pool_test, makes_and_destroys_objects_in_bulk)
     EXPECT_THROW((void)pool.create_bulk(too_many.data(), 51), mp::pool_exhausted);
     EXPECT_EQ(counted::alive, 150) << "no constructor has run";
     EXPECT_EQ(pool.in_use(), 150u);
-    EXPECT_EQ(pool.try_create_bulk(too_many.data(), 51, 7), 50u) << "as many as there are";
+    EXPECT_EQ(pool.try_create_bulk(too_many.data(), 51, 7), 50u) << "as many as there are blocks";
     EXPECT_EQ(pool.try_create_bulk(too_many.data(), 1, 7), 0u);
     EXPECT_EQ(pool.create_bulk(too_many.data(), 0), 0u);
     EXPECT_EQ(too_many[0]->value(), 7);
 
-    pool.destroy_bulk(too_many.data(), 51); // the last is nullptr
+    pool.destroy_bulk(too_many.data(), 51); // The last pointer is nullptr.
     pool.destroy_bulk(objects.data(), 150);
     EXPECT_EQ(counted::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(object_pool_test, makes_all_objects_or_none_when_a_constructor_throws)
+TYPED_TEST(object_pool_test, creates_all_objects_or_none_when_a_constructor_throws)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     std::vector<counted*> objects(100);
@@ -681,7 +681,7 @@ TYPED_TEST(object_pool_test, makes_all_objects_or_none_when_a_constructor_throws
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(object_pool_test, makes_as_many_objects_as_there_are_blocks_when_upstream_fails_at_any_call)
+TYPED_TEST(object_pool_test, creates_as_many_objects_as_there_are_blocks_when_any_upstream_call_fails)
 {
     std::vector<counted*> objects(5000);
     for (std::size_t call = 1;; ++call) {
@@ -694,10 +694,10 @@ TYPED_TEST(object_pool_test, makes_as_many_objects_as_there_are_blocks_when_upst
         if (made == objects.size())
             break;
     }
-    EXPECT_EQ(counted::alive, 0) << "the pool has destroyed what was left";
+    EXPECT_EQ(counted::alive, 0) << "the pool has destroyed the remaining objects";
 }
 
-TEST(object_pool, makes_constant_objects_in_bulk_from_what_an_aggregate_takes)
+TEST(object_pool, creates_constant_aggregates_in_bulk)
 {
     mp::object_pool<const aggregate> pool;
     std::array<const aggregate*, 3> objects{};
@@ -709,7 +709,7 @@ TEST(object_pool, makes_constant_objects_in_bulk_from_what_an_aggregate_takes)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TEST(object_pool, reports_an_object_that_is_twice_in_a_bulk)
+TEST(object_pool, reports_an_object_that_is_destroyed_twice_in_bulk)
 {
     test::error_recorder recorder;
     mp::object_pool<counted, mp::checking_policy> pool;
@@ -721,12 +721,12 @@ TEST(object_pool, reports_an_object_that_is_twice_in_a_bulk)
     EXPECT_EQ(counted::alive, 0);
 }
 
-/// Destroys others in bulk, also while the pool destroys all.
+/// Its destructor destroys other objects in bulk, even during clear.
 struct chief
 {
     using pool_type = mp::object_pool<chief>;
 
-    explicit chief(pool_type* its = nullptr) : pool(its) { ++alive; }
+    explicit chief(pool_type* owner = nullptr) : pool(owner) { ++alive; }
     chief(const chief&) = delete;
     chief& operator=(const chief&) = delete;
     ~chief()
@@ -741,7 +741,7 @@ struct chief
     std::array<chief*, 5> others{};
 };
 
-TEST(object_pool, has_destructors_destroy_others_in_bulk)
+TEST(object_pool, lets_destructors_destroy_objects_in_bulk)
 {
     mp::object_pool<chief> pool;
     for (const bool clears : {false, true}) {
@@ -757,7 +757,7 @@ TEST(object_pool, has_destructors_destroy_others_in_bulk)
     }
 }
 
-TYPED_TEST(object_pool_test, takes_an_upstream_without_options)
+TYPED_TEST(object_pool_test, is_constructible_from_an_upstream_alone)
 {
     typename TestFixture::pool_type pool(&this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
@@ -765,7 +765,7 @@ TYPED_TEST(object_pool_test, takes_an_upstream_without_options)
     EXPECT_THROW(typename TestFixture::pool_type{none}, std::invalid_argument);
 }
 
-TEST(object_pool, refuses_what_makes_no_sense)
+TEST(object_pool, rejects_invalid_options)
 {
     mp::pool_options options;
     for (const std::size_t alignment : {3u, 12u, 24u, 100u}) {
@@ -774,7 +774,7 @@ TEST(object_pool, refuses_what_makes_no_sense)
     }
 }
 
-TEST(object_pool, counts_when_its_policy_does)
+TEST(object_pool, counts_under_a_counting_policy)
 {
     counted::alive = 0;
     mp::object_pool<counted, mp::counting_policy> pool;
@@ -791,7 +791,7 @@ TEST(object_pool, counts_when_its_policy_does)
 
 TEST(object_pool, is_empty_while_no_object_is_alive)
 {
-    const auto expect_so = [](auto&& pool) {
+    const auto expect_empty_after_use = [](auto&& pool) {
         EXPECT_TRUE(pool.empty());
         auto* const only = pool.create(1);
         EXPECT_FALSE(pool.empty());
@@ -801,7 +801,7 @@ TEST(object_pool, is_empty_while_no_object_is_alive)
         pool.clear();
         EXPECT_TRUE(pool.empty());
     };
-    expect_so(mp::object_pool<int>());
-    expect_so(mp::concurrent_object_pool<int>());
+    expect_empty_after_use(mp::object_pool<int>());
+    expect_empty_after_use(mp::concurrent_object_pool<int>());
 }
 } // namespace

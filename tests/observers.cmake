@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Policies that notify other tools of the blocks of a pool. That of Tracy is tested with a stub of its macros, those of
-# heaptrack and massif with their own headers, where these are installed.
+# Policies that notify other tools of the blocks of a pool. The test of the Tracy policy uses a stub of Tracy's macros.
+# The tests of the heaptrack and massif policies need the headers of these tools.
 find_path(MEMORY_POOL_HEAPTRACK_INCLUDE heaptrack_api.h)
 set(observers tracy)
 if(MEMORY_POOL_HEAPTRACK_INCLUDE)

@@ -25,7 +25,7 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Knows the blocks in use of all pools, and fails where one is allocated or freed twice.
+/// Records the blocks in use of all pools, and fails if a block is allocated or freed twice.
 struct observer
 {
     static void allocated(const char* pool_name, const void* block, std::size_t bytes) noexcept
@@ -82,7 +82,7 @@ TYPED_TEST(observing_policy, notifies_of_blocks_in_bulk)
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TYPED_TEST(observing_policy, notifies_of_blocks_that_are_freed_with_all_others)
+TYPED_TEST(observing_policy, notifies_of_blocks_that_clear_and_release_free)
 {
     {
         TypeParam pool(48);
@@ -102,10 +102,10 @@ TYPED_TEST(observing_policy, notifies_of_blocks_that_are_freed_with_all_others)
         EXPECT_TRUE(observer::blocks.empty());
         use();
     }
-    EXPECT_TRUE(observer::blocks.empty()) << "the pool is gone";
+    EXPECT_TRUE(observer::blocks.empty()) << "the pool is destroyed";
 }
 
-TYPED_TEST(observing_policy, does_not_notify_of_what_fails)
+TYPED_TEST(observing_policy, does_not_notify_of_failures)
 {
     TypeParam pool(48, mp::pool_options{}.with_max_capacity(1));
     void* const block = pool.allocate();
@@ -147,7 +147,7 @@ TEST(observing_policy_of_objects, notifies_of_objects_that_outlive_their_pool)
     EXPECT_TRUE(observer::blocks.empty());
 }
 
-TEST(observing_policy_of_threads, notifies_of_a_block_before_another_thread_can_have_it)
+TEST(observing_policy_of_threads, notifies_of_a_free_before_another_thread_can_reuse_the_block)
 {
     mp::concurrent_object_pool<int, observed> pool(mp::pool_options{}.with_max_capacity(64));
     test::in_threads(4, [&pool](std::size_t) {

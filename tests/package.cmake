@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# tests/package is a third-party project. It is configured, built and run against this one in each way that users have:
-# an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent. The other
-# ways, below, have their own projects: the single header, a module, a CPS file, Meson.
+# tests/package is a third-party project. These tests configure, build and run it against this project in each way that
+# users have: an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent. Further ways
+# have their own projects, below: the single header, a module, a CPS file, Meson.
 set(root ${CMAKE_CURRENT_BINARY_DIR}/package)
 
-# Installed into one directory and then moved to another: nothing may remember the first.
+# Installs into one directory and moves it to another: no file may refer to the first.
 add_test(NAME package.install
     COMMAND ${CMAKE_COMMAND}
         -D build=${PROJECT_BINARY_DIR} -D config=$<CONFIG> -D root=${root}
@@ -22,17 +22,17 @@ function(memory_pool_add_variant name options absent)
     set_tests_properties(package.install_${name} PROPERTIES TIMEOUT 600
         FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_${name})
 endfunction()
-# np_alloc.h is installed nevertheless: the reports of pools include it.
+# Even this variant installs np_alloc.h: the reports of pools include it.
 memory_pool_add_variant(headers MEMORY_POOL_ENABLE_COMPILED=OFF,MEMORY_POOL_ENABLE_NP_ALLOC=OFF
     *np_*.hpp,*.a,*.so*,*np_*.pc,*_compiled.pc)
 
-# memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
+# memory_pool_add_consumer(<name> <directory> <option>...): builds and tests the project in the directory
 function(memory_pool_add_consumer name directory)
     add_test(NAME package.${name}
         COMMAND ${CMAKE_CTEST_COMMAND}
             --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/${directory} ${root}/${name}
             --build-generator ${CMAKE_GENERATOR}
-            --build-config Debug # which is built soonest
+            --build-config Debug # fastest to build
             --build-options
                 -DCMAKE_BUILD_TYPE=Debug
                 "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}"
@@ -53,7 +53,7 @@ foreach(library IN ITEMS np_alloc np_malloc)
         list(APPEND with_np_alloc ${library})
     endif()
 endforeach()
-# An installed package has the checked build, too. A project that builds it need not build those.
+# An installed package includes the checked build. A project that builds the sources need not build it.
 set(with_checked ${with_np_alloc})
 foreach(library IN LISTS with_np_alloc)
     list(APPEND with_checked ${library}_checked)
@@ -71,12 +71,12 @@ memory_pool_add_consumer(add_subdirectory package
     -DCONSUME=add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
 memory_pool_add_consumer(fetch_content package
     -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}"
-    -DLIBRARIES=compiled -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # As with add_subdirectory, which takes long.
+    -DLIBRARIES=compiled -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # slow, and already covered by add_subdirectory
 memory_pool_add_consumer(find_package_headers package
     -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/headers/installed")
 set_tests_properties(package.find_package_headers PROPERTIES FIXTURES_REQUIRED memory_pool_package_headers)
 
-# Shared libraries. They are compiled separately, so only once for each compiler.
+# Shared libraries. Built separately, so only once per compiler.
 if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
     memory_pool_add_variant(shared BUILD_SHARED_LIBS=ON,MEMORY_POOL_ENABLE_NP_MALLOC=OFF,CMAKE_BUILD_TYPE=Release *.a)
     set(shared_installed "-DCMAKE_PREFIX_PATH=${root}/shared/installed")
@@ -91,7 +91,7 @@ if(TARGET memory_pool::np_malloc AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set_tests_properties(package.shared_symbols PROPERTIES FIXTURES_REQUIRED memory_pool_package_shared)
 endif()
 
-# It chooses its generator, so one configuration runs it.
+# The test chooses its generator, so one configuration runs it.
 if(TARGET memory_pool::np_alloc AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_GENERATOR STREQUAL "Ninja")
     add_test(NAME package.postfix
         COMMAND ${CMAKE_COMMAND}
@@ -104,7 +104,7 @@ cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)
 if(PkgConfig_FOUND AND libdir_is_relative)
     memory_pool_add_consumer(pkg_config package -DCONSUME=pkg_config
         "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${with_checked})
-    # The unmodified flags, which CMake would rewrite: of a moved installation, and of one in /usr.
+    # The unmodified flags, which CMake would rewrite, of a moved installation and of one in /usr.
     add_test(NAME package.pkg_config_flags
         COMMAND ${CMAKE_COMMAND}
             -D build=${PROJECT_BINARY_DIR} -D config=$<CONFIG> -D root=${root} -D libdir=${CMAKE_INSTALL_LIBDIR}
@@ -125,8 +125,8 @@ add_test(NAME package.new_cmake
 set_tests_properties(package.new_cmake PROPERTIES
     TIMEOUT 300 SKIP_RETURN_CODE 77 FIXTURES_SETUP memory_pool_new_cmake)
 
-# These choose their compilers, so one configuration runs them: the single header; and the C++20 module, with Clang,
-# compiled by hand (names) and with a CMake that supports modules (projects).
+# These tests choose their compilers, so one configuration runs them: the single header, and the C++20 module with
+# Clang, compiled by hand (names) and with a CMake that supports modules (projects).
 if(TARGET memory_pool_single_header AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING)
     set_target_properties(memory_pool_single_header PROPERTIES EXCLUDE_FROM_ALL FALSE)
     foreach(compiler IN ITEMS g++ clang++-19)
@@ -145,7 +145,7 @@ if(TARGET memory_pool_single_header AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND
     set_tests_properties(package.module_projects PROPERTIES FIXTURES_REQUIRED memory_pool_new_cmake)
 endif()
 
-# The CPS file; and Meson, with an installation by Meson or CMake.
+# The CPS file, and Meson with an installation by Meson or CMake.
 if(libdir_is_relative)
     add_test(NAME package.cps
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/package/cps_test.py

@@ -55,7 +55,7 @@ mp::page_options options_for(huge_page_use huge_pages, bool prefault = false)
 constexpr huge_page_use every_use[] = {huge_page_use::as_the_system_does, huge_page_use::transparent,
                                        huge_page_use::reserved};
 
-TEST(page_resource, refuses_an_alignment_that_is_no_power_of_two)
+TEST(page_resource, rejects_an_alignment_that_is_not_a_power_of_two)
 {
     mp::page_resource pages;
     for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
@@ -63,7 +63,7 @@ TEST(page_resource, refuses_an_alignment_that_is_no_power_of_two)
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
+TEST(page_resource, allocates_and_frees_whole_pages)
 {
     const test::system_calls calls;
     mp::page_resource pages;
@@ -80,7 +80,7 @@ TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
     }
 }
 
-TEST(page_resource, honours_every_alignment_whatever_the_pages)
+TEST(page_resource, honours_every_alignment_with_every_kind_of_pages)
 {
     for (const huge_page_use use : every_use) {
         const test::system_calls calls;
@@ -124,7 +124,7 @@ TEST(page_resource, serves_containers_and_pools)
     }
 }
 
-TEST(page_resource, gives_back_what_is_left_when_it_ends)
+TEST(page_resource, frees_outstanding_chunks_in_its_destructor)
 {
     const test::system_calls calls;
     {
@@ -135,7 +135,7 @@ TEST(page_resource, gives_back_what_is_left_when_it_ends)
     EXPECT_EQ(calls.mapped(), 0u);
 }
 
-TEST(page_resource, is_equal_to_itself_only)
+TEST(page_resource, compares_equal_to_itself_only)
 {
     const mp::page_resource pages;
     const mp::page_resource others;
@@ -143,28 +143,28 @@ TEST(page_resource, is_equal_to_itself_only)
     EXPECT_FALSE(pages.is_equal(others));
 }
 
-TEST(page_resource, says_what_the_system_did_not_give)
+TEST(page_resource, reports_the_request_that_the_system_refused)
 {
     const test::system_calls calls;
     mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
     calls.refuse(test::system_call::any, 1);
     const std::string text = test::what_of<mp::out_of_memory>([&] { (void)pages.allocate(12345, 64); });
-    EXPECT_EQ(text, "memory_pool: resource 'buffers': the system gives no pages for 12345 bytes aligned to 64");
+    EXPECT_EQ(text, "memory_pool: resource 'buffers': the OS cannot map 12345 bytes aligned to 64");
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-TEST(page_resource, refuses_what_no_memory_can_hold)
+TEST(page_resource, rejects_sizes_beyond_the_address_space)
 {
     mp::page_resource pages;
     const volatile std::size_t most =
-        std::numeric_limits<std::size_t>::max(); // volatile: no warning that it is too much
+        std::numeric_limits<std::size_t>::max(); // volatile avoids a compile-time warning.
     for (const std::size_t bytes : {most + 0, most - page, most / 2 + 1, most / 2})
         EXPECT_THROW((void)pages.allocate(bytes), mp::out_of_memory);
     EXPECT_THROW((void)pages.allocate(1, most / 2 + 1), mp::out_of_memory);
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
+TEST(page_resource, loses_nothing_when_any_system_call_fails)
 {
     for (const huge_page_use use : every_use) {
         for (const bool prefault : {false, true}) {
@@ -181,13 +181,13 @@ TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
                         ASSERT_EQ(pages.bytes_in_use(), calls.mapped());
                         pages.deallocate(chunk, 5 * page, alignment);
                     } catch (const std::bad_alloc&) {
-                        ASSERT_GE(calls.made(test::system_call::any), call) << "nothing was refused";
+                        ASSERT_GE(calls.made(test::system_call::any), call) << "no call was refused";
                     }
                     ASSERT_EQ(pages.bytes_in_use(), 0u);
                 }
                 was_refused = calls.made(test::system_call::any) >= call;
                 calls.refuse_nothing();
-                pages.deallocate(pages.allocate(1), 1); // has the system asked again to take what it did not
+                pages.deallocate(pages.allocate(1), 1); // Retries chunks that were not unmapped.
                 ASSERT_EQ(calls.mapped(), 0u) << "call " << call;
             }
             EXPECT_GT(call, 4u);
@@ -195,7 +195,7 @@ TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
     }
 }
 
-TEST(page_resource, tries_again_what_the_system_did_not_take_back)
+TEST(page_resource, retries_chunks_that_the_system_did_not_unmap)
 {
     const test::system_calls calls;
     {
@@ -216,10 +216,10 @@ TEST(page_resource, tries_again_what_the_system_did_not_take_back)
         calls.refuse_nothing();
         EXPECT_EQ(calls.mapped(), page);
     }
-    EXPECT_EQ(calls.mapped(), 0u) << "the destructor tries, too";
+    EXPECT_EQ(calls.mapped(), 0u) << "the destructor retries, too";
 }
 
-TEST(page_resource, reports_a_chunk_that_is_not_its_own)
+TEST(page_resource, reports_a_foreign_chunk)
 {
     const test::error_recorder errors;
     mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
@@ -232,10 +232,10 @@ TEST(page_resource, reports_a_chunk_that_is_not_its_own)
     std::memset(chunk, 0xAB, page); // It is still there.
     others.deallocate(chunk, page);
     others.deallocate(chunk, page);
-    EXPECT_EQ(errors.kinds().size(), 2u) << "given back twice";
+    EXPECT_EQ(errors.kinds().size(), 2u) << "a double free";
 }
 
-TEST(page_resource, has_the_pages_backed_at_once)
+TEST(page_resource, backs_pages_at_once_on_request)
 {
     for (const huge_page_use use : every_use) {
         const test::system_calls calls;
@@ -249,27 +249,27 @@ TEST(page_resource, has_the_pages_backed_at_once)
     }
 }
 
-TEST(page_resource, takes_normal_pages_where_none_are_reserved)
+TEST(page_resource, falls_back_to_normal_pages_without_reserved_huge_pages)
 {
     const test::system_calls calls;
     mp::page_resource pages(options_for(huge_page_use::reserved));
     calls.refuse(test::system_call::any, 1);
     void* const chunk = pages.allocate(5000);
     if (os::huge_page_size() != 0) {
-        EXPECT_EQ(calls.maps_of_huge_pages(), 1u) << "they were asked for";
+        EXPECT_EQ(calls.huge_page_requests(), 1u) << "huge pages were requested";
     }
     EXPECT_EQ(pages.bytes_in_use(), (5000 + page - 1) / page * page);
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
     pages.deallocate(chunk, 5000);
 }
 
-TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
+TEST(page_resource, allocates_whole_huge_pages_where_some_are_reserved)
 {
     const std::size_t huge = os::huge_page_size();
     if (huge == 0)
-        GTEST_SKIP() << "this system has none";
+        GTEST_SKIP() << "this system has no huge pages";
     const test::system_calls calls;
-    calls.give_reserved_pages();
+    calls.simulate_huge_pages();
     {
         mp::page_resource pages(options_for(huge_page_use::reserved));
         void* const small = pages.allocate(1);
@@ -285,7 +285,7 @@ TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
 }
 
 #if defined(__linux__)
-/// How many bytes of the process are in transparent huge pages, as the system sums it up.
+/// Returns: the bytes of the process in transparent huge pages, by the sum of the system.
 std::size_t all_transparent_huge_bytes()
 {
     std::ifstream rollup("/proc/self/smaps_rollup");
@@ -298,16 +298,16 @@ std::size_t all_transparent_huge_bytes()
     return 0;
 }
 
-TEST(page_resource, tells_what_is_in_transparent_huge_pages)
+TEST(page_resource, reports_bytes_in_transparent_huge_pages)
 {
     const std::size_t huge = os::huge_page_size();
     if (huge == 0)
-        GTEST_SKIP() << "this system has none";
+        GTEST_SKIP() << "this system has no huge pages";
     const std::size_t before = all_transparent_huge_bytes();
     mp::page_resource pages(options_for(huge_page_use::transparent));
     void* const chunk = pages.allocate(4 * huge);
     EXPECT_TRUE(test::is_aligned(chunk, huge));
-    EXPECT_EQ(pages.bytes_in_huge_pages(), 0u) << "nothing was written to yet";
+    EXPECT_EQ(pages.bytes_in_huge_pages(), 0u) << "no page was written yet";
     std::memset(chunk, 0xAB, 4 * huge);
     EXPECT_EQ(pages.bytes_in_huge_pages(), all_transparent_huge_bytes() - before);
     EXPECT_LE(pages.bytes_in_huge_pages(), pages.bytes_in_use());
@@ -315,12 +315,12 @@ TEST(page_resource, tells_what_is_in_transparent_huge_pages)
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
 }
 
-TEST(page_resource, counts_no_huge_page_of_another)
+TEST(page_resource, counts_no_huge_pages_of_other_mappings)
 {
     const std::size_t huge = os::huge_page_size();
     if (huge == 0)
-        GTEST_SKIP() << "this system has none";
-    // Both are advised, so that the system may take them for one mapping.
+        GTEST_SKIP() << "this system has no huge pages";
+    // Both have the same advice, so that the system may merge the mappings.
     mp::page_resource pages(options_for(huge_page_use::transparent, true));
     mp::page_resource others(options_for(huge_page_use::transparent, true));
     const std::size_t before = all_transparent_huge_bytes();
@@ -333,7 +333,7 @@ TEST(page_resource, counts_no_huge_page_of_another)
 }
 #endif
 
-TEST(page_resource, is_for_any_thread)
+TEST(page_resource, can_be_used_from_any_thread)
 {
     mp::page_resource pages;
     test::in_threads(4, [&](std::size_t thread) {
@@ -350,7 +350,7 @@ TEST(page_resource, is_for_any_thread)
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-TEST(page_resource, stands_behind_the_other_adaptors)
+TEST(page_resource, can_be_the_upstream_of_other_adaptors)
 {
     mp::page_resource pages;
     mp::limit_resource limited(std::size_t{1} << 20, &pages);
@@ -365,7 +365,7 @@ TEST(page_resource, stands_behind_the_other_adaptors)
 }
 
 #if TESTS_MAY_FORK && TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
-TEST(page_resource, goes_on_after_the_addresses_of_a_process_were_used_up)
+TEST(page_resource, recovers_after_the_addresses_of_a_process_were_used_up)
 {
     test::expect_in_child([] {
         const std::size_t most = test::bytes_of_process().addresses + (std::size_t{1} << 30);
@@ -395,15 +395,15 @@ TEST(page_resource, goes_on_after_the_addresses_of_a_process_were_used_up)
     });
 }
 
-TEST(page_resource, loses_nothing_when_a_process_has_as_many_mappings_as_it_may)
+TEST(page_resource, loses_nothing_at_the_maximum_number_of_mappings_of_a_process)
 {
     std::ifstream file("/proc/sys/vm/max_map_count");
     std::size_t most = 0;
     if (!(file >> most) || most > 100'000)
-        GTEST_SKIP() << "it may have too many for a short test";
+        GTEST_SKIP() << "the limit is too high for a short test";
     test::expect_in_child([most] {
         mp::page_resource pages;
-        // One large mapping, of which every other page goes back: each makes one mapping more.
+        // One large mapping, of which every other page is unmapped: each adds one mapping.
         std::vector<void*> chunks;
         chunks.reserve(3 * most);
         for (std::size_t i = 0; i != 3 * most; ++i)
@@ -421,7 +421,7 @@ TEST(page_resource, loses_nothing_when_a_process_has_as_many_mappings_as_it_may)
 #endif
 
 #if MEMORY_POOL_ASAN
-TEST(page_resource, is_searched_for_pointers_when_leaks_are_looked_for)
+TEST(page_resource, is_scanned_for_pointers_by_leak_sanitizer)
 {
     mp::page_resource pages;
     auto* const owner = static_cast<std::array<std::unique_ptr<int>, 4>*>(pages.allocate(page));
@@ -434,7 +434,7 @@ TEST(page_resource, is_searched_for_pointers_when_leaks_are_looked_for)
 }
 #endif
 
-TEST(page_options, are_chained_in_a_constant_expression)
+TEST(page_options, can_be_chained_in_a_constant_expression)
 {
     constexpr mp::page_options options =
         mp::page_options{}.with_huge_pages(mp::huge_page_use::transparent).with_prefault(true).with_name("pages");

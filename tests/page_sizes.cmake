@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Unit tests with simulated pages of 16 and 64 KiB: see support/large_pages.cpp. One process runs all tests of a unit.
-# Excluded are tests that measure memory, in pages of the real size; expect pages or guards of 4 KiB; or need a separate
-# process.
+# Excludes tests that measure memory in real pages, expect pages or guards of 4 KiB, or need a separate process.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CROSSCOMPILING
    OR NOT TARGET memory_pool_np_alloc)
     return()
@@ -23,11 +22,11 @@ function(memory_pool_add_page_size prefix unit bytes filter)
 endfunction()
 
 set(elsewhere np_memory* np_threads* np_fork* np_signals* *Death* *death* np_background_thread* np_decay* soak*
-    resident_bytes* np_statistics.count_* np_statistics.are_exact* np_statistics.tell_* np_slabs_print.agrees*
-    direct_blocks.are_found* *region.stays_as_it_is* region.takes_few_system_calls* sparse_heap* hash_table.*pages*
-    np_heap_forms.count* np_defrag_hint.is_0* checked_bytes.before_a_large* checked_large.*
-    checked_memory.does_not_count_guards many_keys*
-    cached_block_set.*transit* figures.*on_the_way* page_resource.*process*)
+    resident_bytes* np_statistics.count_* np_statistics.are_exact* np_slabs_print.agrees*
+    mmap_blocks.are_found* *region.is_unchanged_by* region.advises_core_dumps_with_few* sparse_heap* hash_table.*pages*
+    np_heap_forms.count* np_defrag_hint.is_0* checked_writes.before_a_large* checked_large.*
+    checked_memory.does_not_count_guards pthread_keys*
+    cached_block_set.*transit* statistics.*in_transit* page_resource.*process*)
 list(JOIN elsewhere ":" elsewhere)
 foreach(bytes IN ITEMS 16384 65536)
     memory_pool_add_page_size(page_sizes os ${bytes} *)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# np_alloc for other platforms, where a compiler for them (and an emulator) is installed; otherwise they are skipped.
-# `./dev check platforms` installs the tools and runs all of them; those that take long by themselves, only there.
+# np_alloc for other platforms. Skips platforms without an installed cross compiler (and emulator).
+# `./dev check platforms` installs the tools and runs all tests, also the slow ones.
 foreach(platform windows aarch64_linux riscv64_linux musl aarch64_macos x86_64_macos freebsd)
     set(test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/platforms/cross_test.py ${PROJECT_SOURCE_DIR} ${platform})
     add_test(NAME long.platforms_${platform} COMMAND ${test} --all)

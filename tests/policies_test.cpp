@@ -12,7 +12,7 @@
 namespace mp = memory_pool;
 
 namespace {
-TEST(policies, build_on_each_other)
+TEST(policies, can_be_nested)
 {
     EXPECT_FALSE(mp::default_policy::counts);
     EXPECT_FALSE(mp::default_policy::checks);
@@ -22,7 +22,7 @@ TEST(policies, build_on_each_other)
     EXPECT_TRUE(mp::checking_policy::checks);
 }
 
-struct one_that_only_counts
+struct incomplete_policy
 {
     static constexpr bool counts = true;
 };
@@ -41,7 +41,7 @@ TEST(policies, are_types_with_two_constants)
     EXPECT_TRUE(mp::detail::base::is_policy<mp::default_policy>);
     EXPECT_TRUE(mp::detail::base::is_policy<mp::leak_fatal_policy<>>);
     EXPECT_TRUE(mp::detail::base::is_policy<one_of_no_known_family>);
-    EXPECT_FALSE(mp::detail::base::is_policy<one_that_only_counts>);
+    EXPECT_FALSE(mp::detail::base::is_policy<incomplete_policy>);
     EXPECT_FALSE(mp::detail::base::is_policy<int>);
     EXPECT_TRUE(mp::detail::base::checked_policy<one_of_no_known_family>::counts);
     EXPECT_FALSE(mp::detail::base::checked_policy<one_of_no_known_family>::checks);
@@ -66,7 +66,7 @@ using all_counting_pools =
                    mp::basic_concurrent_block_pool<counting>>;
 TYPED_TEST_SUITE(counting_pools, all_counting_pools, );
 
-/// Takes a block or an object, and gives it back.
+/// Allocates and frees a block or an object.
 template <class Pool>
 auto use(Pool& pool, int) -> decltype((void)pool.make())
 {
@@ -88,7 +88,7 @@ void use(Pool& pool, ...)
     (void)pool.allocate();
 }
 
-TYPED_TEST(counting_pools, begin_the_peak_anew)
+TYPED_TEST(counting_pools, restart_the_peak_at_the_blocks_in_use)
 {
     auto pool = [] {
         if constexpr (std::is_default_constructible_v<TypeParam>)

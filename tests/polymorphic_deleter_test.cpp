@@ -38,17 +38,17 @@ struct square : shape
     int corners() const override { return 4; }
 };
 
-/// The base is not where the object begins.
+/// The base is not at the beginning of the object.
 struct triangle : named, shape
 {
-    explicit triangle(int its_side) : side(its_side) {}
+    explicit triangle(int side_length) : side(side_length) {}
     int corners() const override { return 3; }
     int side;
 };
 
 using owner = std::unique_ptr<shape, mp::polymorphic_deleter>;
 
-TEST(polymorphic_deleter, owns_objects_of_any_pool_and_resource_by_a_base)
+TEST(polymorphic_deleter, deletes_objects_of_any_pool_and_resource_through_a_base)
 {
     shape::destroyed = 0;
     test::accounting_upstream upstream;
@@ -71,7 +71,7 @@ TEST(polymorphic_deleter, owns_objects_of_any_pool_and_resource_by_a_base)
     EXPECT_EQ(triangles.in_use() + upstream.live_chunks() + upstream.mismatched(), 0u);
 }
 
-TEST(polymorphic_deleter, owns_objects_by_a_constant_base)
+TEST(polymorphic_deleter, deletes_objects_through_a_constant_base)
 {
     mp::object_pool<triangle> pool;
     const std::unique_ptr<const named, mp::polymorphic_deleter> constant = pool.make_unique(3);
@@ -79,12 +79,12 @@ TEST(polymorphic_deleter, owns_objects_by_a_constant_base)
     EXPECT_EQ(pool.in_use(), 1u);
 }
 
-TEST(polymorphic_deleter, is_made_without_being_asked_for_from_deleters_only)
+TEST(polymorphic_deleter, converts_implicitly_from_deleters_only)
 {
     using of_pool = mp::object_pool<square>::unique_ptr;
     EXPECT_TRUE((std::is_nothrow_constructible_v<owner, of_pool&&>));
     EXPECT_TRUE((std::is_convertible_v<of_pool&&, owner>));
-    EXPECT_FALSE((std::is_constructible_v<of_pool, owner&&>)) << "not back";
+    EXPECT_FALSE((std::is_constructible_v<of_pool, owner&&>)) << "there is no conversion back";
     EXPECT_FALSE((std::is_constructible_v<owner, std::unique_ptr<square>&&>));
     EXPECT_EQ(sizeof(owner), 3 * sizeof(void*));
 }

@@ -10,7 +10,7 @@
 namespace mp = memory_pool;
 
 namespace {
-TEST(pool_options, default_to_a_pool_that_grows_from_nothing_without_limit)
+TEST(pool_options, default_to_an_empty_pool_without_a_limit)
 {
     const mp::pool_options options;
     EXPECT_EQ(options.initial_capacity, 0u);
@@ -25,7 +25,7 @@ TEST(pool_options, are_an_aggregate)
     EXPECT_TRUE(std::is_aggregate_v<mp::pool_options>);
 }
 
-TEST(pool_options, are_chained_in_a_constant_expression)
+TEST(pool_options, can_be_chained_in_a_constant_expression)
 {
     static constexpr const char* orders = "orders";
     constexpr mp::pool_options options = mp::pool_options{}
@@ -41,7 +41,7 @@ TEST(pool_options, are_chained_in_a_constant_expression)
     static_assert(options.name == orders);
     static_assert(noexcept(options.with_name("other")));
     EXPECT_EQ(options.with_max_capacity(5).max_capacity, 5u);
-    EXPECT_EQ(options.with_max_capacity(5).growth_step, 3u) << "the others stay";
-    EXPECT_EQ(options.max_capacity, 2u) << "a copy";
+    EXPECT_EQ(options.with_max_capacity(5).growth_step, 3u) << "other members are unchanged";
+    EXPECT_EQ(options.max_capacity, 2u) << "with_max_capacity returns a copy";
 }
 } // namespace

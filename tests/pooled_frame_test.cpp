@@ -57,7 +57,7 @@ void* counted(void* block)
 }
 } // namespace
 
-// Not inlined, as GCC compares who allocates and who frees.
+// Not inlined, because GCC checks that allocation and deallocation functions match.
 MEMORY_POOL_NOINLINE void* operator new(std::size_t bytes)
 {
     return counted(std::malloc(bytes));
@@ -87,7 +87,7 @@ MEMORY_POOL_NOINLINE void operator delete(void* block, std::size_t, std::align_v
 namespace {
 // --- coroutines
 
-/// Owns a coroutine, which is suspended at first, and whose frame is that of `Frame`.
+/// Owns a coroutine that is initially suspended, with a frame from `Frame`.
 template <class Frame>
 class routine
 {
@@ -141,11 +141,11 @@ private:
 using pooled = routine<mp::pooled_frame>;
 using from_resource = routine<mp::resource_frame>;
 
-/// Its frame has the numbers, which are filled again after each suspension, and compared.
+/// Its frame has `Count` numbers, which are checked and written again after each suspension.
 template <class Routine, std::size_t Count>
 MEMORY_POOL_NOINLINE Routine numbers(std::uintptr_t first)
 {
-    std::array<volatile std::uintptr_t, Count> kept{}; // Or clang leaves it out.
+    std::array<volatile std::uintptr_t, Count> kept{}; // Otherwise clang elides it.
     for (std::uintptr_t round = first;; ++round) {
         for (std::size_t i = 0; i != Count; ++i)
             kept[i] = round + i;
@@ -156,7 +156,7 @@ MEMORY_POOL_NOINLINE Routine numbers(std::uintptr_t first)
     }
 }
 
-/// Adds up to nothing: what is in use afterwards was before.
+/// Leaves the blocks in use unchanged.
 class pooled_frame : public testing::Test
 {
 protected:
@@ -174,7 +174,7 @@ private:
 
 static_assert(std::is_empty_v<mp::pooled_frame> && std::is_empty_v<mp::resource_frame>);
 
-TEST_F(pooled_frame, is_in_a_block_of_the_pools)
+TEST_F(pooled_frame, is_allocated_from_the_pools)
 {
     pooled count = numbers<pooled, 10>(5);
     EXPECT_GE(bytes_added(), 10 * sizeof(std::uintptr_t));
@@ -187,7 +187,7 @@ TEST_F(pooled_frame, is_in_a_block_of_the_pools)
     EXPECT_EQ((numbers<pooled, 10>(0).address()), place);
 }
 
-TEST_F(pooled_frame, calls_new_no_more_once_the_pools_have_memory)
+TEST_F(pooled_frame, does_not_call_new_once_the_pools_have_memory)
 {
     const auto make_and_destroy = [] {
         std::array<pooled, 50> many;
@@ -212,13 +212,13 @@ void use_frames_of(std::index_sequence<Counts...>)
             each.next();
 }
 
-TEST_F(pooled_frame, has_any_size)
+TEST_F(pooled_frame, supports_frames_of_any_size)
 {
-    use_frames_of<pooled>(std::make_index_sequence<14>()); // From 8 bytes of its own to 96 KiB.
+    use_frames_of<pooled>(std::make_index_sequence<14>()); // From 8 bytes to 96 KiB.
     use_frames_of<from_resource>(std::make_index_sequence<14>());
 }
 
-TEST_F(pooled_frame, of_more_than_the_largest_class_comes_from_new)
+TEST_F(pooled_frame, uses_new_beyond_the_largest_size_class)
 {
     constexpr std::size_t count = 5000;
     const std::size_t reserved = mp::pooled_frame::bytes_reserved();
@@ -232,7 +232,7 @@ TEST_F(pooled_frame, of_more_than_the_largest_class_comes_from_new)
 
 // --- threads
 
-TEST_F(pooled_frame, may_be_destroyed_in_another_thread)
+TEST_F(pooled_frame, can_be_destroyed_in_another_thread)
 {
     pooled here = numbers<pooled, 10>(1);
     std::thread([&here] {
@@ -241,7 +241,7 @@ TEST_F(pooled_frame, may_be_destroyed_in_another_thread)
     }).join();
 }
 
-TEST_F(pooled_frame, survives_the_thread_that_has_made_it)
+TEST_F(pooled_frame, survives_the_thread_that_created_it)
 {
     std::vector<pooled> many(1000);
     std::thread([&many] {
@@ -252,11 +252,11 @@ TEST_F(pooled_frame, survives_the_thread_that_has_made_it)
         EXPECT_EQ(each.next(), 1u);
 }
 
-/// Made before or after the thread has a cache, so destroyed after or before that cache is flushed.
+/// Constructed before or after the thread cache, so destroyed after or before its flush.
 thread_local pooled first_of_thread;
 thread_local pooled last_of_thread;
 
-TEST_F(pooled_frame, may_be_made_and_destroyed_while_its_thread_ends)
+TEST_F(pooled_frame, can_be_created_and_destroyed_during_thread_exit)
 {
     struct maker
     {
@@ -273,7 +273,7 @@ TEST_F(pooled_frame, may_be_made_and_destroyed_while_its_thread_ends)
     }).join();
 }
 
-TEST_F(pooled_frame, goes_from_thread_to_thread)
+TEST_F(pooled_frame, can_move_between_threads)
 {
     constexpr std::size_t threads = 4;
     constexpr std::size_t rounds = 2000;
@@ -292,19 +292,19 @@ TEST_F(pooled_frame, goes_from_thread_to_thread)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(pooled_frame, may_be_destroyed_in_the_child_of_a_fork)
+TEST_F(pooled_frame, can_be_destroyed_in_the_child_of_a_fork)
 {
     pooled kept = numbers<pooled, 10>(1);
     test::expect_in_child([&] {
-        const std::size_t with_it = mp::pooled_frame::bytes_in_use();
+        const std::size_t bytes_before = mp::pooled_frame::bytes_in_use();
         kept.destroy();
-        return mp::pooled_frame::bytes_in_use() < with_it && numbers<pooled, 10>(3).next() == 3u;
+        return mp::pooled_frame::bytes_in_use() < bytes_before && numbers<pooled, 10>(3).next() == 3u;
     });
     EXPECT_EQ(kept.next(), 1u);
 }
 #endif
 
-/// Destroyed after `main`, and then makes another one.
+/// Destroyed after `main`. Its destructor creates another coroutine.
 struct static_routine
 {
     static_routine() = default;
@@ -319,20 +319,20 @@ struct static_routine
             std::abort();
     }
 
-    pooled kept = numbers<pooled, 10>(1); // The pools may not have been used before.
+    pooled kept = numbers<pooled, 10>(1); // Possibly the first use of the pools.
     bool is_tested = false;
 };
 static_routine lives_longest;
 
-TEST_F(pooled_frame, may_be_made_before_main_and_destroyed_after_it)
+TEST_F(pooled_frame, can_be_created_before_main_and_destroyed_after_it)
 {
     lives_longest.is_tested = true;
-    EXPECT_EQ(lives_longest.kept.next(), 1u); // The rest is in the destructor.
+    EXPECT_EQ(lives_longest.kept.next(), 1u); // The destructor has further checks.
 }
 
 // --- memory
 
-TEST_F(pooled_frame, is_returned_to_upstream_by_trim)
+TEST_F(pooled_frame, is_freed_to_upstream_by_trim)
 {
     {
         std::vector<pooled> many(1000);
@@ -367,7 +367,7 @@ struct alignas(64) line
     unsigned char bytes[64];
 };
 
-/// Yields the address of a variable that needs more alignment than new gives.
+/// Yields the address of a variable that needs a stricter alignment than new guarantees.
 template <class Routine>
 MEMORY_POOL_NOINLINE Routine aligned_local()
 {
@@ -378,7 +378,7 @@ MEMORY_POOL_NOINLINE Routine aligned_local()
     }
 }
 
-TEST_F(pooled_frame, is_aligned_as_its_promise_says)
+TEST_F(pooled_frame, honours_the_alignment_of_its_promise)
 {
     const auto use = []<class Frame>(Frame*) {
         std::array<routine<Frame>, 20> many;
@@ -402,7 +402,7 @@ TEST_F(pooled_frame, is_aligned_as_its_promise_says)
     use(static_cast<resource*>(nullptr));
 }
 
-TEST_F(pooled_frame, may_have_any_alignment_from_that_of_new_on)
+TEST_F(pooled_frame, supports_any_alignment_from_that_of_new)
 {
     const auto use = []<class Frame>(Frame*, std::size_t alignment) {
         for (const std::size_t bytes : {1u, 200u, 5'000u, 50'000u}) {
@@ -429,7 +429,7 @@ struct item : mp::pooled_frame
     int value;
 };
 
-TEST_F(pooled_frame, is_a_base_of_any_class)
+TEST_F(pooled_frame, can_be_a_base_of_any_class)
 {
     const std::unique_ptr<item> made(new item(3));
     EXPECT_EQ(bytes_added(), 16u);
@@ -440,7 +440,7 @@ TEST_F(pooled_frame, is_a_base_of_any_class)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(pooled_frame_misuse, reports_a_frame_that_address_sanitizer_knows_to_be_free)
+TEST(pooled_frame_misuse, is_reported_if_address_sanitizer_has_poisoned_the_frame)
 {
     const test::error_recorder errors;
     void* const frame = mp::pooled_frame::operator new(100);
@@ -451,7 +451,7 @@ TEST(pooled_frame_misuse, reports_a_frame_that_address_sanitizer_knows_to_be_fre
 }
 #endif
 
-TEST(checked_pooled_frame, reports_frames_that_are_freed_wrongly)
+TEST(checked_pooled_frame, reports_misused_frames)
 {
     using frame = mp::basic_pooled_frame<mp::checking_policy>;
     const test::error_recorder errors;
@@ -489,7 +489,7 @@ struct failure : std::runtime_error
     failure() : std::runtime_error("made to fail") {}
 };
 
-/// Runs at once, and throws on request.
+/// Starts immediately, and throws on request.
 struct failing_routine
 {
     struct promise_type : mp::pooled_frame
@@ -539,14 +539,14 @@ TEST_P(failing_frame, is_freed)
 INSTANTIATE_TEST_SUITE_P(pooled_frame, failing_frame,
                          testing::Values(place::promise, place::return_object, place::initial_suspend, place::body));
 
-/// Frames of a size that no other test uses, so that the pools have to call new.
+/// Frames of a size that no other test uses, so that the pools must call new.
 template <class Routine, std::size_t Round>
 Routine of_new_size()
 {
     return numbers<Routine, 1900 + Round * 250>(1);
 }
 
-TEST_F(pooled_frame, throws_what_new_throws)
+TEST_F(pooled_frame, propagates_exceptions_of_new)
 {
     const auto make = [] { return of_new_size<pooled, 0>(); };
     {
@@ -557,7 +557,7 @@ TEST_F(pooled_frame, throws_what_new_throws)
     EXPECT_EQ(make().next(), 1u);
 }
 
-/// Has no coroutine if there was no memory.
+/// Empty if there was no memory for the coroutine.
 template <class Frame>
 struct optional_routine
 {
@@ -589,7 +589,7 @@ MEMORY_POOL_NOINLINE optional_routine<Frame> optional_in(std::allocator_arg_t, s
     co_await std::suspend_always();
 }
 
-TEST_F(pooled_frame, is_left_out_where_the_promise_has_something_else_to_return)
+TEST_F(pooled_frame, uses_get_return_object_on_allocation_failure)
 {
     const auto use = []<class Frame>(Frame*) {
         {
@@ -610,7 +610,7 @@ TEST_F(pooled_frame, is_left_out_where_the_promise_has_something_else_to_return)
 
 // --- resources
 
-/// Each has its resource behind std::allocator_arg.
+/// Each takes its resource after std::allocator_arg.
 template <class Source>
 MEMORY_POOL_NOINLINE from_resource in(std::allocator_arg_t, Source, std::unique_ptr<int> number)
 {
@@ -646,7 +646,7 @@ protected:
         EXPECT_EQ(upstream_.mismatched(), 0u);
     }
 
-    /// Expects a coroutine that yields `value`, and whose frame is in the resource.
+    /// Expects a coroutine that yields `value`, with a frame in the resource.
     void expect(from_resource made, std::uintptr_t value)
     {
         EXPECT_EQ(upstream_.live_chunks(), 1u);
@@ -657,7 +657,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(resource_frame, comes_from_the_resource_behind_allocator_arg)
+TEST_F(resource_frame, is_allocated_from_the_resource_after_allocator_arg)
 {
     expect(in<std::pmr::memory_resource*>(std::allocator_arg, &upstream_, std::make_unique<int>(3)), 3);
     expect(in<test::accounting_upstream*>(std::allocator_arg, &upstream_, std::make_unique<int>(4)), 4);
@@ -667,7 +667,7 @@ TEST_F(resource_frame, comes_from_the_resource_behind_allocator_arg)
     expect(in<concrete>(std::allocator_arg, concrete(upstream_), std::make_unique<int>(6)), 6);
 }
 
-TEST_F(resource_frame, of_a_member_function_comes_from_its_resource)
+TEST_F(resource_frame, uses_the_resource_argument_of_a_member_function)
 {
     counter counts(7);
     expect(counts.count(std::allocator_arg, &upstream_, 2), 7);
@@ -675,7 +675,7 @@ TEST_F(resource_frame, of_a_member_function_comes_from_its_resource)
     expect(counter::zero(std::allocator_arg, &upstream_), 0);
 }
 
-TEST_F(resource_frame, of_a_lambda_comes_from_its_resource)
+TEST_F(resource_frame, uses_the_resource_argument_of_a_lambda)
 {
     const auto lambda = [](std::allocator_arg_t, std::pmr::memory_resource*, std::uintptr_t value) -> from_resource {
         co_yield value;
@@ -683,14 +683,14 @@ TEST_F(resource_frame, of_a_lambda_comes_from_its_resource)
     expect(lambda(std::allocator_arg, &upstream_, 8), 8);
 }
 
-TEST_F(resource_frame, comes_from_the_pools_unless_there_is_a_resource)
+TEST_F(resource_frame, is_allocated_from_the_pools_without_a_resource)
 {
     from_resource made = numbers<from_resource, 10>(1);
     EXPECT_GE(bytes_added(), 10 * sizeof(std::uintptr_t));
     EXPECT_EQ(made.next(), 1u);
 }
 
-TEST_F(resource_frame, comes_from_pools_of_a_resource_in_any_thread)
+TEST_F(resource_frame, can_be_freed_to_its_resource_in_any_thread)
 {
     mp::synchronized_pool_resource pools;
     test::in_threads(3, [&](std::size_t thread) {
@@ -702,19 +702,19 @@ TEST_F(resource_frame, comes_from_pools_of_a_resource_in_any_thread)
     EXPECT_EQ(pools.bytes_in_use(), 0u);
 }
 
-TEST_F(resource_frame, throws_what_its_resource_throws)
+TEST_F(resource_frame, propagates_exceptions_of_its_resource)
 {
     upstream_.fail_at(1);
     EXPECT_THROW(counter::zero(std::allocator_arg, &upstream_), std::bad_alloc);
     expect(counter::zero(std::allocator_arg, &upstream_), 0);
 }
 
-TEST_F(resource_frame, refuses_a_resource_that_is_nullptr)
+TEST_F(resource_frame, rejects_a_null_resource)
 {
     EXPECT_THROW(counter::zero(std::allocator_arg, nullptr), std::invalid_argument);
 }
 
-TEST_F(resource_frame, is_left_out_where_its_resource_throws_and_the_promise_has_something_else_to_return)
+TEST_F(resource_frame, uses_get_return_object_on_allocation_failure)
 {
     using frame = mp::nothrow_frame<mp::resource_frame>;
     upstream_.fail_at(1);
@@ -734,7 +734,7 @@ Routine values_of(Object parameter)
         co_yield static_cast<std::uintptr_t>(local.value);
 }
 
-TEST_F(pooled_frame, has_objects_with_hostile_operators)
+TEST_F(pooled_frame, supports_arguments_with_hostile_operators)
 {
     EXPECT_EQ(values_of<pooled>(test::hostile<test::deleted_operators>(3)).next(), 3u);
     EXPECT_EQ(values_of<pooled>(test::hostile<test::aborting_operators>(4)).next(), 4u);

@@ -39,24 +39,24 @@ struct number : mp::pooled<number, mp::plain_references>
     int value;
 };
 
-TEST(pooled, is_in_no_pool_by_itself)
+TEST(pooled, belongs_to_no_pool_by_default)
 {
     const number object(3);
     EXPECT_EQ(object.use_count(), 0u);
 }
 
-TEST(pooled, survives_references_where_no_pool_has_made_it)
+TEST(pooled, supports_references_outside_of_a_pool)
 {
     const number object(3);
     for (int i = 0; i != 3; ++i) {
         intrusive_ptr_add_ref(&object);
         intrusive_ptr_release(&object);
     }
-    intrusive_ptr_release(&object); // one too many: nothing to give back, and nothing breaks
+    intrusive_ptr_release(&object); // One too many: a no-op, as there is no pool.
     EXPECT_EQ(object.value, 3);
 }
 
-TEST(pooled, may_live_anywhere_and_be_copied_assigned_and_swapped)
+TEST(pooled, can_live_anywhere_and_be_copied_assigned_and_swapped)
 {
     number a(1);
     number b(2);

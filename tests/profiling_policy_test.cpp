@@ -38,7 +38,7 @@ using profiled = mp::profiling_policy<>;
 using counted = mp::profiling_policy<mp::counting_policy>;
 using checked = mp::profiling_policy<mp::checking_policy>;
 
-/// Sums of the profile over all call stacks of pools with that name.
+/// Returns: the sums of the profile over all call stacks of pools of that name.
 core::profile_values values_of(std::string_view pool)
 {
     core::pool_profile::taken taken;
@@ -55,7 +55,7 @@ core::profile_values values_of(std::string_view pool)
     return sum;
 }
 
-/// Sets the mean during its life, with deterministic random numbers.
+/// Sets the mean during its lifetime, with deterministic random numbers.
 struct mean_for_now
 {
     explicit mean_for_now(std::size_t mean)
@@ -107,10 +107,10 @@ TYPED_TEST(profiling_policy, samples_each_block_if_the_mean_is_1)
             pool.deallocate(blocks[i]);
     values = values_of(name);
     EXPECT_EQ(values.blocks_in_use, 0U);
-    EXPECT_EQ(values.allocated_bytes - before.allocated_bytes, 480U) << "remains";
+    EXPECT_EQ(values.allocated_bytes - before.allocated_bytes, 480U) << "the total remains";
 }
 
-TYPED_TEST(profiling_policy, samples_nothing_when_off)
+TYPED_TEST(profiling_policy, samples_nothing_when_disabled)
 {
     const mean_for_now mean(0);
     TypeParam pool(48, named("off"));
@@ -140,10 +140,10 @@ TYPED_TEST(profiling_policy, forgets_blocks_that_clear_and_release_free)
         EXPECT_EQ(values_of(name).blocks_in_use, 0U);
         use();
     }
-    EXPECT_EQ(values_of(name).blocks_in_use, 0U) << "the pool is gone";
+    EXPECT_EQ(values_of(name).blocks_in_use, 0U) << "the pool is destroyed";
 }
 
-TYPED_TEST(profiling_policy, is_within_five_percent_of_the_truth)
+TYPED_TEST(profiling_policy, is_accurate_within_five_percent)
 {
     constexpr std::size_t mean_bytes = 1000;
     const mean_for_now mean(mean_bytes);
@@ -152,7 +152,7 @@ TYPED_TEST(profiling_policy, is_within_five_percent_of_the_truth)
     for (const std::size_t size : {16U, 100U, 1000U, 4000U}) {
         const core::profile_values start = values_of(name);
         const std::size_t count =
-            5000 * std::max(mean_bytes, size) / size; // At least 3,160 samples, and 5,000 of most.
+            5000 * std::max(mean_bytes, size) / size; // At least 3,160 samples, 5,000 for most sizes.
         TypeParam pool(size, named(name));
         std::vector<void*> blocks(count + count / 2);
         for (void*& block : blocks)
@@ -169,7 +169,7 @@ TYPED_TEST(profiling_policy, is_within_five_percent_of_the_truth)
     EXPECT_EQ(values_of(name).blocks_in_use, before.blocks_in_use);
 }
 
-TEST(profiling_policy_of_objects, follows_objects_of_each_kind_of_pool)
+TEST(profiling_policy_of_objects, samples_objects_of_each_kind_of_pool)
 {
     const mean_for_now mean(1);
     struct object
@@ -193,7 +193,7 @@ TEST(profiling_policy_of_objects, follows_objects_of_each_kind_of_pool)
         mp::basic_shared_pool<object, mp::basic_concurrent_block_pool<profiled>> pool(named("survivors"));
         last = pool.make();
     }
-    EXPECT_EQ(values_of("survivors").blocks_in_use, 1U) << "it outlives the pool";
+    EXPECT_EQ(values_of("survivors").blocks_in_use, 1U) << "the object outlives the pool";
     last.reset();
     EXPECT_EQ(values_of("survivors").blocks_in_use, 0U);
 }
@@ -222,13 +222,13 @@ TEST(profiling_policy_of_threads, counts_blocks_that_other_threads_free)
     EXPECT_NEAR(static_cast<double>(values.allocated_blocks), 80'000, 4000);
 }
 
-TEST(profiling_policy_of_threads, notices_a_new_mean_in_other_threads_within_64_kib)
+TEST(profiling_policy_of_threads, applies_a_new_mean_in_other_threads_within_64_kib)
 {
     const mean_for_now mean(0);
     mp::basic_concurrent_block_pool<profiled> pool(64, named("begins"));
     test::in_threads(1, [&](std::size_t) {
         pool.deallocate(pool.allocate());
-        core::mean_of_pool_profile.store(1, std::memory_order_relaxed); // As another thread would.
+        core::mean_of_pool_profile.store(1, std::memory_order_relaxed); // As if by another thread.
         for (int i = 0; i != 2000; ++i)
             pool.deallocate(pool.allocate());
     });
@@ -238,7 +238,7 @@ TEST(profiling_policy_of_threads, notices_a_new_mean_in_other_threads_within_64_
 }
 
 #if !defined(_WIN32)
-TEST(profiling_policy_of_processes, goes_on_in_the_child_of_a_fork)
+TEST(profiling_policy_of_processes, continues_in_the_child_of_a_fork)
 {
     const mean_for_now mean(1);
     mp::basic_concurrent_block_pool<profiled> pool(64, named("forks"));
@@ -266,14 +266,14 @@ TEST(profiling_policy_of_processes, goes_on_in_the_child_of_a_fork)
     EXPECT_EQ(values_of("forks").blocks_in_use, 0U);
 }
 
-/// Sets an environment variable during its life.
+/// Sets an environment variable during its lifetime.
 struct variable_for_now
 {
     variable_for_now(const char* variable, const char* value) : name(variable)
     {
         (void)setenv(name, value, 1); // NOLINT(concurrency-mt-unsafe): no other thread runs
     }
-    ~variable_for_now() { (void)unsetenv(name); } // NOLINT(concurrency-mt-unsafe): the same
+    ~variable_for_now() { (void)unsetenv(name); } // NOLINT(concurrency-mt-unsafe): no other thread runs
 
     variable_for_now(const variable_for_now&) = delete;
     variable_for_now& operator=(const variable_for_now&) = delete;
@@ -281,7 +281,7 @@ struct variable_for_now
     const char* name;
 };
 
-/// What a pool prints on stderr that is destroyed with two objects in use.
+/// Returns: the stderr output of a pool that is destroyed with two objects in use.
 template <class Pool>
 std::string said_with_two_left(const char* name)
 {
@@ -313,15 +313,15 @@ using object_pools =
                    mp::handle_pool<std::array<char, 40>, profiled>>;
 TYPED_TEST_SUITE(profiling_policy_at_the_end, object_pools, );
 
-TYPED_TEST(profiling_policy_at_the_end, lists_blocks_in_use_if_the_environment_asks_for_it)
+TYPED_TEST(profiling_policy_at_the_end, lists_blocks_in_use_if_the_environment_requests_it)
 {
     const mean_for_now mean(1);
     const variable_for_now leaks("NP_LEAKS", "1");
     const std::string text = said_with_two_left<TypeParam>("left");
-    EXPECT_EQ(text.find("memory_pool: pool 'left': in use, by allocation site:\n  "), 0U) << text;
-    // 80, except with handles, which are stored beside their objects.
+    EXPECT_EQ(text.find("memory_pool: pool 'left': in use, by call site:\n  "), 0U) << text;
+    // 80, except with handles, which are stored next to their objects.
     EXPECT_NE(text.find("  in all  2 blocks  8"), std::string::npos) << text;
-    EXPECT_EQ(text.find("in all"), text.rfind("in all")) << "once";
+    EXPECT_EQ(text.find("in all"), text.rfind("in all")) << "it occurs once";
     EXPECT_EQ(values_of("left").blocks_in_use, 0U);
 }
 
@@ -345,7 +345,7 @@ TEST(profiling_policy_at_the_end, is_silent_without_blocks_in_use)
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(profiling_policy_at_the_end, says_that_samples_are_estimates)
+TEST(profiling_policy_at_the_end, marks_sampled_values_as_estimates)
 {
     const mean_for_now mean(512);
     const variable_for_now leaks("NP_LEAKS", "1");
@@ -368,18 +368,18 @@ std::string said_with_survivor()
     return testing::internal::GetCapturedStderr();
 }
 
-TEST(profiling_policy_at_the_end, lists_objects_that_outlive_their_pool_if_the_policy_reports_that)
+TEST(profiling_policy_at_the_end, lists_leaked_objects_if_the_policy_reports_leaks)
 {
     const mean_for_now mean(1);
     using reported = mp::profiling_policy<mp::leak_reporting_policy<>>;
     for (const std::string& text : {said_with_survivor<mp::basic_block_pool<reported>>(),
                                     said_with_survivor<mp::basic_concurrent_block_pool<reported>>()}) {
-        EXPECT_EQ(text.find("memory_pool: pool 'survivors': in use, by allocation site:\n"), 0U) << text;
+        EXPECT_EQ(text.find("memory_pool: pool 'survivors': in use, by call site:\n"), 0U) << text;
         EXPECT_NE(text.find("  1 block  "), std::string::npos) << text;
         EXPECT_NE(text.find("memory_pool: leak: 1 object of "), std::string::npos) << text;
     }
     const variable_for_now leaks("NP_LEAKS", "1");
-    EXPECT_EQ(said_with_survivor<mp::basic_block_pool<profiled>>(), "") << "it is allowed";
+    EXPECT_EQ(said_with_survivor<mp::basic_block_pool<profiled>>(), "") << "leaks are allowed";
 }
 
 [[noreturn]] void end_with_one_left()
@@ -391,16 +391,16 @@ TEST(profiling_policy_at_the_end, lists_objects_that_outlive_their_pool_if_the_p
     std::exit(0); // NOLINT(concurrency-mt-unsafe): no other thread runs
 }
 
-TEST(profiling_policy_at_the_end_DeathTest, sets_the_exit_status_that_the_environment_names)
+TEST(profiling_policy_at_the_end_DeathTest, sets_the_exit_status_from_the_environment)
 {
     const variable_for_now status("NP_LEAKS_EXIT", "99");
-    EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(99), "pool 'left': in use, by allocation site");
+    EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(99), "pool 'left': in use, by call site");
 }
 
-TEST(profiling_policy_at_the_end_DeathTest, leaves_the_exit_status_otherwise)
+TEST(profiling_policy_at_the_end_DeathTest, keeps_the_exit_status_otherwise)
 {
     const variable_for_now leaks("NP_LEAKS", "1");
-    EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(0), "pool 'left': in use, by allocation site");
+    EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(0), "pool 'left': in use, by call site");
     const variable_for_now status("NP_LEAKS_EXIT", "256");
     EXPECT_EXIT(end_with_one_left(), testing::ExitedWithCode(0), "in use");
 }

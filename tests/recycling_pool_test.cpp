@@ -39,7 +39,7 @@ using test::live_count;
 using test::shared_accounting_upstream;
 
 namespace {
-/// The same for one thread and for many.
+/// Runs with plain and with atomic reference counts.
 template <class References>
 class recycling_pool_test : public testing::Test
 {
@@ -62,7 +62,7 @@ protected:
 using references = testing::Types<mp::plain_references, mp::atomic_references>;
 TYPED_TEST_SUITE(recycling_pool_test, references, );
 
-TYPED_TEST(recycling_pool_test, constructs_its_objects_once_when_it_grows)
+TYPED_TEST(recycling_pool_test, constructs_objects_once_when_it_grows)
 {
     typename TestFixture::pool_type pool(in_steps_of(5), &this->upstream_);
     EXPECT_EQ(live_count::alive, 0);
@@ -74,7 +74,7 @@ TYPED_TEST(recycling_pool_test, constructs_its_objects_once_when_it_grows)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TYPED_TEST(recycling_pool_test, constructs_no_more_than_it_was_told_or_has)
+TYPED_TEST(recycling_pool_test, constructs_its_initial_capacity_and_doubles_on_growth)
 {
     mp::pool_options options;
     options.initial_capacity = 3;
@@ -87,8 +87,8 @@ TYPED_TEST(recycling_pool_test, constructs_no_more_than_it_was_told_or_has)
     EXPECT_EQ(live_count::alive, 6);
 }
 
-#if !MEMORY_POOL_ASAN // which stops there by itself
-TYPED_TEST(recycling_pool_test, reports_a_reference_that_is_dropped_once_too_often)
+#if !MEMORY_POOL_ASAN // AddressSanitizer stops there itself.
+TYPED_TEST(recycling_pool_test, reports_a_reference_dropped_once_too_often)
 {
     typename TestFixture::pool_type pool(test::bounded_to(1), &this->upstream_);
     const auto* const idle = pool.allocate().get();
@@ -102,7 +102,7 @@ TYPED_TEST(recycling_pool_test, reports_a_reference_that_is_dropped_once_too_oft
 }
 #endif
 
-TYPED_TEST(recycling_pool_test, takes_memory_for_many_small_steps_at_once)
+TYPED_TEST(recycling_pool_test, allocates_memory_for_many_small_steps_at_once)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
     std::vector<typename TestFixture::pointer> all;
@@ -118,7 +118,7 @@ TYPED_TEST(recycling_pool_test, takes_memory_for_many_small_steps_at_once)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise)
+TYPED_TEST(recycling_pool_test, leaves_recycled_objects_unchanged_by_default)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
     (void)pool.allocate_through_function([](auto& object) { object.value = 42; });
@@ -127,7 +127,7 @@ TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise
     EXPECT_EQ(again->destroys, 0);
 }
 
-TYPED_TEST(recycling_pool_test, calls_destroy_on_the_way_back)
+TYPED_TEST(recycling_pool_test, calls_destroy_when_an_object_returns)
 {
     typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(1), &this->upstream_);
     (void)pool.allocate();
@@ -135,7 +135,7 @@ TYPED_TEST(recycling_pool_test, calls_destroy_on_the_way_back)
     EXPECT_EQ(pool.allocate()->destroys, 2);
 }
 
-TYPED_TEST(recycling_pool_test, calls_a_function_on_the_way_back)
+TYPED_TEST(recycling_pool_test, calls_a_function_when_an_object_returns)
 {
     int recycled = 0;
     typename TestFixture::pool_type pool([&](typename TestFixture::item& object) { recycled += object.value; },
@@ -155,7 +155,7 @@ TYPED_TEST(recycling_pool_test, passes_arguments_to_init)
     EXPECT_EQ(pool.try_allocate_through_function([](auto& other) { other.value = 3; })->value, 3);
 }
 
-TYPED_TEST(recycling_pool_test, loses_nothing_if_init_or_the_function_throws)
+TYPED_TEST(recycling_pool_test, loses_no_object_if_init_or_the_function_throws)
 {
     typename TestFixture::pool_type pool(in_steps_of(1, 1), &this->upstream_);
     EXPECT_THROW((void)pool.allocate_through_init(-1), std::invalid_argument);
@@ -166,7 +166,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_init_or_the_function_throws)
     EXPECT_NE(pool.allocate(), nullptr);
 }
 
-TYPED_TEST(recycling_pool_test, takes_an_object_back_whose_reset_throws_and_reports_that)
+TYPED_TEST(recycling_pool_test, recycles_an_object_whose_reset_throws_and_reports_it)
 {
     const error_recorder errors;
     typename TestFixture::pool_type pool([](auto&) { throw std::runtime_error("reset"); }, in_steps_of(1, 1),
@@ -177,7 +177,7 @@ TYPED_TEST(recycling_pool_test, takes_an_object_back_whose_reset_throws_and_repo
     EXPECT_NE(pool.allocate(), nullptr);
 }
 
-TYPED_TEST(recycling_pool_test, loses_nothing_if_growth_throws_at_any_constructor)
+TYPED_TEST(recycling_pool_test, loses_nothing_if_any_constructor_throws_during_growth)
 {
     for (int k = 0; k != 12; ++k) {
         typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
@@ -197,7 +197,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_growth_throws_at_any_constructo
     }
 }
 
-TYPED_TEST(recycling_pool_test, says_nullptr_if_growth_throws_and_one_may_ask_without_exceptions)
+TYPED_TEST(recycling_pool_test, try_allocate_returns_nullptr_if_growth_throws)
 {
     typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
     live_count::until_throw = 0;
@@ -208,7 +208,7 @@ TYPED_TEST(recycling_pool_test, says_nullptr_if_growth_throws_and_one_may_ask_wi
     EXPECT_NE(pool.try_allocate(), nullptr);
 }
 
-TYPED_TEST(recycling_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+TYPED_TEST(recycling_pool_test, stays_consistent_if_any_upstream_call_fails)
 {
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
@@ -227,7 +227,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_upstream_fails_at_any_call)
     }
 }
 
-TYPED_TEST(recycling_pool_test, hands_each_object_out_to_one_at_a_time)
+TYPED_TEST(recycling_pool_test, allocates_each_object_once_at_a_time)
 {
     typename TestFixture::pool_type pool(in_steps_of(100), &this->upstream_);
     std::vector<typename TestFixture::pointer> all;
@@ -240,7 +240,7 @@ TYPED_TEST(recycling_pool_test, hands_each_object_out_to_one_at_a_time)
     EXPECT_EQ(live_count::alive, 5000);
 }
 
-TYPED_TEST(recycling_pool_test, is_bounded_to_what_it_was_told)
+TYPED_TEST(recycling_pool_test, respects_max_capacity)
 {
     typename TestFixture::pool_type pool(in_steps_of(4, 10), &this->upstream_);
     std::vector<typename TestFixture::pointer> all;
@@ -255,7 +255,7 @@ TYPED_TEST(recycling_pool_test, is_bounded_to_what_it_was_told)
     EXPECT_EQ(live_count::alive, 10);
 }
 
-TYPED_TEST(recycling_pool_test, destroys_objects_whose_memory_it_gives_back)
+TYPED_TEST(recycling_pool_test, destroys_objects_when_it_frees_their_memory)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     {
@@ -270,7 +270,7 @@ TYPED_TEST(recycling_pool_test, destroys_objects_whose_memory_it_gives_back)
     EXPECT_LT(pool.capacity(), 3000u);
 }
 
-TYPED_TEST(recycling_pool_test, destroys_idle_objects_at_its_end_and_the_others_when_they_return)
+TYPED_TEST(recycling_pool_test, destroys_idle_objects_at_its_end_and_objects_in_use_when_they_return)
 {
     typename TestFixture::pointer survivor;
     {
@@ -282,7 +282,7 @@ TYPED_TEST(recycling_pool_test, destroys_idle_objects_at_its_end_and_the_others_
     EXPECT_EQ(survivor->value, 4);
 }
 
-TYPED_TEST(recycling_pool_test, works_on_after_clear)
+TYPED_TEST(recycling_pool_test, works_after_clear)
 {
     typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(2, 2), &this->upstream_);
     const auto old = pool.allocate_through_init(1);
@@ -297,9 +297,9 @@ TYPED_TEST(recycling_pool_test, works_on_after_clear)
     EXPECT_EQ(live_count::alive, 3);
 }
 
-TYPED_TEST(recycling_pool_test, lets_go_of_what_idle_objects_refer_to_at_its_end)
+TYPED_TEST(recycling_pool_test, releases_references_of_idle_objects_at_its_end)
 {
-    // Objects that are left as they are keep their references to others.
+    // Recycled objects that are not reset keep their references to others.
     typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
     auto a = pool.allocate();
     a->next = pool.allocate();
@@ -307,7 +307,7 @@ TYPED_TEST(recycling_pool_test, lets_go_of_what_idle_objects_refer_to_at_its_end
     EXPECT_EQ(pool.in_use(), 1u);
 }
 
-TYPED_TEST(recycling_pool_test, resets_a_chain_of_a_million_objects_without_a_stack_for_it)
+TYPED_TEST(recycling_pool_test, resets_a_chain_of_a_million_objects_without_recursion)
 {
     typename TestFixture::pool_type pool(mp::recycle::call_destroy, {}, &this->upstream_);
     typename TestFixture::pointer first;
@@ -320,7 +320,7 @@ TYPED_TEST(recycling_pool_test, resets_a_chain_of_a_million_objects_without_a_st
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-TYPED_TEST(recycling_pool_test, ends_a_chain_of_a_million_idle_objects_without_a_stack_for_it)
+TYPED_TEST(recycling_pool_test, destroys_a_chain_of_a_million_idle_objects_without_recursion)
 {
     const auto chain_in = [](auto& pool) {
         typename TestFixture::pointer first;
@@ -333,7 +333,7 @@ TYPED_TEST(recycling_pool_test, ends_a_chain_of_a_million_idle_objects_without_a
     };
     {
         typename TestFixture::pool_type pool({}, &this->upstream_);
-        chain_in(pool).reset(); // Only the first is idle, and keeps the others in use.
+        chain_in(pool).reset(); // Only the first is idle; it keeps the others in use.
         EXPECT_EQ(pool.in_use(), 999'999u);
     }
     EXPECT_EQ(live_count::alive, 0);
@@ -345,7 +345,7 @@ TYPED_TEST(recycling_pool_test, ends_a_chain_of_a_million_idle_objects_without_a
     EXPECT_EQ(live_count::alive, 1'000'000);
 }
 
-TYPED_TEST(recycling_pool_test, may_be_told_later_what_to_do_on_the_way_back)
+TYPED_TEST(recycling_pool_test, lets_the_recycle_function_be_set_later)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
     (void)pool.allocate();
@@ -357,7 +357,7 @@ TYPED_TEST(recycling_pool_test, may_be_told_later_what_to_do_on_the_way_back)
     EXPECT_EQ(pool.allocate()->destroys, 11);
 }
 
-TYPED_TEST(recycling_pool_test, lets_the_function_use_the_pool)
+TYPED_TEST(recycling_pool_test, lets_the_recycle_function_use_the_pool)
 {
     typename TestFixture::pool_type* itself = nullptr;
     int depth = 0;
@@ -374,7 +374,7 @@ TYPED_TEST(recycling_pool_test, lets_the_function_use_the_pool)
     EXPECT_EQ(pool.capacity(), 2u);
 }
 
-TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_the_function_holds_on_to)
+TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_if_the_function_keeps_a_pointer)
 {
     typename TestFixture::pointer held;
     bool holds = true;
@@ -397,12 +397,12 @@ struct without_destroy : mp::pooled<without_destroy, mp::plain_references>
 {
 };
 
-TEST(recycling_pool, refuses_to_call_a_destroy_that_is_not_there)
+TEST(recycling_pool, rejects_recycling_by_a_missing_destroy)
 {
     EXPECT_THROW(mp::recycling_pool<without_destroy> pool{mp::recycle::call_destroy}, std::invalid_argument);
 }
 
-TEST(recycling_pool, counts_if_its_policy_does)
+TEST(recycling_pool, counts_under_a_counting_policy)
 {
     mp::recycling_pool<without_destroy, mp::counting_policy> pool;
     for (int i = 0; i != 10; ++i)
@@ -412,7 +412,7 @@ TEST(recycling_pool, counts_if_its_policy_does)
     EXPECT_EQ(pool.statistics().peak_in_use, 1u);
 }
 
-TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_init_has_kept_before_it_threw)
+TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_if_init_kept_a_pointer_and_threw)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);
     typename TestFixture::pointer kept;
@@ -426,25 +426,25 @@ TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_init_has_kept_before
     EXPECT_NE(pool.allocate(), kept);
 }
 
-/// May refer to another of its kind, and do something when it is destroyed.
+/// May refer to another object of its type. Its destructor runs an action.
 template <class References>
-struct acts_at_its_end : mp::pooled<acts_at_its_end<References>, References>
+struct acts_in_its_destructor : mp::pooled<acts_in_its_destructor<References>, References>
 {
-    static inline std::function<void()> action; ///< For the first that is destroyed.
-    ~acts_at_its_end()
+    static inline std::function<void()> action; ///< Run once, by the first destructor.
+    ~acts_in_its_destructor()
     {
         if (action)
             std::exchange(action, nullptr)();
     }
 
-    boost::intrusive_ptr<acts_at_its_end> other;
+    boost::intrusive_ptr<acts_in_its_destructor> other;
 };
 
 template <class References>
 class recycling_pool_that_refuses_leaks : public testing::Test
 {
 protected:
-    using object = acts_at_its_end<References>;
+    using object = acts_in_its_destructor<References>;
     using pool_type = mp::recycling_pool<object, mp::leak_fatal_policy<>>;
 
     ~recycling_pool_that_refuses_leaks() override { EXPECT_EQ(upstream_.live_bytes(), 0u); }
@@ -456,8 +456,8 @@ protected:
             objects_.push_back(pool_->allocate());
     }
 
-    /// Effects: lets go of all objects, and has the pool end in the first destructor that its own trim runs.
-    void end_while_it_trims()
+    /// Effects: releases all objects, then trims the pool. The first destructor that trim runs destroys the pool.
+    void destroy_pool_during_trim()
     {
         objects_.clear();
         object::action = [this] { pool_.reset(); };
@@ -472,7 +472,7 @@ protected:
 };
 TYPED_TEST_SUITE(recycling_pool_that_refuses_leaks, references, );
 
-TYPED_TEST(recycling_pool_that_refuses_leaks, does_not_take_objects_for_leaks_that_only_idle_ones_hold)
+TYPED_TEST(recycling_pool_that_refuses_leaks, does_not_report_objects_held_by_idle_objects_as_leaks)
 {
     this->use_four_objects();
     this->objects_[0]->other = this->objects_[1];
@@ -482,34 +482,33 @@ TYPED_TEST(recycling_pool_that_refuses_leaks, does_not_take_objects_for_leaks_th
     EXPECT_TRUE(this->errors_.reports().empty());
 }
 
-TYPED_TEST(recycling_pool_that_refuses_leaks, may_end_in_a_destructor_that_trim_runs_while_a_neighbour_holds_an_object)
+TYPED_TEST(recycling_pool_that_refuses_leaks, can_be_destroyed_during_trim_while_a_neighbour_holds_an_object)
 {
     this->use_four_objects();
     this->objects_[1]->other = this->objects_[0];
-    this->end_while_it_trims();
+    this->destroy_pool_during_trim();
     EXPECT_TRUE(this->errors_.reports().empty());
 }
 
-TYPED_TEST(recycling_pool_that_refuses_leaks,
-           may_end_in_a_destructor_that_trim_runs_before_that_of_one_who_holds_an_object)
+TYPED_TEST(recycling_pool_that_refuses_leaks, can_be_destroyed_during_trim_before_the_holder_of_an_object)
 {
     this->use_four_objects();
     this->objects_[2]->other = this->objects_[0];
-    this->end_while_it_trims();
+    this->destroy_pool_during_trim();
     EXPECT_TRUE(this->errors_.reports().empty());
 }
 
-TYPED_TEST(recycling_pool_that_refuses_leaks, reports_them_if_it_ends_in_a_destructor_that_trim_runs)
+TYPED_TEST(recycling_pool_that_refuses_leaks, reports_leaks_if_it_is_destroyed_during_trim)
 {
     this->use_four_objects();
-    const boost::intrusive_ptr<acts_at_its_end<TypeParam>> leaked = this->objects_[0];
-    this->end_while_it_trims();
+    const boost::intrusive_ptr<acts_in_its_destructor<TypeParam>> leaked = this->objects_[0];
+    this->destroy_pool_during_trim();
     EXPECT_EQ(this->errors_.kinds(), std::vector<mp::error_kind>{mp::error_kind::leak});
 }
 
-TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_trim_runs)
+TYPED_TEST(recycling_pool_test, can_be_cleared_and_grown_by_destructors_during_trim)
 {
-    using object = acts_at_its_end<TypeParam>;
+    using object = acts_in_its_destructor<TypeParam>;
     mp::recycling_pool<object> pool({}, &this->upstream_);
     (void)pool.allocate();
     object::action = [&] { pool.release(); };
@@ -522,9 +521,9 @@ TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_tri
     EXPECT_GE(pool.capacity(), 5000u);
 }
 
-TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_trim_runs)
+TYPED_TEST(recycling_pool_test, can_be_trimmed_and_cleared_by_destructors_during_trim)
 {
-    using object = acts_at_its_end<TypeParam>;
+    using object = acts_in_its_destructor<TypeParam>;
     mp::recycling_pool<object> pool(in_steps_of(1), &this->upstream_);
     (void)pool.allocate();
     object::action = [&] {
@@ -533,13 +532,13 @@ TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_t
         object::action = [&] { pool.release(); };
         EXPECT_GT(pool.trim(), 0u);
         EXPECT_EQ(pool.capacity(), 0u);
-        EXPECT_GT(this->upstream_.live_bytes(), pool.bytes_reserved()) << "that one is in use";
+        EXPECT_GT(this->upstream_.live_bytes(), pool.bytes_reserved()) << "that object is in use";
     };
     EXPECT_GT(pool.trim(), 0u);
     EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
 }
 
-/// Has a constructor that can be made to throw, and a destructor that can call a function.
+/// Its constructor can throw, and its destructor can call a function.
 struct fragile_part
 {
     static inline int until_throw = -1;
@@ -602,7 +601,7 @@ protected:
         fragile_part::until_throw = -1;
     }
 
-    /// Effects: the same, with a destructor that would call `use_the_pool`.
+    /// Effects: grows the pool in the same way, with a destructor that would call `use_the_pool`.
     void fail_to_grow_while_destructors(std::function<void()> use_the_pool)
     {
         held_ = pool_->allocate();
@@ -627,7 +626,7 @@ using recycling_pools =
                    mp::unsynchronized_recycling_shared_pool<fragile_part>, mp::recycling_shared_pool<fragile_part>>;
 TYPED_TEST_SUITE(growth_that_fails, recycling_pools, );
 
-TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
+TYPED_TEST(growth_that_fails, keeps_earlier_objects)
 {
     this->fail_to_grow_to(12, 5);
     EXPECT_EQ(this->pool_->capacity(), 9u);
@@ -641,7 +640,7 @@ TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
     EXPECT_TRUE(this->pool_->verify());
 }
 
-TYPED_TEST(growth_that_fails, goes_on_where_it_stopped_in_memory_of_many_slabs)
+TYPED_TEST(growth_that_fails, continues_where_it_stopped_in_a_chunk_of_several_slabs)
 {
     this->fail_to_grow_to(50'000, 3000);
     EXPECT_EQ(this->pool_->capacity(), 3004u);
@@ -661,7 +660,7 @@ TYPED_TEST(growth_that_fails, allocates_if_at_least_one_object_was_constructed)
                                                        this->pool_->allocate(), this->pool_->allocate()};
     fragile_part::until_throw = 1;
     EXPECT_NE(this->pool_->try_allocate(), nullptr);
-    EXPECT_NE(this->pool_->allocate(), nullptr) << "the same";
+    EXPECT_NE(this->pool_->allocate(), nullptr) << "as before";
     const auto fifth = this->pool_->allocate();
     EXPECT_EQ(this->pool_->try_allocate(), nullptr);
     EXPECT_THROW((void)this->pool_->allocate(), std::runtime_error);
@@ -724,7 +723,7 @@ TEST(recycling_pool, passes_objects_between_threads)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(recycling_pool, may_end_while_other_threads_release_its_objects)
+TEST(recycling_pool, can_be_destroyed_while_other_threads_release_its_objects)
 {
     for (int round = 0; round != 200; ++round) {
         shared_accounting_upstream upstream;
@@ -745,7 +744,7 @@ TEST(recycling_pool, may_end_while_other_threads_release_its_objects)
 }
 
 #if TESTS_MAY_FORK
-/// Waits in its destructor, if it is told to.
+/// Its destructor waits until `may_end`.
 struct lingering : mp::pooled<lingering, mp::atomic_references>
 {
     static inline std::atomic<bool> is_ending{false};
@@ -759,7 +758,7 @@ struct lingering : mp::pooled<lingering, mp::atomic_references>
     }
 };
 
-TEST(recycling_pool, gives_memory_back_in_a_child_that_another_thread_was_about_to_give_back)
+TEST(recycling_pool, frees_memory_in_a_child_that_a_lost_thread_was_about_to_free)
 {
     shared_accounting_upstream upstream;
     auto pool = std::make_unique<mp::recycling_pool<lingering>>(in_steps_of(2), &upstream);
@@ -785,7 +784,7 @@ TEST(recycling_pool, gives_memory_back_in_a_child_that_another_thread_was_about_
 }
 #endif
 
-TYPED_TEST(recycling_pool_test, takes_an_upstream_without_options)
+TYPED_TEST(recycling_pool_test, is_constructible_from_an_upstream_alone)
 {
     typename TestFixture::pool_type pool(&this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Reports, read by others: of a program without np_alloc, and with it.
+# Other parsers read the reports of programs with and without np_alloc.
 foreach(kind IN ITEMS plain np_alloc)
     add_executable(report_${kind} report/print_report.cpp)
     target_link_libraries(report_${kind} PRIVATE memory_pool_program memory_pool_warnings)
     add_dependencies(memory_pool_tidy_tests report_${kind})
 endforeach()
 target_link_libraries(report_np_alloc PRIVATE memory_pool::np_alloc)
-# A reference that is not weak, as a program that uses np_alloc has.
+# Makes the reference strong, as in a program that uses np_alloc.
 target_compile_definitions(report_np_alloc PRIVATE USES_NP_ALLOC)
 
 set(programs $<TARGET_FILE:report_plain> $<TARGET_FILE:report_np_alloc>)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Each adaptor, and any two of them in a chain, keep the rules of a memory resource.
+/// Each adaptor, and any chain of two, meets the requirements of a memory resource.
 #include <memory_pool/resource_adaptors.hpp>
 
 #include <support/adaptor_conformance.hpp>
@@ -18,7 +18,7 @@
 namespace mp = memory_pool;
 
 namespace test {
-// Each adaptor, as the conformance suite requires it.
+// Each adaptor in the form that the conformance suite requires.
 struct tracking
 {
     explicit tracking(std::pmr::memory_resource* upstream) : adaptor(upstream) {}
@@ -54,7 +54,7 @@ struct synchronizing
     mp::synchronized_resource adaptor;
 };
 
-/// `Front` before `Back`.
+/// `Front` with `Back` as its upstream.
 template <class Front, class Back>
 struct chain
 {
@@ -80,7 +80,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, adaptor_conformance, every_pair, );
 } // namespace test
 
 namespace {
-TEST(resource_adaptors, take_the_default_resource_unless_told_otherwise)
+TEST(resource_adaptors, use_the_default_resource_by_default)
 {
     test::accounting_upstream upstream;
     std::pmr::memory_resource* const before = std::pmr::set_default_resource(&upstream);
@@ -95,7 +95,7 @@ TEST(resource_adaptors, take_the_default_resource_unless_told_otherwise)
     EXPECT_EQ(synchronized.upstream_resource(), &upstream);
 }
 
-TEST(resource_adaptors, want_an_upstream)
+TEST(resource_adaptors, require_an_upstream)
 {
     EXPECT_TRUE(test::contains(
         test::what_of<std::invalid_argument>([] { const mp::tracking_resource tracked(nullptr); }), "nullptr"));
@@ -104,7 +104,7 @@ TEST(resource_adaptors, want_an_upstream)
     EXPECT_THROW(const mp::synchronized_resource synchronized(nullptr), std::invalid_argument);
 }
 
-TEST(resource_adaptors, count_the_same_on_both_sides_of_a_adaptor_that_fails)
+TEST(resource_adaptors, count_equally_above_and_below_an_adaptor_that_fails)
 {
     test::accounting_upstream upstream;
     mp::tracking_resource behind(&upstream);
@@ -124,9 +124,9 @@ TEST(resource_adaptors, count_the_same_on_both_sides_of_a_adaptor_that_fails)
     EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 
-TEST(resource_adaptors, work_together_in_several_threads)
+TEST(resource_adaptors, work_together_across_threads)
 {
-    test::accounting_upstream upstream; // for one thread at a time
+    test::accounting_upstream upstream; // Not thread-safe.
     mp::synchronized_resource synchronized(&upstream);
     mp::failing_resource failing(mp::failure_chance{0.001, 7}, &synchronized);
     mp::limit_resource limited(10'000'000, &failing);

@@ -31,7 +31,7 @@ using test::in_threads;
 using test::shared_accounting_upstream;
 
 namespace {
-/// Knows how many of its kind are alive; refers to others.
+/// Counts its live objects, and refers to other objects.
 struct node
 {
     static inline std::atomic<int> alive{0};
@@ -72,7 +72,7 @@ protected:
         EXPECT_EQ(upstream_.mismatched(), 0u);
     }
 
-    /// An object from a pool of either kind.
+    /// Returns: an object from a pool of either kind.
     static std::shared_ptr<node> take(Pool& pool, int value)
     {
         if constexpr (keeps)
@@ -105,7 +105,7 @@ using pools = testing::Types<mp::unsynchronized_shared_pool<node>, mp::shared_po
                              mp::unsynchronized_recycling_shared_pool<node>, mp::recycling_shared_pool<node>>;
 TYPED_TEST_SUITE(shared_pool_test, pools, );
 
-TYPED_TEST(shared_pool_test, takes_an_object_back_when_the_last_pointer_goes)
+TYPED_TEST(shared_pool_test, destroys_an_object_when_its_last_pointer_is_reset)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
     std::shared_ptr<node> first = this->take(*pool, 3);
@@ -119,7 +119,7 @@ TYPED_TEST(shared_pool_test, takes_an_object_back_when_the_last_pointer_goes)
     EXPECT_TRUE(pool->verify());
 }
 
-TYPED_TEST(shared_pool_test, keeps_the_block_as_long_as_there_are_weak_pointers)
+TYPED_TEST(shared_pool_test, keeps_the_block_until_the_last_weak_pointer_is_reset)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
     std::shared_ptr<node> object = this->take(*pool, 3);
@@ -153,7 +153,7 @@ static_assert(
         std::is_same_v<mp::recycling_shared_pool<int>, mp::basic_recycling_shared_pool<int, mp::concurrent_block_pool>>,
     "the last pointer to an object may go in any thread");
 
-TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_ends)
+TEST(shared_pool, keeps_the_block_of_a_trivially_destructible_object)
 {
     expect_weak_pointers_keep_the_block_of_a_number<memory_pool::unsynchronized_shared_pool<int>>();
     expect_weak_pointers_keep_the_block_of_a_number<memory_pool::shared_pool<int>>();
@@ -161,7 +161,7 @@ TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_end
         memory_pool::unsynchronized_shared_pool<int, memory_pool::checking_policy>>();
 }
 
-TYPED_TEST(shared_pool_test, does_not_go_upstream_once_it_is_warm)
+TYPED_TEST(shared_pool_test, makes_no_upstream_calls_after_warm_up)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
     (void)this->take(*pool, 1);
@@ -171,7 +171,7 @@ TYPED_TEST(shared_pool_test, does_not_go_upstream_once_it_is_warm)
     EXPECT_EQ(this->upstream_.calls(), calls);
 }
 
-TYPED_TEST(shared_pool_test, is_bounded_if_told)
+TYPED_TEST(shared_pool_test, respects_max_capacity)
 {
     const auto pool = this->make_pool(bounded_to(5), &this->upstream_);
     std::vector<std::shared_ptr<node>> all;
@@ -183,7 +183,7 @@ TYPED_TEST(shared_pool_test, is_bounded_if_told)
     EXPECT_EQ(this->take(*pool, 4)->value, 4);
 }
 
-TYPED_TEST(shared_pool_test, loses_nothing_if_a_constructor_or_init_throws)
+TYPED_TEST(shared_pool_test, loses_no_block_if_a_constructor_or_init_throws)
 {
     const auto pool = this->make_pool(bounded_to(1), &this->upstream_);
     node::until_throw = 0;
@@ -193,7 +193,7 @@ TYPED_TEST(shared_pool_test, loses_nothing_if_a_constructor_or_init_throws)
     EXPECT_EQ(this->take(*pool, 1)->value, 1);
 }
 
-TYPED_TEST(shared_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+TYPED_TEST(shared_pool_test, stays_consistent_if_any_upstream_call_fails)
 {
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
@@ -219,7 +219,7 @@ TYPED_TEST(shared_pool_test, lets_objects_and_weak_pointers_outlive_it)
         survivor = this->take(*pool, 5);
         weak = this->take(*pool, 6);
     }
-    EXPECT_EQ(node::alive, this->keeps ? 2 : 1); // What is kept stays as long as its block.
+    EXPECT_EQ(node::alive, this->keeps ? 2 : 1); // A recycled object lives as long as its block.
     EXPECT_EQ(survivor->value, 5);
     survivor.reset();
     EXPECT_NE(this->upstream_.live_bytes(), 0u);
@@ -227,7 +227,7 @@ TYPED_TEST(shared_pool_test, lets_objects_and_weak_pointers_outlive_it)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST(shared_pool_test, goes_on_after_clear)
+TYPED_TEST(shared_pool_test, works_after_clear)
 {
     const auto pool = this->make_pool(bounded_to(1), &this->upstream_);
     const auto old = this->take(*pool, 1);
@@ -237,7 +237,7 @@ TYPED_TEST(shared_pool_test, goes_on_after_clear)
     EXPECT_EQ(old->value, 1);
 }
 
-TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
+TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_without_recursion)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
     std::shared_ptr<node> first;
@@ -251,7 +251,7 @@ TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_without_a_sta
     EXPECT_TRUE(pool->verify());
 }
 
-TYPED_TEST(shared_pool_test, releases_a_chain_that_weak_pointers_look_at)
+TYPED_TEST(shared_pool_test, releases_a_chain_with_weak_pointers)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
     std::vector<std::weak_ptr<node>> watchers;
@@ -271,7 +271,7 @@ TYPED_TEST(shared_pool_test, releases_a_chain_that_weak_pointers_look_at)
     EXPECT_EQ(pool->in_use(), 0u);
 }
 
-TYPED_TEST(shared_pool_test, ends_a_chain_of_a_million_objects_that_outlive_it)
+TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_that_outlive_it)
 {
     std::shared_ptr<node> first;
     {
@@ -295,7 +295,7 @@ struct knows_itself : std::enable_shared_from_this<knows_itself>
     std::array<char, 100> bytes{};
 };
 
-TEST(shared_pool, knows_shared_from_this_casts_and_aliases)
+TEST(shared_pool, supports_shared_from_this_casts_and_aliases)
 {
     mp::unsynchronized_shared_pool<knows_itself> pool;
     auto object = pool.make();
@@ -321,7 +321,7 @@ TEST(shared_pool, honours_the_alignment_of_its_objects)
     }
 }
 
-/// Objects of that shape, one of which holds another one, whose destruction is deferred while the first is destroyed.
+/// Objects of that size and alignment. One holds another, whose destruction is deferred during its own.
 template <class Shape>
 struct holding final : Shape
 {
@@ -347,7 +347,7 @@ template <class Shape>
 struct shared_pool_of : testing::Test
 {
     template <class Object>
-    static void take_back_what_has_waited()
+    static void expect_deferred_destruction()
     {
         mp::shared_pool<Object> pool;
         auto first = pool.make();
@@ -356,30 +356,30 @@ struct shared_pool_of : testing::Test
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.get()) % alignof(Object), 0U);
         first.reset();
         EXPECT_EQ(Object::held, nullptr);
-        EXPECT_EQ(pool.in_use(), 1U) << "the weak pointer's";
+        EXPECT_EQ(pool.in_use(), 1U) << "the weak pointer keeps its block";
         EXPECT_TRUE(pool.verify());
     }
 };
 
-/// As `holding`, but not final, so that an empty one may take no room.
+/// As `holding`, but not final, so that an empty object may occupy no space.
 template <class Shape>
-struct holding_in_no_room : Shape
+struct holding_possibly_empty : Shape
 {
-    ~holding_in_no_room() { held.reset(); }
+    ~holding_possibly_empty() { held.reset(); }
 
-    static inline std::shared_ptr<holding_in_no_room> held;
+    static inline std::shared_ptr<holding_possibly_empty> held;
 };
 
 using shapes = testing::Types<empty, empty_and_aligned, odd, over_aligned, std::string, std::max_align_t>;
 TYPED_TEST_SUITE(shared_pool_of, shapes, );
 
-TYPED_TEST(shared_pool_of, any_shape_takes_objects_back_that_have_waited_for_their_end)
+TYPED_TEST(shared_pool_of, any_size_and_alignment_frees_objects_after_deferred_destruction)
 {
-    this->template take_back_what_has_waited<holding<TypeParam>>();
-    this->template take_back_what_has_waited<holding_in_no_room<TypeParam>>();
+    this->template expect_deferred_destruction<holding<TypeParam>>();
+    this->template expect_deferred_destruction<holding_possibly_empty<TypeParam>>();
 }
 
-/// Of that size and alignment, filled, in pools that notice what is written behind a block.
+/// Filled objects of that size and alignment, in pools that detect writes past the end of a block.
 template <std::size_t Bytes, std::size_t Alignment>
 void fill_objects()
 {
@@ -406,7 +406,7 @@ TEST(shared_pool, reports_an_overflow_once_and_frees_the_block)
     test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<std::string, mp::checking_policy>>();
 }
 
-TEST(shared_pool, has_room_for_objects_of_any_size)
+TEST(shared_pool, supports_objects_of_any_size)
 {
     fill_objects<1, 1>();
     fill_objects<15, 1>();
@@ -420,7 +420,7 @@ TEST(shared_pool, has_room_for_objects_of_any_size)
     fill_objects<std::size_t{3} << 20, 32>();
 }
 
-TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)
+TEST(shared_pool, rejects_an_alignment_that_is_not_a_power_of_two)
 {
     for (const std::size_t alignment : {3u, 12u, 24u}) {
         mp::pool_options options;
@@ -429,7 +429,7 @@ TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)
     }
 }
 
-TEST(shared_pool, makes_aggregates_and_strings)
+TEST(shared_pool, creates_aggregates_and_strings)
 {
     struct pair
     {
@@ -454,7 +454,7 @@ TEST(recycling_shared_pool, constructs_its_objects_once)
     EXPECT_EQ(pool.allocate_through_function([](node& object) { object.value = 7; })->value, 7);
 }
 
-TEST(shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
+TEST(shared_pool, lets_threads_pass_on_objects_and_weak_pointers)
 {
     shared_accounting_upstream upstream;
     {
@@ -482,7 +482,7 @@ TEST(shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(shared_pool, releases_chains_in_several_threads_while_weak_pointers_go)
+TEST(shared_pool, releases_chains_across_threads_with_weak_pointers)
 {
     shared_accounting_upstream upstream;
     {
@@ -509,7 +509,7 @@ TEST(shared_pool, releases_chains_in_several_threads_while_weak_pointers_go)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
+TEST(shared_pool, reports_leaks_if_its_policy_requires_it)
 {
     const error_recorder errors;
     std::shared_ptr<int> survivor;
@@ -521,7 +521,7 @@ TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     EXPECT_EQ(*survivor, 3);
 }
 
-TYPED_TEST(shared_pool_test, takes_an_upstream_without_options)
+TYPED_TEST(shared_pool_test, is_constructible_from_an_upstream_alone)
 {
     typename TestFixture::pool_type pool(&this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);

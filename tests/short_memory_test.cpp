@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// How pools and resources use an upstream that has little memory: what they get out of it, what `bytes_for` says, and
-// what they give back before a request fails.
+// Pools and resources with an upstream that has little memory: the share that they can use, the results of `bytes_for`,
+// and the memory that they free before a request fails.
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/block_resource.hpp>
@@ -34,7 +34,7 @@
 namespace mp = memory_pool;
 
 namespace {
-constexpr std::size_t bytes = 48; // of each object
+constexpr std::size_t bytes = 48; // The size of an object.
 
 struct plain
 {
@@ -47,7 +47,7 @@ struct counted : mp::pooled<counted<References>, References>
     std::array<char, bytes - 8> data;
 };
 
-// How to get an object of each kind of pool. What is returned keeps the object.
+// Creates an object in each kind of pool. The result keeps the object alive.
 
 struct blocks : mp::block_pool
 {
@@ -92,7 +92,7 @@ struct resource
     Resource pools;
 };
 
-/// Returns: how many objects a pool makes until upstream has no more memory.
+/// Returns: the number of objects that a pool creates until upstream has no more memory.
 template <class Pool>
 std::size_t fill(Pool& pool)
 {
@@ -117,10 +117,10 @@ std::size_t percentage_of_limit()
     return 100 * fill(pool) * bytes / limit;
 }
 
-/// Returns: the percentage of that limit that a pool takes, but for capacity that is not in use: its objects, with
+/// Returns: the percentage of that limit that a pool uses, without unused capacity: its objects, with
 ///   their tables and magazines.
 template <class Pool>
-std::size_t percentage_taken()
+std::size_t percentage_used()
 {
     constexpr std::size_t limit = std::size_t{1} << 20;
     mp::limit_resource upstream(limit);
@@ -139,19 +139,19 @@ TEST(short_memory, one_thread_fills_95_percent_of_a_limit_with_objects)
     EXPECT_GE(percentage_of_limit<recycled<mp::recycling_pool<counted<mp::plain_references>>>>(), 95u);
 }
 
-TEST(short_memory, pools_with_tables_or_for_threads_fill_90_percent_of_a_limit_with_these)
+TEST(short_memory, pools_with_tables_or_thread_caches_fill_90_percent_of_a_limit)
 {
-    EXPECT_GE(percentage_taken<created<mp::handle_pool<plain>>>(), 90u);
-    EXPECT_GE(percentage_taken<concurrent_blocks>(), 90u);
-    EXPECT_GE(percentage_taken<created<mp::concurrent_object_pool<plain>>>(), 90u);
-    EXPECT_GE(percentage_taken<created<mp::concurrent_handle_pool<plain>>>(), 90u);
-    EXPECT_GE(percentage_taken<made<mp::intrusive_pool<counted<mp::atomic_references>>>>(), 90u);
-    EXPECT_GE(percentage_taken<recycled<mp::recycling_pool<counted<mp::atomic_references>>>>(), 90u);
-    EXPECT_GE(percentage_taken<made<mp::shared_pool<plain>>>(), 90u);
+    EXPECT_GE(percentage_used<created<mp::handle_pool<plain>>>(), 90u);
+    EXPECT_GE(percentage_used<concurrent_blocks>(), 90u);
+    EXPECT_GE(percentage_used<created<mp::concurrent_object_pool<plain>>>(), 90u);
+    EXPECT_GE(percentage_used<created<mp::concurrent_handle_pool<plain>>>(), 90u);
+    EXPECT_GE(percentage_used<made<mp::intrusive_pool<counted<mp::atomic_references>>>>(), 90u);
+    EXPECT_GE(percentage_used<recycled<mp::recycling_pool<counted<mp::atomic_references>>>>(), 90u);
+    EXPECT_GE(percentage_used<made<mp::shared_pool<plain>>>(), 90u);
     EXPECT_GE(percentage_of_limit<resource<mp::synchronized_pool_resource>>(), 80u);
 }
 
-/// Returns: the percentage of a buffer that a pool with default options fills with objects; or takes, with tables.
+/// Returns: the percentage of a buffer that a pool with default options fills with objects; or uses, with tables.
 template <class Pool>
 std::size_t percentage_of_buffer(std::size_t size, bool counts_tables = false)
 {
@@ -177,7 +177,7 @@ TEST(short_memory, one_thread_fills_a_small_buffer_with_objects)
     EXPECT_GE(percentage_of_buffer<resource<mp::unsynchronized_pool_resource>>(65'536), 85u);
 }
 
-TEST(short_memory, a_capacity_that_leaves_room_for_a_small_magazine_only_can_be_had)
+TEST(short_memory, a_capacity_that_leaves_room_for_a_small_magazine_only_succeeds)
 {
     mp::limit_resource upstream(16'384);
     const mp::object_pool<plain> pool(mp::pool_options{}.with_initial_capacity(327), &upstream);
@@ -200,7 +200,7 @@ void expect_few_calls()
     EXPECT_LE(upstream.calls() - before, 400u);
 }
 
-TEST(short_memory, a_pool_that_gets_no_more_than_its_blocks_has_a_magazine)
+TEST(short_memory, a_pool_without_memory_beyond_its_blocks_has_a_magazine)
 {
     mp::limit_resource upstream(mp::block_pool::bytes_for(1000, bytes));
     mp::block_pool pool(bytes, mp::pool_options{}.with_initial_capacity(1000), &upstream);
@@ -208,11 +208,11 @@ TEST(short_memory, a_pool_that_gets_no_more_than_its_blocks_has_a_magazine)
     void* const second = pool.allocate();
     pool.deallocate(first);
     pool.deallocate(second);
-    EXPECT_EQ(pool.allocate(), second) << "what came back last, from the magazine";
+    EXPECT_EQ(pool.allocate(), second) << "the last freed block, from the magazine";
     EXPECT_EQ(pool.allocate(), first);
 }
 
-TEST(short_memory, a_pool_returns_its_first_chunk_where_there_is_no_memory_for_its_magazine_elsewhere)
+TEST(short_memory, a_pool_frees_its_first_chunk_if_its_magazine_does_not_fit_elsewhere)
 {
     mp::limit_resource upstream(53'788);
     mp::block_pool pool(bytes, mp::pool_options{}.with_initial_capacity(1000), &upstream);
@@ -227,7 +227,7 @@ TEST(short_memory, a_pool_returns_its_first_chunk_where_there_is_no_memory_for_i
     EXPECT_TRUE(pool.verify());
 }
 
-TEST(short_memory, a_pool_at_its_limit_calls_upstream_a_few_times_for_a_request)
+TEST(short_memory, a_pool_at_its_limit_makes_few_upstream_calls_for_a_request)
 {
     expect_few_calls<blocks>();
     expect_few_calls<concurrent_blocks>();
@@ -253,7 +253,7 @@ void expect_exact_bytes(std::size_t every = 1)
         std::size_t created = 0;
         while (pool.try_create() != typename std::decay_t<decltype(pool.try_create())>{})
             ++created;
-        ASSERT_EQ(created, count) << "and no more";
+        ASSERT_EQ(created, count) << "not more";
     }
 }
 
@@ -263,7 +263,7 @@ struct sized
     std::array<char, Size> data;
 };
 
-TEST(short_memory, bytes_for_objects_are_what_they_take)
+TEST(short_memory, bytes_for_objects_are_exact)
 {
     expect_exact_bytes<mp::object_pool<sized<1>>>();
     expect_exact_bytes<mp::object_pool<sized<8>>>();
@@ -278,7 +278,7 @@ TEST(short_memory, bytes_for_objects_are_what_they_take)
     expect_exact_bytes<mp::concurrent_handle_pool<sized<48>>>(7);
 }
 
-TEST(short_memory, bytes_for_blocks_are_what_they_take_from_a_buffer)
+TEST(short_memory, bytes_for_blocks_are_exact_in_a_buffer)
 {
     struct shape
     {
@@ -305,7 +305,7 @@ TEST(short_memory, bytes_for_blocks_are_what_they_take_from_a_buffer)
     }
 }
 
-TEST(short_memory, bytes_for_arenas_are_what_they_take)
+TEST(short_memory, bytes_for_arenas_are_exact)
 {
     for (const std::size_t size : {1u, 1024u, 3000u, 65'536u}) {
         for (std::size_t count = 0; count != 50; ++count) {
@@ -323,9 +323,9 @@ static_assert(mp::concurrent_block_pool::bytes_for(10, 100) > 1000);
 static_assert(mp::handle_pool<int>::bytes_for(10) > mp::object_pool<int>::bytes_for(10));
 static_assert(mp::unsynchronized_arena_resource::bytes_for(3) == 3 * 65'536);
 
-// What is wholly free goes back before a request fails.
+// Unused chunks are freed before a request fails.
 
-/// Expects that blocks of one class can be had after as many bytes of another are free.
+/// Expects that blocks of one size class can be allocated once as many bytes of another class are free.
 template <class Resource>
 void expect_memory_of_other_classes()
 {
@@ -349,7 +349,7 @@ void expect_memory_of_other_classes()
     EXPECT_GE(fill_and_free(64), 80u);
 }
 
-TEST(short_memory, a_pool_resource_uses_free_memory_of_one_class_for_another)
+TEST(short_memory, a_pool_resource_reuses_free_memory_of_other_size_classes)
 {
     expect_memory_of_other_classes<mp::unsynchronized_pool_resource>();
     expect_memory_of_other_classes<mp::synchronized_pool_resource>();
@@ -374,13 +374,13 @@ void expect_memory_of_arenas_for_a_large_block()
     EXPECT_THROW((void)arenas.allocate(std::numeric_limits<std::size_t>::max()), mp::size_overflow);
 }
 
-TEST(short_memory, an_arena_resource_uses_free_arenas_for_a_large_block)
+TEST(short_memory, an_arena_resource_frees_unused_arenas_for_a_large_block)
 {
     expect_memory_of_arenas_for_a_large_block<mp::unsynchronized_arena_resource>();
     expect_memory_of_arenas_for_a_large_block<mp::synchronized_arena_resource>();
 }
 
-TEST(short_memory, a_block_resource_uses_free_blocks_for_a_larger_request)
+TEST(short_memory, a_block_resource_frees_unused_blocks_for_a_larger_request)
 {
     mp::limit_resource upstream(100'000);
     mp::block_pool pool(100, &upstream);
@@ -391,7 +391,7 @@ TEST(short_memory, a_block_resource_uses_free_blocks_for_a_larger_request)
     EXPECT_THROW((void)resource.allocate(200'000), std::bad_alloc);
 }
 
-TEST(short_memory, a_handle_pool_uses_free_blocks_for_its_table)
+TEST(short_memory, a_handle_pool_frees_unused_blocks_for_its_table)
 {
     mp::limit_resource upstream(mp::object_pool<sized<52>>::bytes_for(1000) + 4096);
     mp::handle_pool<plain> pool(&upstream);
@@ -407,9 +407,9 @@ TEST(short_memory, a_handle_pool_uses_free_blocks_for_its_table)
     EXPECT_TRUE(pool.verify());
 }
 
-// Bulk forms.
+// Bulk functions.
 
-TEST(short_memory, a_bulk_request_beyond_any_memory_fails_before_it_begins)
+TEST(short_memory, a_bulk_request_beyond_the_address_space_fails_at_once)
 {
     constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();
     mp::limit_resource upstream(std::size_t{64} << 10);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The C++ in the documentation compiles, and the complete programs in it run. See tools/extract_snippets.py.
+# The C++ in the documentation compiles, and its complete programs run. See tools/extract_snippets.py.
 if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out the snippets of the documentation")
     return()
@@ -7,7 +7,7 @@ endif()
 
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
     ${PROJECT_SOURCE_DIR}/docs/tasks/*.md)
-set(np_documents np_alloc|observability|memory) # Their programs call np_alloc; so do those fenced as ```cpp np_alloc.
+set(np_documents np_alloc|observability|memory) # their programs call np_alloc, like programs fenced as ```cpp np_alloc
 set(extractor ${PROJECT_SOURCE_DIR}/tools/extract_snippets.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents} ${extractor})
 execute_process(
@@ -16,7 +16,7 @@ execute_process(
     COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" snippets "${snippets}")
 
-# What a reader copies is compiled as a reader would, so without the project's own warnings.
+# Compiles the programs as a reader would, without the project's own warnings.
 set(programs ${snippets})
 list(FILTER programs INCLUDE REGEX "/program(20)?_[^/]*$")
 if(NOT MEMORY_POOL_HAVE_COROUTINES)
@@ -38,7 +38,7 @@ endforeach()
 
 set(fragments ${snippets})
 list(FILTER fragments INCLUDE REGEX "/fragment_[^/]*$")
-# They are compiled, not run: not again with a sanitizer, and not optimised, which takes longer than all the rest.
+# Only compiled, not run: so not with a sanitizer, and unoptimized to save time.
 if(fragments AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     add_library(snippet_fragments OBJECT ${fragments})
     target_link_libraries(snippet_fragments PRIVATE memory_pool_program ${form_of_pools})

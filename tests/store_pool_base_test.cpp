@@ -51,7 +51,7 @@ struct intrusive_item : mp::pooled<intrusive_item>
     std::atomic<int> users{0};
 };
 
-/// How to have an object of either kind.
+/// Creates an object in either kind of pool.
 template <class Pool, class = void>
 struct forms
 {
@@ -104,7 +104,7 @@ using pools = testing::Types<mp::intrusive_pool<intrusive_item>, mp::recycling_p
                              mp::shared_pool<shared_item>, mp::recycling_shared_pool<shared_item>>;
 TYPED_TEST_SUITE(store_pool_base_test, pools, );
 
-TYPED_TEST(store_pool_base_test, waits_for_an_object_and_gives_up_in_time)
+TYPED_TEST(store_pool_base_test, waits_for_an_object_until_the_timeout)
 {
     using form = forms<TypeParam>;
     TypeParam pool(bounded_to(1), &this->upstream_);
@@ -117,7 +117,7 @@ TYPED_TEST(store_pool_base_test, waits_for_an_object_and_gives_up_in_time)
 
     const void* const address = only.get();
     std::thread returning([&] {
-        std::this_thread::sleep_for(20ms); // so that the other one waits, mostly
+        std::this_thread::sleep_for(20ms); // So that the other thread usually waits.
         only.reset();
     });
     EXPECT_EQ(form::wait(pool).get(), address);
@@ -127,7 +127,7 @@ TYPED_TEST(store_pool_base_test, waits_for_an_object_and_gives_up_in_time)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST(store_pool_base_test, does_not_wait_if_no_object_could_come_back)
+TYPED_TEST(store_pool_base_test, does_not_wait_if_no_object_is_in_use)
 {
     using form = forms<TypeParam>;
     TypeParam pool({}, &this->upstream_);
@@ -139,7 +139,7 @@ TYPED_TEST(store_pool_base_test, does_not_wait_if_no_object_could_come_back)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-/// Two threads never have the same object, no thread waits for ever, and none is lost, whatever else is done with the
+/// No two threads have the same object, no thread waits forever, and no object is lost, whatever else happens to the
 /// pool.
 TYPED_TEST(store_pool_base_test, serves_more_threads_than_it_has_objects)
 {
@@ -156,7 +156,7 @@ TYPED_TEST(store_pool_base_test, serves_more_threads_than_it_has_objects)
                 ++given_up;
                 continue;
             }
-            auto second = mine; // so that the last pointer may be either
+            auto second = mine; // So that either pointer may be the last.
             collisions += mine->users.fetch_add(1) != 0;
             if (i % 64 == 0)
                 std::this_thread::yield();
@@ -190,7 +190,7 @@ TYPED_TEST(store_pool_base_test, is_moved_with_its_objects)
     EXPECT_EQ(second.in_use(), 1u);
     EXPECT_TRUE(second.verify());
 
-    first = TypeParam(bounded_to(5), &this->upstream_); // NOLINT(bugprone-use-after-move): what may be done with it
+    first = TypeParam(bounded_to(5), &this->upstream_); // NOLINT(bugprone-use-after-move): assignment is allowed
     EXPECT_EQ(first.in_use(), 0u);
     EXPECT_EQ(first.max_capacity(), 5u);
     EXPECT_NE(form::take(first), nullptr);
@@ -205,7 +205,7 @@ TYPED_TEST(store_pool_base_test, is_moved_with_its_objects)
     EXPECT_EQ(kept->value, 0);
 }
 
-TYPED_TEST(store_pool_base_test, releases_what_it_had_when_it_is_assigned_to)
+TYPED_TEST(store_pool_base_test, releases_its_objects_when_it_is_assigned_to)
 {
     using form = forms<TypeParam>;
     TypeParam pool({}, &this->upstream_);
@@ -214,22 +214,22 @@ TYPED_TEST(store_pool_base_test, releases_what_it_had_when_it_is_assigned_to)
     pool = TypeParam({}, &this->upstream_);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(pool.capacity(), 0u);
-    EXPECT_GE(live_count::alive, 1) << "an object in use lives on";
+    EXPECT_GE(live_count::alive, 1) << "an object in use stays alive";
     EXPECT_EQ(survivor->value, 0);
     const std::size_t bytes = this->upstream_.live_bytes();
     survivor.reset();
-    EXPECT_LT(this->upstream_.live_bytes(), bytes) << "the last one frees the old store";
+    EXPECT_LT(this->upstream_.live_bytes(), bytes) << "the last object frees the old store";
     EXPECT_EQ(live_count::alive, 0);
 }
 
-TEST(store_pool_base, reports_as_a_leak_what_an_assignment_leaves_behind)
+TEST(store_pool_base, reports_objects_that_an_assignment_leaves_behind_as_leaks)
 {
     error_recorder recorder;
     using pool_type = mp::unsynchronized_shared_pool<int, mp::leak_fatal_policy<>>;
     pool_type pool;
     const auto leaked = pool.make(1);
     pool_type other(std::move(pool));
-    EXPECT_TRUE(recorder.kinds().empty()) << "it has only moved";
+    EXPECT_TRUE(recorder.kinds().empty()) << "a move is not a leak";
     other = pool_type();
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::leak});
 }
@@ -256,7 +256,7 @@ TEST(store_pool_base, has_its_new_store_when_the_old_objects_are_destroyed)
     EXPECT_EQ(seen, 5u);
 }
 
-TEST(store_pool_base, tries_without_throwing_if_the_constructor_does_not_throw)
+TEST(store_pool_base, try_create_is_noexcept_if_the_constructor_is)
 {
     struct throwing
     {

@@ -45,7 +45,7 @@ mp::arena_options bounded_to(std::size_t max_arenas)
     return options;
 }
 
-TEST(synchronized_arena_resource, has_each_thread_fill_an_arena_of_its_own)
+TEST(synchronized_arena_resource, fills_a_separate_arena_for_each_thread)
 {
     mp::synchronized_arena_resource arenas(test::with_arenas_of(1024));
     const filled_block mine = allocate_filled(arenas, 48);
@@ -56,35 +56,35 @@ TEST(synchronized_arena_resource, has_each_thread_fill_an_arena_of_its_own)
         EXPECT_TRUE(give_back(arenas, theirs));
         EXPECT_EQ(arenas.free_arenas(), 1u);
     });
-    EXPECT_EQ(arenas.allocate(48), mine.address + 48) << "as if the other had not been there";
+    EXPECT_EQ(arenas.allocate(48), mine.address + 48) << "the other thread has not used this arena";
 }
 
-TEST(synchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_is_one_too_many)
+TEST(synchronized_arena_resource, stays_consistent_if_the_last_block_is_freed_twice)
 {
     const test::error_recorder recorder;
     mp::synchronized_arena_resource arenas;
     void* const small = arenas.allocate(8, 8);
     void* const last = arenas.allocate(1000, 8);
     arenas.deallocate(small, 8, 8);
-    arenas.deallocate(small, 8, 8); // Not detected yet: the arena has that many bytes in use.
+    arenas.deallocate(small, 8, 8); // Not detected yet: enough bytes of the arena are in use.
     arenas.deallocate(last, 1000, 8);
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST(synchronized_arena_resource, uses_again_the_arena_of_a_thread_that_has_ended)
+TEST(synchronized_arena_resource, reuses_the_arena_of_a_thread_that_has_ended)
 {
     mp::synchronized_arena_resource arenas(bounded_to(2));
     void* in_its_arena = nullptr;
     in_a_thread([&] { in_its_arena = arenas.allocate(40); });
     EXPECT_EQ(arenas.free_arenas(), 0u);
-    EXPECT_EQ(arenas.bytes_wasted(), 0u) << "the next thread goes on with it";
+    EXPECT_EQ(arenas.bytes_wasted(), 0u) << "the next thread continues this arena";
     arenas.deallocate(in_its_arena, 40);
     EXPECT_EQ(arenas.free_arenas(), 1u);
     EXPECT_EQ(arenas.allocate(40), in_its_arena);
 }
 
-TEST(synchronized_arena_resource, uses_an_arena_again_that_others_have_emptied_while_its_thread_filled_it)
+TEST(synchronized_arena_resource, reuses_an_arena_emptied_by_other_threads)
 {
     mp::synchronized_arena_resource arenas(bounded_to(1));
     const std::size_t half = arenas.largest_block() / 2;
@@ -101,7 +101,7 @@ TEST(synchronized_arena_resource, uses_an_arena_again_that_others_have_emptied_w
     }
 }
 
-TEST(synchronized_arena_resource, frees_an_arena_that_its_thread_has_left_when_the_last_block_is_back)
+TEST(synchronized_arena_resource, frees_an_abandoned_arena_when_its_last_block_is_freed)
 {
     mp::synchronized_arena_resource arenas(bounded_to(2));
     const std::size_t whole = arenas.largest_block();
@@ -110,7 +110,7 @@ TEST(synchronized_arena_resource, frees_an_arena_that_its_thread_has_left_when_t
     EXPECT_THROW((void)arenas.allocate(whole), mp::pool_exhausted);
     in_a_thread([&] { arenas.deallocate(left, whole); });
     EXPECT_EQ(arenas.allocate(whole), left);
-    arenas.deallocate(filled, whole); // It has left that one now, so it is as any other thread.
+    arenas.deallocate(filled, whole); // A free by a thread that has left the arena, as by any other thread.
     EXPECT_EQ(arenas.free_arenas(), 1u);
 }
 
@@ -139,7 +139,7 @@ TEST(synchronized_arena_resource, has_exactly_max_arenas_for_eight_threads)
     }
 }
 
-TEST(synchronized_arena_resource, leaves_a_thread_the_arena_that_it_fills_until_it_ends)
+TEST(synchronized_arena_resource, keeps_the_current_arena_of_a_thread_until_it_ends)
 {
     mp::synchronized_arena_resource arenas(bounded_to(1));
     in_a_thread([&] {
@@ -149,7 +149,7 @@ TEST(synchronized_arena_resource, leaves_a_thread_the_arena_that_it_fills_until_
     arenas.deallocate(arenas.allocate(8), 8);
 }
 
-TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_cache)
+TEST(synchronized_arena_resource, works_for_threads_without_a_cache)
 {
     test::accounting_upstream upstream;
     mp::arena_options options = bounded_to(2);
@@ -159,7 +159,7 @@ TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_c
     const filled_block mine = allocate_filled(arenas, 48);
     in_a_thread([&] {
         const filled_block theirs = allocate_filled(arenas, 48);
-        EXPECT_EQ(theirs.address, mine.address + 48) << "they fill one arena together";
+        EXPECT_EQ(theirs.address, mine.address + 48) << "they share one arena";
         EXPECT_TRUE(give_back(arenas, mine));
         EXPECT_TRUE(give_back(arenas, theirs));
     });
@@ -169,7 +169,7 @@ TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_c
     upstream.never_fail();
     (void)arenas.allocate(40);
     in_a_thread([&] {
-        EXPECT_NE(arenas.allocate(arenas.largest_block()), nullptr) << "what they filled together is empty";
+        EXPECT_NE(arenas.allocate(arenas.largest_block()), nullptr) << "the shared arena is empty";
         EXPECT_THROW((void)arenas.allocate(arenas.largest_block()), mp::pool_exhausted);
     });
     (void)arenas.trim();
@@ -190,7 +190,7 @@ TEST(synchronized_arena_resource, loses_no_arena_in_a_child_whose_parent_has_thr
             void* previous = arenas.allocate(whole);
             for (++at_work; !is_over;) {
                 void* const next = arenas.allocate(whole);
-                arenas.deallocate(previous, whole); // The last in an arena that this thread has left.
+                arenas.deallocate(previous, whole); // The last block of an arena that this thread has left.
                 previous = next;
             }
             arenas.deallocate(previous, whole);
@@ -199,7 +199,7 @@ TEST(synchronized_arena_resource, loses_no_arena_in_a_child_whose_parent_has_thr
         std::this_thread::yield();
     for (int round = 0; round != 30; ++round)
         test::expect_in_child([&] {
-            // What the threads had in their hands stays in use; no arena is neither in use nor free.
+            // The blocks of the lost threads stay in use, and every arena is either in use or free.
             const std::size_t arenas_in_use = arenas.arena_count() - arenas.free_arenas();
             return arenas.verify() && arenas.bytes_in_use() == arenas_in_use * whole;
         });
@@ -210,7 +210,7 @@ TEST(synchronized_arena_resource, loses_no_arena_in_a_child_whose_parent_has_thr
 }
 #endif
 
-TEST(checking_synchronized_arena_resource, reports_one_of_two_that_give_the_same_block_back)
+TEST(checking_synchronized_arena_resource, reports_one_of_two_concurrent_frees_of_a_block)
 {
     mp::basic_synchronized_arena_resource<mp::checking_policy> arenas;
     for (int round = 0; round != 50; ++round) {
@@ -235,7 +235,7 @@ mp::arena_options at_most(std::size_t arenas)
     return options;
 }
 
-TEST(synchronized_arena_resource, goes_on_with_its_arena_after_a_trim)
+TEST(synchronized_arena_resource, keeps_its_current_arena_after_a_trim)
 {
     mp::synchronized_arena_resource arenas(at_most(1));
     std::vector<void*> blocks;
@@ -248,7 +248,7 @@ TEST(synchronized_arena_resource, goes_on_with_its_arena_after_a_trim)
     EXPECT_EQ(arenas.trim(), arenas.arena_size());
 }
 
-TEST(synchronized_arena_resource, has_a_thread_go_on_with_the_arena_of_one_that_has_ended)
+TEST(synchronized_arena_resource, lets_a_thread_continue_the_arena_of_one_that_has_ended)
 {
     mp::synchronized_arena_resource arenas(at_most(2));
     std::vector<void*> blocks;
@@ -262,18 +262,18 @@ TEST(synchronized_arena_resource, has_a_thread_go_on_with_the_arena_of_one_that_
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST(synchronized_arena_resource, uses_what_is_empty_before_it_says_that_it_is_exhausted)
+TEST(synchronized_arena_resource, uses_empty_arenas_before_it_fails)
 {
     mp::synchronized_arena_resource arenas(at_most(1));
     void* theirs = nullptr;
     in_a_thread([&] { theirs = arenas.allocate(64); });
     arenas.deallocate(theirs, 64);
-    void* const mine = arenas.allocate(64); // The arena was last filled by a thread that has ended.
+    void* const mine = arenas.allocate(64); // From the arena of a thread that has ended.
     EXPECT_NE(mine, nullptr);
     arenas.deallocate(mine, 64);
 }
 
-TEST(synchronized_arena_resource, reports_more_that_comes_back_to_the_arena_of_a_thread_than_it_has_handed_out)
+TEST(synchronized_arena_resource, reports_more_frees_than_allocations_in_the_arena_of_a_thread)
 {
     mp::synchronized_arena_resource arenas;
     void* const block = arenas.allocate(64);

@@ -31,7 +31,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_pools, checking_pool_resource_confor
 } // namespace test
 
 namespace {
-TEST(synchronized_pool_resource, makes_each_pool_once_however_many_threads_need_it_first)
+TEST(synchronized_pool_resource, creates_each_pool_once_for_concurrent_first_uses)
 {
     test::accounting_upstream upstream;
     for (int round = 0; round != 20; ++round) {
@@ -41,7 +41,7 @@ TEST(synchronized_pool_resource, makes_each_pool_once_however_many_threads_need_
                 EXPECT_TRUE(give_back(pools, test::allocate_filled(pools, bytes)));
         });
         EXPECT_EQ(pools.bytes_in_use(), 0u);
-        EXPECT_EQ(pools.bytes_reserved(), upstream.live_bytes()) << "nothing was made that is not known any more";
+        EXPECT_EQ(pools.bytes_reserved(), upstream.live_bytes()) << "no pool was created and then lost";
         EXPECT_TRUE(pools.verify());
     }
     EXPECT_EQ(upstream.live_chunks(), 0u);

@@ -17,18 +17,18 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Notices calls that overlap.
-class jealous_upstream : public std::pmr::memory_resource
+/// Detects overlapping calls.
+class exclusive_upstream : public std::pmr::memory_resource
 {
 public:
     std::atomic<std::size_t> overlaps{0};
-    std::size_t calls = 0; ///< Not atomic: the thread sanitizer is to see what the count may miss.
+    std::size_t calls = 0; ///< Not atomic, so that ThreadSanitizer reports races that the count misses.
 
 private:
     class visit
     {
     public:
-        explicit visit(jealous_upstream& upstream) : upstream_(upstream)
+        explicit visit(exclusive_upstream& upstream) : upstream_(upstream)
         {
             upstream_.overlaps += upstream_.callers_++ != 0;
             ++upstream_.calls;
@@ -39,7 +39,7 @@ private:
         ~visit() { --upstream_.callers_; }
 
     private:
-        jealous_upstream& upstream_;
+        exclusive_upstream& upstream_;
     };
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -59,9 +59,9 @@ private:
     std::atomic<int> callers_{0};
 };
 
-TEST(synchronized_resource, lets_one_call_at_a_time_through)
+TEST(synchronized_resource, forwards_one_call_at_a_time)
 {
-    jealous_upstream upstream;
+    exclusive_upstream upstream;
     mp::synchronized_resource synchronized(&upstream);
     test::in_threads(4, [&](std::size_t) {
         for (int round = 0; round != 10; ++round)
@@ -71,7 +71,7 @@ TEST(synchronized_resource, lets_one_call_at_a_time_through)
     EXPECT_GT(upstream.calls, 4u * 10 * 2 * 100);
 }
 
-TEST(synchronized_resource, serves_threads_from_a_resource_for_one)
+TEST(synchronized_resource, serves_threads_from_an_unsynchronized_resource)
 {
     std::pmr::unsynchronized_pool_resource pools;
     mp::synchronized_resource synchronized(&pools);
@@ -81,7 +81,7 @@ TEST(synchronized_resource, serves_threads_from_a_resource_for_one)
     });
 }
 
-TEST(synchronized_resource, is_unlocked_after_upstream_failed)
+TEST(synchronized_resource, is_unlocked_after_an_upstream_failure)
 {
     test::accounting_upstream upstream;
     mp::synchronized_resource synchronized(&upstream);

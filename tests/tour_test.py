@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tour shows every side and job and finds that they agree, on any text; and says in one line what it cannot do.
+"""The tour shows all sides and jobs, with equal results on any text, and reports each error in one line.
 
     tour_test.py TOUR
 """
@@ -34,7 +34,7 @@ def run(*arguments):
 
 
 def read_to_end(terminal):
-    """Reads the rest of a terminal whose writer has closed it. It comes in chunks; Linux ends it with an error."""
+    """Reads the remaining output of a closed terminal, in chunks. On Linux, it ends with an error."""
     everything = b""
     try:
         while chunk := os.read(terminal, 1 << 16):
@@ -45,7 +45,7 @@ def read_to_end(terminal):
 
 
 def rows(output: bytes):
-    """The rows of the table, as {(job, side): [time, speed, peak memory, malloc calls, wasted]}."""
+    """Returns the rows of the table, as {(job, side): [time, speed, peak memory, malloc calls, wasted]}."""
     found, job = {}, None
     for line in output.decode("ascii").splitlines():
         match = re.match(rf"({'|'.join(JOBS)}|) +({'|'.join(SIDES)}|faulty) +(\S+ ms.*)$", line)
@@ -80,7 +80,7 @@ class Tour(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (2, b""), result.stderr)
         self.assertRegex(result.stderr.decode("ascii"), rf"\Atour: [^\n]*{because}[^\n]*\n\Z")
 
-    # What it does.
+    # Successful runs.
 
     def test_folder(self):
         self.write("a.txt", TEXT)
@@ -101,7 +101,7 @@ class Tour(unittest.TestCase):
                 self.assertRegex(calls, r"^([\d,]+|n/a)$")
                 self.assertRegex(wasted, r"^(\d+\.\d [KM]iB|n/a)$")
 
-    def test_ends_with_what_pools_save(self):
+    def test_ends_with_the_savings_of_pools(self):
         output = self.assert_works(self.write("a.txt", TEXT * 20), rounds="2").decode("ascii")
         legend, conclusion = output.rsplit("\n\n", 1)
         self.assertIn("Where to go next", legend.splitlines()[-1])
@@ -110,13 +110,13 @@ class Tour(unittest.TestCase):
         number = r"(\d+\.\d|[^.])*"
         self.assertRegex(text, rf"\A(For this text, {number}|This text is too small {number})\.( [TPM]{number}\.)?\Z")
 
-    def test_says_that_a_tiny_text_is_too_small(self):
+    def test_reports_a_text_that_is_too_small(self):
         output = self.assert_works(self.write("a.txt", "one ; word"))
         self.assertRegex(" ".join(output.decode("ascii").rsplit("\n\n", 1)[1].split()),
                          "too (small|short|little)|most times")
 
     def malloc_calls(self, output):
-        """The malloc calls in the table, as {(job, side): number}."""
+        """Returns the malloc calls in the table, as {(job, side): number}."""
         calls = {key: row[3] for key, row in rows(output).items()}
         if "n/a" in calls.values():
             self.skipTest("not counted in this build")
@@ -129,8 +129,8 @@ class Tour(unittest.TestCase):
                 self.assertLess(number[job, side] * 10, number[job, "new/delete"], (job, side))
 
     def test_malloc_calls_of_all_threads_are_counted(self):
-        # Each of 40,000 words occurs once, so several threads make as many nodes as one does. The rest is what threads
-        # and tables need.
+        # Each of 40,000 words occurs once, so several threads create as many nodes as one. The
+        # difference is the calls for threads and tables.
         text = " ".join(f"word{number}" for number in range(40_000))
         number = self.malloc_calls(self.assert_works(self.write("a.txt", text)))
         alone, together = number["word index", "new/delete"], number["shared index", "new/delete"]
@@ -143,14 +143,14 @@ class Tour(unittest.TestCase):
         threads = int(re.search(r"Threads for the shared index:\s+(\d+)", output)[1])
         self.assertEqual(threads, min(max(os.cpu_count(), 2), 16))
 
-    @unittest.skipUnless(hasattr(os, "sched_setaffinity"), "no way to leave processors to others here")
-    def test_threads_on_one_processor(self):
+    @unittest.skipUnless(hasattr(os, "sched_setaffinity"), "processor affinity cannot be set here")
+    def test_threads_share_one_processor(self):
         usable = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(usable)})
         self.addCleanup(os.sched_setaffinity, 0, usable)
         self.assert_works(self.write("a.txt", TEXT * 20), rounds="3")
 
-    def test_order_does_not_depend_on_creation(self):
+    def test_order_of_file_creation_does_not_matter(self):
         for name in ("c", "a", "b"):
             self.write(f"first/{name}", TEXT + name)
         for name in ("b", "c", "a"):
@@ -180,21 +180,21 @@ class Tour(unittest.TestCase):
             with self.subTest(name):
                 self.assert_works(self.write(name, content))
 
-    def test_folder_with_something_unreadable(self):
+    def test_folder_with_an_unreadable_file(self):
         self.write("a.txt", TEXT)
         self.write("b.txt", TEXT).chmod(0)
         if os.access(self.folder / "b.txt", os.R_OK):
-            self.skipTest("this user may read everything")
+            self.skipTest("this user can read all files")
         self.assertIn(b"could not be read: 1", self.assert_works(self.folder))
 
-    def test_folder_with_something_that_is_no_text(self):
+    def test_folder_with_a_binary_file(self):
         self.write("a.txt", TEXT)
         self.write("b.o", b"\x7fELF\0\0" + TEXT.encode())
         self.write("c/d.png", b"\0")
         self.assertIn(b"in 1 file from", shown := self.assert_works(self.folder))
-        self.assertIn(b"no text, and left out: 2", shown)
+        self.assertIn(b"not text, and left out: 2", shown)
 
-    def test_nothing_on_stderr_but_on_a_terminal(self):
+    def test_stderr_is_empty_unless_it_is_a_terminal(self):
         path = self.write("a.txt", TEXT)
         try:
             controller, terminal = os.openpty()
@@ -209,7 +209,7 @@ class Tour(unittest.TestCase):
         self.assertIn(b"replay with block_pool", shown)
         self.assertTrue(shown.endswith(b" \r"), shown)
 
-    def test_differing_results_are_a_failure(self):
+    def test_different_results_are_a_failure(self):
         result = run("--rounds", "1", "--faulty", self.write("a.txt", TEXT))
         self.assertEqual(result.returncode, 1, result.stdout)
         differing = "; ".join(f"{job}: not the same with faulty" for job in JOBS)
@@ -217,7 +217,7 @@ class Tour(unittest.TestCase):
         for figures in (AGREEMENT, "speed"):
             self.assertNotIn(figures.encode(), result.stdout)
 
-    def test_output_that_cannot_be_written_is_a_failure(self):
+    def test_unwritable_output_is_a_failure(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         path = self.write("a.txt", TEXT)
@@ -247,7 +247,7 @@ class Tour(unittest.TestCase):
                 self.assertEqual({pool["name"] for pool in report["pools"]}, {"nodes of the job"})
                 self.assertGreater(report["pools"][0]["in_use"], 0)
 
-    def test_reports_that_cannot_be_written_are_a_failure(self):
+    def test_unwritable_reports_are_a_failure(self):
         result = run("--map", self.folder / "nowhere", self.write("a.txt", TEXT))
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr.decode(), r"\Atour: [^\n]*nowhere/01-[^\n]* cannot be written\n\Z")
@@ -258,7 +258,7 @@ class Tour(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
         return result.stdout, json.loads(file.read_text(encoding="ascii")), file
 
-    def test_figures_are_those_of_the_table(self):
+    def test_json_matches_the_table(self):
         output, figures, _ = self.figures(self.write("a.txt", TEXT * 20))
         self.assertEqual((figures["schema"], figures["version"]), ("memory_pool.tour", 1))
         found = rows(output)
@@ -278,7 +278,7 @@ class Tour(unittest.TestCase):
         self.assertLessEqual({"processor", "system", "C library", "compiler"}, set(machine))
         self.assertNotIn("", machine.values())
 
-    def test_page_of_the_figures(self):
+    def test_page_from_the_json(self):
         name = 'a <b>&"c\\.txt'
         _, figures, file = self.figures(self.write(name, TEXT))
         self.assertIn(name, figures["text"])
@@ -287,12 +287,12 @@ class Tour(unittest.TestCase):
                                 check=False)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         text = page.read_text(encoding="utf-8")
-        self.assertEqual(text.count(html.escape(name)), 2, "in what was read, and in the command")
+        self.assertEqual(text.count(html.escape(name)), 2, "in the input and in the command")
         self.assertNotIn(name, text)
         for name in (*JOBS, *SIDES, figures["conclusion"].replace(" %", "&nbsp;%"), figures["agreement"]):
             self.assertIn(name, text)
 
-    def test_figures_that_cannot_be_written_are_a_failure_before_the_tour(self):
+    def test_unwritable_json_is_a_failure_before_the_tour(self):
         path = self.write("a.txt", TEXT)
         for file, problem in ((self.folder / "nowhere" / "it.json", "nowhere/it.json': No such file"),
                               (self.folder, "text': Is a directory")):
@@ -300,7 +300,7 @@ class Tour(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (1, b""))
             self.assertRegex(result.stderr.decode(), rf"\Atour: cannot write '.*{problem}.*; name a file.*\n\Z")
 
-    def test_figures_on_a_full_disk_are_a_failure(self):
+    def test_json_on_a_full_disk_is_a_failure(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         result = run("--rounds", "1", "--json", "/dev/full", self.write("a.txt", TEXT))
@@ -308,12 +308,12 @@ class Tour(unittest.TestCase):
         self.assertRegex(result.stderr.decode(), r"\Atour: cannot write '/dev/full': No space left[^\n]*\n\Z")
         self.assertTrue(os.path.exists("/dev/full"))
 
-    def test_a_failed_tour_writes_no_figures(self):
+    def test_a_failed_tour_writes_no_json(self):
         file = self.folder.with_name("figures.json")
         self.assertEqual(run("--rounds", "1", "--faulty", "--json", file, self.write("a.txt", TEXT)).returncode, 1)
         self.assertFalse(file.exists())
 
-    # What it refuses.
+    # Errors.
 
     def test_missing_path(self):
         self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file.*; name a file or folder")
@@ -342,14 +342,14 @@ class Tour(unittest.TestCase):
         self.write("a.o", b"\x7fELF\0\0")
         self.assert_refuses(self.folder, because="holds no file of text")
 
-    def test_neither_file_nor_folder(self):
+    def test_special_file(self):
         self.assert_refuses("/dev/null", because="neither a file nor a folder")
 
     def test_unreadable_file(self):
         path = self.write("secret", TEXT)
         path.chmod(0)
         if os.access(path, os.R_OK):
-            self.skipTest("this user may read everything")
+            self.skipTest("this user can read all files")
         self.assert_refuses(path, because="Permission denied")
 
     def test_unreadable_folder(self):
@@ -358,10 +358,10 @@ class Tour(unittest.TestCase):
         folder.chmod(0)
         self.addCleanup(folder.chmod, 0o700)
         if os.access(folder, os.R_OK):
-            self.skipTest("this user may read everything")
+            self.skipTest("this user can read all files")
         self.assert_refuses(folder, because="Permission denied")
 
-    def test_wrong_arguments(self):
+    def test_invalid_arguments(self):
         path = self.write("a.txt", TEXT)
         self.assert_refuses("--nonsense", because="unknown option --nonsense")
         self.assert_refuses("--nonsense\n", path, because=r"unknown option --nonsense\?")

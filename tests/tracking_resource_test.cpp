@@ -26,7 +26,7 @@ using mp::resource_statistics;
 using test::contains;
 
 namespace {
-/// The figures of `site`, all 0 if there is no such site.
+/// Returns: the statistics of `site`; all 0 if there is no such call site.
 resource_statistics statistics_of(const mp::tracking_resource& tracked, const call_site& site)
 {
     resource_statistics found;
@@ -44,7 +44,7 @@ std::vector<call_site> sites_of(const mp::tracking_resource& tracked)
     return sites;
 }
 
-TEST(tracking_resource, counts_what_passes_through)
+TEST(tracking_resource, counts_allocations_and_bytes)
 {
     test::accounting_upstream upstream;
     mp::tracking_resource tracked(&upstream);
@@ -67,7 +67,7 @@ TEST(tracking_resource, counts_what_passes_through)
     EXPECT_EQ(statistics.peak_bytes_in_use, 1234u);
 }
 
-TEST(tracking_resource, begins_the_peaks_anew_at_what_is_in_use)
+TEST(tracking_resource, reset_peaks_restarts_them_at_the_current_values)
 {
     mp::tracking_resource tracked;
     void* const kept = tracked.allocate(100);
@@ -96,7 +96,7 @@ TEST(tracking_resource, agrees_with_upstream_when_any_call_fails)
     }
 }
 
-TEST(tracking_resource, counts_for_the_line_that_asks)
+TEST(tracking_resource, counts_by_call_site)
 {
     test::accounting_upstream upstream;
     mp::tracking_resource tracked(&upstream);
@@ -114,11 +114,11 @@ TEST(tracking_resource, counts_for_the_line_that_asks)
     EXPECT_EQ(statistics_of(tracked, line_of_second).peak_bytes_in_use, 20u);
     EXPECT_EQ(statistics_of(tracked, line_of_second).deallocations, 1u);
     EXPECT_EQ(tracked.bytes_in_use(), 100 + 10 * sizeof(int));
-    EXPECT_EQ(tracked.statistics().allocations, 3u) << "a chunk of a site counts once in the whole";
-    EXPECT_EQ(upstream.live_bytes(), tracked.bytes_in_use()) << "the sites themselves take nothing from upstream";
+    EXPECT_EQ(tracked.statistics().allocations, 3u) << "a chunk of a call site counts once in the total";
+    EXPECT_EQ(upstream.live_bytes(), tracked.bytes_in_use()) << "the records of call sites do not come from upstream";
 }
 
-TEST(tracking_resource, counts_what_fails_for_the_line_as_well)
+TEST(tracking_resource, counts_failures_by_call_site)
 {
     test::accounting_upstream upstream;
     mp::tracking_resource tracked(&upstream);
@@ -130,7 +130,7 @@ TEST(tracking_resource, counts_what_fails_for_the_line_as_well)
     EXPECT_EQ(tracked.statistics().failures, 1u);
 }
 
-TEST(tracking_resource, has_one_view_for_each_line)
+TEST(tracking_resource, has_one_view_for_each_call_site)
 {
     mp::tracking_resource tracked;
     std::array<std::pmr::memory_resource*, 3> of_one_line{};
@@ -145,7 +145,7 @@ TEST(tracking_resource, has_one_view_for_each_line)
     EXPECT_EQ(tracked.for_site({"table", 1}), tracked.for_site({text.c_str(), 1}));
 }
 
-TEST(tracking_resource, keeps_the_memory_of_lines_apart)
+TEST(tracking_resource, does_not_compare_views_of_different_call_sites_equal)
 {
     mp::tracking_resource tracked;
     mp::tracking_resource other;
@@ -160,15 +160,15 @@ TEST(tracking_resource, keeps_the_memory_of_lines_apart)
     std::pmr::vector<std::pmr::string> from(5, "a text that is too long to fit into the object itself",
                                             tracked.for_site(a));
     std::pmr::vector<std::pmr::string> to(tracked.for_site(b));
-    to = std::move(from); // copies, as the two are not equal
-    from.clear();         // NOLINT(bugprone-use-after-move): it is assigned to
+    to = std::move(from); // Copies, as the allocators are not equal.
+    from.clear();         // NOLINT(bugprone-use-after-move): clear is valid
     from.shrink_to_fit();
     EXPECT_EQ(to.at(4).size(), 53u);
     EXPECT_EQ(statistics_of(tracked, a).bytes_in_use, 0u);
     EXPECT_EQ(statistics_of(tracked, b).bytes_in_use, tracked.bytes_in_use());
 }
 
-TEST(tracking_resource, lists_its_sites_in_the_order_of_files_and_lines)
+TEST(tracking_resource, lists_call_sites_by_file_and_line)
 {
     mp::tracking_resource tracked;
     for (const call_site& site : {call_site{"b", 2}, call_site{"a", 10}, call_site{"b", 1}, call_site{"a", 9}})
@@ -177,7 +177,7 @@ TEST(tracking_resource, lists_its_sites_in_the_order_of_files_and_lines)
     EXPECT_EQ(sites_of(tracked), expected);
 }
 
-TEST(tracking_resource, may_be_used_by_a_visitor)
+TEST(tracking_resource, lets_a_visitor_use_it)
 {
     mp::tracking_resource tracked;
     (void)tracked.for_site({"a", 1});
@@ -193,10 +193,10 @@ TEST(tracking_resource, may_be_used_by_a_visitor)
     EXPECT_THROW(
         tracked.for_each_site([](const call_site&, const resource_statistics&) { throw std::runtime_error("enough"); }),
         std::runtime_error);
-    (void)tracked.for_site({"b", 1}); // No lock was left behind.
+    (void)tracked.for_site({"b", 1}); // The lock was released.
 }
 
-TEST(tracking_resource, prints_a_line_on_each_site)
+TEST(tracking_resource, prints_one_line_per_call_site)
 {
     mp::tracking_resource tracked;
     const std::pmr::vector<char> kept(300, 'x', tracked.for_site({"reader.cpp", 17}));
@@ -218,7 +218,7 @@ TEST(tracking_resource, prints_a_line_on_each_site)
     EXPECT_TRUE(contains(printed, "chunks 2 (peak 2), allocations 2, failures 0\n")) << printed;
 }
 
-TEST(tracking_resource, counts_exactly_in_several_threads)
+TEST(tracking_resource, counts_exactly_across_threads)
 {
     test::shared_accounting_upstream upstream;
     mp::tracking_resource tracked(&upstream);
@@ -244,17 +244,17 @@ TEST(tracking_resource, counts_exactly_in_several_threads)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
-TEST(counting_adaptor, counts_no_byte_that_upstream_may_hand_out_again)
+TEST(counting_adaptor, stops_counting_a_block_before_upstream_can_reuse_it)
 {
     test::watching_upstream upstream;
     mp::detail::core::counting_adaptor adaptor(&upstream);
     std::vector<std::size_t> counted;
-    upstream.when_given_back = [&] { counted.push_back(adaptor.bytes_in_use()); };
+    upstream.before_deallocate = [&] { counted.push_back(adaptor.bytes_in_use()); };
     adaptor.deallocate(adaptor.allocate(100), 100);
     EXPECT_EQ(counted, std::vector<std::size_t>({0}));
 }
 
-TEST(counting_adaptor, counts_what_fails_apart)
+TEST(counting_adaptor, counts_failures_separately)
 {
     test::accounting_upstream upstream;
     mp::detail::core::counting_adaptor adaptor(&upstream);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# ThreadSanitizer finds nothing wrong with the memory orders of the stack, and finds a race when any is weakened.
+# ThreadSanitizer accepts the memory orders of the stack and reports a race when any of them is weakened.
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
     return()
 endif()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tutorial counts what it claims, and it claims what is so: no malloc from a pool that is warm. It notices if not.
+"""The counts of the tutorial match its claims: a pool makes no malloc call after warm-up. It fails otherwise.
 
     tutorial_test.py TUTORIAL
 """
@@ -13,7 +13,7 @@ import unittest
 
 TUTORIAL = ""
 
-# What each step has to say: (a part of its title, the calls of malloc). For making a pool, a few will do.
+# The expected steps: (a part of the title, the calls of malloc). The creation of a pool may take a few calls.
 MAKING_A_POOL = range(1, 9)
 STEPS = [
     ("std::shared_ptr<message>(new message)", [2]),
@@ -44,7 +44,7 @@ def run(*arguments):
 
 
 def steps(output: bytes):
-    """The steps, as [(title, calls of malloc, bytes, what was claimed that the calls are in)]."""
+    """Returns the steps, as [(title, calls of malloc, bytes, the claimed calls)]."""
     found = []
     for part in re.split(r"^\d+\. ", output.decode("ascii"), flags=re.MULTILINE)[1:]:
         line = re.search(r"^   mallocs: (\d+), claimed: (\d+)(?: to (\d+))?, bytes: (\d+)(?:  WRONG)?$", part,
@@ -55,7 +55,7 @@ def steps(output: bytes):
 
 
 def facts(output: bytes):
-    """What else is said, as [(what, what it is, what it is claimed to be)]."""
+    """Returns the other claims, as [(subject, counted value, claimed value)]."""
     return re.findall(r"^   (?!mallocs)([a-z ]+): (\d+), claimed: (\d+)", output.decode("ascii"), flags=re.MULTILINE)
 
 
@@ -70,14 +70,14 @@ class Tutorial(unittest.TestCase):
         self.assertNotIn(b"WRONG", self.result.stdout)
         self.assertRegex(self.result.stdout, rb"chunks of memory held: 0, claims that were wrong: 0\n\Z")
 
-    def test_every_step_calls_malloc_as_often_as_it_should(self):
+    def test_every_step_calls_malloc_the_expected_number_of_times(self):
         self.assertEqual(len(self.steps), len(STEPS), self.result.stdout)
         for (title, calls, _, _), (part, right) in zip(self.steps, STEPS):
             with self.subTest(title):
                 self.assertIn(part, title)
                 self.assertIn(calls, right)
 
-    def test_claims_are_what_is_counted(self):
+    def test_claims_match_the_counts(self):
         for title, calls, _, claimed in self.steps:
             with self.subTest(title):
                 self.assertIn(calls, claimed)
@@ -89,17 +89,17 @@ class Tutorial(unittest.TestCase):
         size = int(re.search(rb"A message has (\d+) bytes", self.result.stdout)[1])
         shared, made, intrusive = (self.steps[step][2] for step in range(3))
         self.assertGreater(shared, size + 8, "the object and its control block")
-        self.assertGreater(made, size + 8, "the same in one")
+        self.assertGreater(made, size + 8, "the object and its control block in one block")
         self.assertTrue(size < intrusive <= size + 8, "the object and its count")
         for title, calls, used, _ in self.steps:
             self.assertEqual(calls == 0, used == 0, title)
             if "with room for 100" in title:
                 self.assertGreater(used, 100 * size, title)
 
-    def test_says_the_same_each_time(self):
+    def test_output_is_reproducible(self):
         self.assertEqual(run().stdout, self.result.stdout)
 
-    def test_notices_a_malloc_too_many(self):
+    def test_detects_an_additional_malloc(self):
         result = run("--faulty")
         self.assertEqual(result.returncode, 1)
         wrong = 0

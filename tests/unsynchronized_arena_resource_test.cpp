@@ -38,13 +38,13 @@ namespace {
 using mp::error_kind;
 using test::named_arenas;
 
-TEST(unsynchronized_arena_resource, takes_one_line_of_the_cache_for_the_header_of_an_arena)
+TEST(unsynchronized_arena_resource, uses_one_cache_line_for_the_header_of_an_arena)
 {
     const mp::unsynchronized_arena_resource arenas(test::with_arenas_of(1024));
     EXPECT_EQ(arenas.largest_block(), 1024u - 64u);
 }
 
-TEST(unsynchronized_arena_resource, reports_that_more_came_back_than_was_handed_out_and_ignores_it)
+TEST(unsynchronized_arena_resource, reports_and_ignores_more_frees_than_allocations)
 {
     const test::error_recorder recorder;
     mp::unsynchronized_arena_resource arenas(named_arenas("frames"));
@@ -58,14 +58,14 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_than_was_handed_
     EXPECT_EQ(arenas.allocate(40), block);
 }
 
-TEST(unsynchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_is_one_too_many)
+TEST(unsynchronized_arena_resource, stays_consistent_if_the_last_block_is_freed_twice)
 {
     const test::error_recorder recorder;
     mp::unsynchronized_arena_resource arenas;
     void* const small = arenas.allocate(8, 8);
     void* const last = arenas.allocate(1000, 8);
     arenas.deallocate(small, 8, 8);
-    arenas.deallocate(small, 8, 8); // Not detected yet: the arena has that many bytes in use.
+    arenas.deallocate(small, 8, 8); // Not detected yet: enough bytes of the arena are in use.
     arenas.deallocate(last, 1000, 8);
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_TRUE(arenas.verify());
@@ -74,7 +74,7 @@ TEST(unsynchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_
     EXPECT_EQ(arenas.free_arenas(), 1u);
 }
 
-TEST(unsynchronized_arena_resource, reports_that_more_came_back_to_an_arena_that_is_free)
+TEST(unsynchronized_arena_resource, reports_a_free_to_an_empty_arena)
 {
     const test::error_recorder recorder;
     mp::unsynchronized_arena_resource arenas(test::with_arenas_of(1024));
@@ -90,7 +90,7 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_to_an_arena_that
     EXPECT_EQ(arenas.free_arenas(), 2u);
 }
 
-TEST(unsynchronized_arena_resource, reports_a_large_block_with_another_alignment)
+TEST(unsynchronized_arena_resource, reports_a_large_block_freed_with_another_alignment)
 {
     const test::error_recorder recorder;
     mp::unsynchronized_arena_resource arenas(test::with_arenas_of(1024));
@@ -114,7 +114,7 @@ protected:
 
     test::filled_block take(std::size_t bytes) { return test::allocate_filled(arenas_, bytes); }
 
-    /// Takes that many blocks of a quarter of an arena.
+    /// Allocates that many blocks of a quarter of an arena.
     std::vector<test::filled_block> take_quarters(std::size_t count)
     {
         std::vector<test::filled_block> blocks;
@@ -154,7 +154,7 @@ TYPED_TEST(arena_scopes, free_the_blocks_allocated_since_they_began)
     }
 }
 
-TYPED_TEST(arena_scopes, report_a_block_from_before_that_is_freed_twice_during_them)
+TYPED_TEST(arena_scopes, report_a_double_free_of_an_earlier_block)
 {
     if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
         GTEST_SKIP() << "a policy that does not check counts bytes only";
@@ -173,7 +173,7 @@ TYPED_TEST(arena_scopes, report_a_block_from_before_that_is_freed_twice_during_t
     this->arenas_.deallocate(second, 24, 8);
 }
 
-TYPED_TEST(arena_scopes, hand_out_the_same_addresses_again)
+TYPED_TEST(arena_scopes, reuse_the_same_addresses)
 {
     (void)this->take(40);
     void* first = nullptr;
@@ -186,7 +186,7 @@ TYPED_TEST(arena_scopes, hand_out_the_same_addresses_again)
     EXPECT_EQ(this->arenas_.allocate(40), first);
 }
 
-TYPED_TEST(arena_scopes, leave_blocks_from_before_to_be_freed_during_them_in_any_order)
+TYPED_TEST(arena_scopes, allow_frees_of_earlier_blocks_in_any_order)
 {
     for (const bool last_first : {false, true}) {
         auto before = this->take_quarters(11);
@@ -209,13 +209,13 @@ TYPED_TEST(arena_scopes, leave_blocks_from_before_to_be_freed_during_them_in_any
     }
 }
 
-TYPED_TEST(arena_scopes, keep_blocks_from_before_intact)
+TYPED_TEST(arena_scopes, keep_earlier_blocks_intact)
 {
     const auto before = this->take_quarters(6);
     {
         const mp::arena_scope scope(this->arenas_);
         const auto within = this->take_quarters(9);
-        EXPECT_TRUE(give_back_all(this->arenas_, within)) << "each block may still be freed";
+        EXPECT_TRUE(give_back_all(this->arenas_, within)) << "each block can still be freed";
         (void)this->take_quarters(9);
     }
     const auto after = this->take_quarters(9);
@@ -242,7 +242,7 @@ TYPED_TEST(arena_scopes, nest)
     EXPECT_EQ(this->arenas_.bytes_in_use(), 0u);
 }
 
-TYPED_TEST(arena_scopes, use_the_arenas_again_that_become_empty_in_them)
+TYPED_TEST(arena_scopes, reuse_arenas_that_become_empty_in_them)
 {
     const mp::arena_scope outer(this->arenas_);
     auto of_outer = this->take_quarters(8);
@@ -255,14 +255,14 @@ TYPED_TEST(arena_scopes, use_the_arenas_again_that_become_empty_in_them)
     };
     for (int round = 0; round != 100; ++round)
         trade();
-    EXPECT_LE(this->arenas_.arena_count(), 8u) << "steady";
+    EXPECT_LE(this->arenas_.arena_count(), 8u) << "the count is constant";
     EXPECT_TRUE(give_back_all(this->arenas_, of_outer));
     EXPECT_GE(this->arenas_.free_arenas(), 1u);
     (void)this->take_quarters(8);
-    EXPECT_LE(this->arenas_.arena_count(), 8u) << "the outer scope's arenas are used, too";
+    EXPECT_LE(this->arenas_.arena_count(), 8u) << "the arenas of the outer scope are used, too";
 }
 
-TYPED_TEST(arena_scopes, trim_what_became_empty_in_them)
+TYPED_TEST(arena_scopes, trim_arenas_that_became_empty_in_them)
 {
     const mp::arena_scope scope(this->arenas_);
     auto blocks = this->take_quarters(40);
@@ -276,7 +276,7 @@ TYPED_TEST(arena_scopes, trim_what_became_empty_in_them)
     EXPECT_TRUE(this->arenas_.verify());
 }
 
-TYPED_TEST(arena_scopes, go_on_after_all_blocks_were_cleared_or_released)
+TYPED_TEST(arena_scopes, work_after_clear_and_release)
 {
     for (const bool keeps : {true, false}) {
         (void)this->take_quarters(2);
@@ -295,7 +295,7 @@ TYPED_TEST(arena_scopes, go_on_after_all_blocks_were_cleared_or_released)
     }
 }
 
-TYPED_TEST(arena_scopes, free_nothing_if_the_resource_ended_before)
+TYPED_TEST(arena_scopes, free_nothing_if_the_resource_was_destroyed)
 {
     auto gone = std::make_unique<TypeParam>(test::with_arenas_of(1024), &this->upstream_);
     {
@@ -307,7 +307,7 @@ TYPED_TEST(arena_scopes, free_nothing_if_the_resource_ended_before)
     EXPECT_EQ(this->upstream_.live_bytes(), this->arenas_.bytes_reserved());
 }
 
-TYPED_TEST(arena_scopes, end_the_ones_within_them_if_their_order_is_wrong_which_a_checking_policy_reports)
+TYPED_TEST(arena_scopes, end_inner_scopes_and_report_the_wrong_order_under_a_checking_policy)
 {
     TypeParam arenas(test::named_arenas("frames"), &this->upstream_);
     void* const kept = arenas.allocate(40);
@@ -329,7 +329,7 @@ TYPED_TEST(arena_scopes, end_the_ones_within_them_if_their_order_is_wrong_which_
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
 }
 
-TYPED_TEST(arena_scopes, nest_deeper_than_they_can_be_counted)
+TYPED_TEST(arena_scopes, nest_beyond_the_range_of_their_counter)
 {
     {
         std::list<mp::arena_scope> scopes;
@@ -342,7 +342,7 @@ TYPED_TEST(arena_scopes, nest_deeper_than_they_can_be_counted)
     EXPECT_EQ(this->arenas_.bytes_in_use(), 0u);
 }
 
-TEST(arena_scope, has_the_blocks_of_a_scope_that_are_freed_later_reported_by_a_checking_policy)
+TEST(arena_scope, reports_late_frees_of_its_blocks_under_a_checking_policy)
 {
     const test::error_recorder recorder;
     test::checking_arenas arenas;
@@ -360,7 +360,7 @@ TEST(arena_scope, has_the_blocks_of_a_scope_that_are_freed_later_reported_by_a_c
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST(arena_scope, leaves_the_arena_that_it_began_in_to_detect_misuse)
+TEST(arena_scope, still_detects_double_frees_in_the_arena_that_it_began_in)
 {
     const test::error_recorder recorder;
     mp::unsynchronized_arena_resource arenas;
@@ -375,7 +375,7 @@ TEST(arena_scope, leaves_the_arena_that_it_began_in_to_detect_misuse)
     EXPECT_EQ(arenas.allocate(48), within);
 }
 
-TEST(arena_scope, is_for_arenas_of_one_thread)
+TEST(arena_scope, is_not_available_in_synchronized_resources)
 {
     EXPECT_TRUE((std::is_constructible_v<mp::arena_scope, mp::unsynchronized_arena_resource&>));
     EXPECT_FALSE((std::is_constructible_v<mp::arena_scope, mp::synchronized_arena_resource&>));
@@ -383,7 +383,7 @@ TEST(arena_scope, is_for_arenas_of_one_thread)
     EXPECT_FALSE(std::is_copy_constructible_v<mp::arena_scope>);
 }
 
-TEST(unsynchronized_arena_resource_death, ends_the_program_at_a_misuse_that_it_sees)
+TEST(unsynchronized_arena_resource_death, ends_the_program_at_a_detected_misuse)
 {
     mp::unsynchronized_arena_resource arenas(named_arenas("frames"));
     mp::unsynchronized_arena_resource others;
@@ -394,7 +394,7 @@ TEST(unsynchronized_arena_resource_death, ends_the_program_at_a_misuse_that_it_s
 }
 
 #if MEMORY_POOL_ASAN
-TEST(address_sanitizer_death, stops_at_a_use_of_what_is_free_in_an_arena)
+TEST(address_sanitizer_death, detects_a_use_of_free_memory_in_an_arena)
 {
     test::expect_reports_without_names();
     const auto use_after_free = [] {

@@ -21,7 +21,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_pools, checking_pool_resource_conf
 } // namespace test
 
 namespace {
-TEST(unsynchronized_pool_resource, hands_out_first_what_came_back_last)
+TEST(unsynchronized_pool_resource, reuses_the_last_freed_block_first)
 {
     mp::unsynchronized_pool_resource pools;
     void* const block = pools.allocate(50);
@@ -29,7 +29,7 @@ TEST(unsynchronized_pool_resource, hands_out_first_what_came_back_last)
     EXPECT_EQ(pools.allocate(56), block) << "another size of the same class";
 }
 
-TEST(unsynchronized_pool_resource, reports_a_large_block_with_another_alignment)
+TEST(unsynchronized_pool_resource, reports_a_large_block_freed_with_another_alignment)
 {
     const test::error_recorder recorder;
     test::plain_pools pools;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The pools and the resources under Valgrind: right use is silent, each misuse is reported, in every policy.
+# Pools and resources under Valgrind, for every policy: silent in correct use, a report for each misuse.
 find_program(MEMORY_POOL_VALGRIND_PROGRAM valgrind)
 find_path(MEMORY_POOL_VALGRIND_INCLUDE valgrind/memcheck.h)
 if(NOT MEMORY_POOL_VALGRIND_PROGRAM OR NOT MEMORY_POOL_VALGRIND_INCLUDE OR CMAKE_CROSSCOMPILING)

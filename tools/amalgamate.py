@@ -4,13 +4,13 @@
 
     amalgamate.py OUTPUT
 
-Each header appears once, after those that it includes. Omitted are the headers of np_alloc, which is compiled, and the
-policies that need headers of other tools. Pools that need Boost are enabled if the compiler finds Boost.
+Each header appears once, after the headers that it includes. It omits the headers of np_alloc, which is compiled, and
+the policies that need headers of other tools. Pools that need Boost are enabled if the compiler finds Boost.
 
-1. The first #include of a header of this project is replaced by the header, the others are dropped. For one within an
-   #if, the header is inserted above the #if: each header compiles alone on each platform.
+1. The first #include of a header of this project is replaced by the header; later ones are dropped. For one within an
+   #if, the header is inserted above the #if, as each header compiles alone on each platform.
 2. An #include of a standard header moves to the top, unless it is within an #if.
-3. All other lines are unchanged, include guards and macros too.
+3. All other lines are unchanged, including include guards and macros.
 
 The output depends only on the headers and the licence. Exits 1, and writes nothing, if a header is missing.
 """
@@ -25,14 +25,14 @@ from version import version
 
 LEFT_OUT = re.compile(r"memory_pool/(np_.*|(heaptrack|massif|tracy)_policy\.hpp)")
 NEED_BOOST = re.compile(r"memory_pool/(intrusive|recycling)_pool\.hpp")
-SYSTEM = re.compile(r"memory_pool/os/.*")  # Their system headers stay in place.
+SYSTEM = re.compile(r"memory_pool/os/.*")  # System headers in these files stay in place.
 
 DIRECTIVE = re.compile(r"\s*#\s*(?P<word>\w+)(?P<rest>.*)")
 HEADER = re.compile(r"\s*[<\"](?P<name>[^>\"]+)[>\"]")
 GUARD = re.compile(r"^\s*#\s*ifndef\s+(\w+)\s*\n\s*#\s*define\s+\1\s*$", re.MULTILINE)
 SAID_ON_TOP = re.compile(r"\s*(//|/\*| \*) *(SPDX-License-Identifier: .*|Copyright \(c\) .*)\s*")
 
-# For the opposite order, config.hpp stops the compilation.
+# In the opposite order, config.hpp stops the compilation.
 NOT_AFTER_OTHERS = """\
 #ifdef MEMORY_POOL_ABI_VERSION
 #include <memory_pool: these headers need a translation unit without the single header>
@@ -49,7 +49,7 @@ class Amalgamation:
         self.include = include
         self.standard = set()
         self.added = set()
-        self.path = []  # headers being added, outermost first
+        self.path = []  # The headers being added, outermost first.
         self.lines = []
 
     def add(self, name: str, place: str) -> None:
@@ -70,7 +70,7 @@ class Amalgamation:
     def body(self, name: str, text: str) -> list:
         """Adds the included headers; returns the remaining lines."""
         lines = []
-        depth = -1 if GUARD.search(text) else 0  # of #if; the include guard does not count
+        depth = -1 if GUARD.search(text) else 0  # Of #if; the include guard does not count.
         for number, line in enumerate(text.splitlines(), 1):
             directive = DIRECTIVE.match(line)
             word = directive["word"] if directive else ""
@@ -89,7 +89,7 @@ class Amalgamation:
 
 
 def without_first_comment_end(lines: list) -> list:
-    """Drops the end of a comment that contained only the licence."""
+    """Removes the end of a comment that contained only the licence."""
     return lines[1:] if lines and lines[0].strip() == "*/" else lines
 
 

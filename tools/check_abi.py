@@ -6,9 +6,9 @@
     check_abi.py [--update compatible|incompatible] [--all] [--library FILE --architecture NAME] ROOT
 
 Builds libnp_alloc.so and libmemory_pool.so with GCC 12 below build/abi, describes them (abidw), and compares the
-descriptions (abidiff). Checks this machine's architecture; with --all, also the others, which needs cross compilers.
+descriptions (abidiff). Checks the architecture of this machine; with --all, all architectures, with cross compilers.
 --library checks an existing file with the name of one of the libraries. "--update compatible" rewrites the
-descriptions, unless a function was removed or a type has changed: that needs a new SONAME, and "--update incompatible".
+descriptions, unless a function was removed or a type has changed. These need a new SONAME and "--update incompatible".
 
 Exits with 1 if an interface has changed, with 2 if the check could not be run, and with 77 if there is no description
 for this machine.
@@ -22,9 +22,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-# A library's target and its directory in the build tree, and whether each release has its own SONAME. Programs that use
-# such a library contain code of the same release, so its description has only symbols, which are the same on all
-# architectures, and which may change until the version is released.
+# The target and build directory of a library, and whether each release has its own SONAME. Programs that use such a
+# library contain code of the same release, so its description has only symbols. They are the same on all
+# architectures, and may change until the version is released.
 Library = collections.namedtuple("Library", "target directory is_of_one_release")
 LIBRARIES = {"libnp_alloc.so": Library("memory_pool_np_alloc", "src/np_alloc", False),
              "libmemory_pool.so": Library("memory_pool_compiled", "src/compiled", True)}

@@ -3,13 +3,13 @@
 """Checks the Markdown files at the root and below docs/.
 
 1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
-2. Lines have at most 120 columns, but for tables and code, which cannot be broken.
-3. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder, and
-   the row counts the sources in it, without those in the folders below. Files are exact, lines within 5 percent, so
+2. Lines have at most 120 columns, except in tables and code, which cannot be broken.
+3. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder. The
+   row counts the sources of that folder, without subfolders. Files are exact, lines within 5 percent, so
    that small changes need no new table. Each folder with sources of the library has one row.
 4. docs/errors.md has each remedy that the sources print.
-5. In the pages of PAGES_WITH_FIGURES, a section with a figure (nanoseconds, "times as", a number of instructions) has a
-   command of this tree, in code or in a fenced block: what is measured can be measured again.
+5. In the pages of PAGES_WITH_FIGURES, a section with a figure (nanoseconds, "times as", a number of instructions) has
+   a command of this tree, in code or in a fenced block, so that readers can repeat the measurement.
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one. With --fix, writes the exact
 counts into the table first.
@@ -60,7 +60,7 @@ def text_lines(path: Path):
 
 
 def anchors(path: Path) -> set:
-    """The names that GitHub gives to the headings of a file."""
+    """Returns the anchors that GitHub creates for the headings of a file."""
     found, times = set(), {}
     for _, line in text_lines(path):
         if match := HEADING.match(line):
@@ -74,7 +74,7 @@ def anchors(path: Path) -> set:
 def check_links(root: Path, document: Path):
     name = document.relative_to(root).as_posix()
     for number, line in text_lines(document):
-        # Code in a text is not a link; code inside the brackets of one is.
+        # Code is not a link, but the text of a link may be code.
         for target in LINK.findall(CODE.sub("code", line)):
             if re.match(r"[a-z]+:", target):
                 continue
@@ -157,7 +157,7 @@ def check_counts(root: Path, reading: Path):
 
 
 def remedies(path: Path):
-    """Yields (line number, remedy) of each in a source: what is printed after `remedy: `, and the strings of functions
+    """Yields (line number, remedy) for each remedy in a source: text printed after `remedy: `, and strings in functions
     named remedy_for."""
     inside = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

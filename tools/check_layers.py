@@ -3,10 +3,10 @@
 """Checks that the folders are the layers, by reading the #include and #if lines of the library.
 
 1. A file includes its own layer or a lower one. Within core/ and src/np_alloc/, each folder is a sub-layer.
-2. A file includes headers of the standard library and of this project, and nothing else but what EXTERNAL lists.
+2. A file includes only headers of the standard library, of this project, and those listed in EXTERNAL.
 3. Quotes are for this project's headers.
-4. Only os/ and base/config.hpp ask for the platform: elsewhere an #if may name MEMORY_POOL_ macros, __cplusplus and
-   __has_include, and nothing else; and those of a drop-in, which programs define, BOOST_INTRUSIVE_POOL_.
+4. Only os/ and base/config.hpp test for the platform. Elsewhere, an #if may name only MEMORY_POOL_ macros, __cplusplus
+   and __has_include; in drop-ins, also macros that programs define (BOOST_INTRUSIVE_POOL_).
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one.
 """
@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-# Lowest first. The umbrella header and libmemory_pool include all public headers, and none of them includes these.
+# Lowest first. The umbrella header and libmemory_pool include all public headers, which must not include them.
 LAYERS = [
     "base",
     "os",
@@ -41,21 +41,21 @@ LAYERS = [
     "drop_in",
 ]
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
-# Public headers of types that all layers share: part of the lowest one.
+# Public headers of types that all layers share. They belong to the lowest layer.
 SHARED_TYPES = re.compile(
     r"include/memory_pool/(version\.h|"
     r"(errors|fwd|policies|pool_options|statistics)\.hpp)")
-# The same, for types of the C interface, which begin with the attributes of os/.
+# A shared header of the C interface, which needs the attributes of os/.
 SHARED_C_TYPES = re.compile(r"include/memory_pool/no_allocation_scope\.h")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)|src/np_alloc/os/.*")
 
-# What may be included from outside: (files, headers).
+# Permitted external headers: (files, headers).
 EXTERNAL = [
     (r"include/memory_pool/(intrusive_pool|recycling_pool)\.hpp|drop_in/.*", r"boost/.*"),
     (r"include/memory_pool/tracy_policy\.hpp", r"tracy/.*"),
     (r"include/memory_pool/heaptrack_policy\.hpp", r"heaptrack_api\.h"),
     (r"include/memory_pool/massif_policy\.hpp", r"valgrind/.*"),
-    # Stops the compiler.
+    # Pseudo-headers whose #include stops the compiler with a message.
     (r"include/memory_pool/base/config\.hpp|drop_in/np_alloc\.h", r"memory_pool: th(is|ese) headers? needs? .*"),
     (r"include/memory_pool/base/poisoning\.hpp", r"(sanitizer|valgrind)/.*"),
     (r"(include/memory_pool|src/np_alloc)/os/.*", r".*"),
@@ -88,7 +88,7 @@ def logical_lines(text: str):
         found = match.group(0)
         return re.sub(r"[^\n]", " ", found) if found.startswith("/") else found
 
-    # Strings are matched so that what looks like a comment inside one is left alone.
+    # Strings are matched so that comment markers inside them are ignored.
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.DOTALL)
     start, joined = 1, ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -117,7 +117,7 @@ class Tree:
         return path.relative_to(self.root).as_posix()
 
     def layer(self, path: Path):
-        """The index in LAYERS of the layer a file belongs to, or None if its folder is not a layer."""
+        """Returns the index in LAYERS of the layer of a file; None if its folder is not a layer."""
         if path.is_relative_to(self.drop_in):
             layer = "drop_in"
         elif path.parent == self.src / "compiled":
@@ -144,7 +144,7 @@ class Tree:
         return None
 
     def check_include(self, path: Path, match):
-        """The message about one #include, or None."""
+        """Returns the error message for an #include, or None."""
         header = match["angle"] or match["quote"]
         own = self.find(header, ([path.parent] if match["quote"] else []) + [self.include, self.drop_in, self.src])
         if own is None:

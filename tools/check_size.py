@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Compares what the public headers cost to compile with the table in docs/sizes.md.
+"""Compares the compilation cost of the public headers with the table in docs/sizes.md.
 
     check_size.py [--update] ROOT
 
 For each header, a program of a line or two that uses it, with GCC 12 and C++17: the lines that the compiler parses, the
 time at -O0 as a ratio to a program that includes <memory_resource>, and the bytes of code at -O2 (text of `size`), with
-the headers alone and with libmemory_pool. --update writes the table anew.
+the headers alone and with libmemory_pool. --update rewrites the table.
 
 Exits with 1 if a header has grown by more than the tolerance, with 2 if the check could not be run, and with 77 if
 there is no GCC 12.
@@ -26,7 +26,7 @@ COMPILER = "g++-12"
 ROUNDS = 3
 TABLE = "docs/sizes.md"
 
-# A line of a program for each header. Other headers are only included.
+# A line of code that uses the header. Other headers are only included.
 OBJECT = "struct item { int x; };"
 BLOCKS = "{} blocks(48); blocks.deallocate(blocks.allocate());"
 OBJECTS = "{}<item> items; items.destroy(items.create(item{{1}}));"
@@ -72,7 +72,7 @@ def cpu_seconds(*command):
 
 
 class Program:
-    """A source, and what it costs in each form."""
+    """A source, and its cost in each form."""
 
     def __init__(self, source, text, include):
         source.write_text(text, encoding="utf-8")
@@ -132,7 +132,7 @@ def with_table(text, figures):
 
 
 def max_allowed(value):
-    """Time is measured on a machine that does other things, too."""
+    """The tolerance for times is wide, because other load on the machine affects them."""
     return 1.3 * value + 0.1 if isinstance(value, float) else 1.02 * value + 100
 
 
@@ -168,7 +168,7 @@ def main():
     found = sorted(complaints(read_table(text), figures))
     if found:
         print("\n".join(found))
-        print("if that has to be: ./dev check --update size, and commit the table")
+        print("if the growth is intended: ./dev check --update size, and commit the table")
     return 1 if found else 0
 
 

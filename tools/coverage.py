@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Which lines of the library the tests run, as counted by a build with Clang's coverage.
+"""Shows which lines of the library the tests run, from a build with Clang's coverage.
 
     coverage.py [--update] SOURCE_DIRECTORY BUILD_DIRECTORY
 
-Reads the counts that the tests have left in BUILD_DIRECTORY/profiles, and writes BUILD_DIRECTORY/coverage.txt: the
+Reads the counts that the tests have written to BUILD_DIRECTORY/profiles, and writes BUILD_DIRECTORY/coverage.txt: the
 share of each file in include/ and src/, and the ranges of lines that no test runs. Fails if fewer than 95 % of all
-lines are run, or if tests/uncovered.txt does not list the first line of such a range, with the reason. --update adds
-missing ones at its end; they then lack a reason, and the check still fails.
+lines run, or if tests/uncovered.txt does not list the first line of each range that does not run, with a reason.
+--update appends missing lines to that file; they lack a reason, so the check still fails.
 """
 import argparse
 import collections
@@ -52,7 +52,7 @@ def merged(build):
 
 
 def counted(source, build):
-    """Returns: for each measured file, by its path in the source directory: the count of each line that has one."""
+    """Returns {path in the source directory: {line: count}} for the measured files."""
     profile = merged(build)
     folders = [source / folder for folder in MEASURED]
 
@@ -60,7 +60,7 @@ def counted(source, build):
         command = [LLVM / "llvm-cov", "export", "-format=lcov", f"-instr-profile={profile}", program, *folders]
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True).stdout
 
-    # One by one: of several programs with the same function, llvm-cov takes the first, even if that has not run it.
+    # One by one: if several programs have a function, llvm-cov uses the first program, even if it has not run it.
     files = collections.defaultdict(counted_lines)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         for said in workers.map(export, objects_in(build)):
@@ -69,15 +69,15 @@ def counted(source, build):
 
 
 class counted_lines:
-    """The lines of a file, as all programs have counted them. Functions are known by their first lines."""
+    """The counts of the lines of a file over all programs. Functions are identified by their first lines."""
 
     def __init__(self):
         self.most = {}  # The largest count of each line.
         self.functions = {}  # The largest count of each function.
-        self.in_run_functions = set()  # The lines of functions in programs that have run them.
+        self.in_run_functions = set()  # Lines of functions that some program has run.
 
     def add(self, functions, counts):
-        """Adds what one program has counted."""
+        """Adds the counts of one program to those of the file."""
         for first, count in functions.items():
             self.functions[first] = max(self.functions.get(first, 0), count)
         for number, count in counts.items():
@@ -88,15 +88,15 @@ class counted_lines:
     def counts(self):
         """Returns: the count of each line that has code.
 
-        A program that leaves a function out describes all of its lines, comments and what is not compiled included.
-        Programs that have run the function tell which of them have code.
+        A program that omits a function reports counts for all lines of it, including comments and inactive code.
+        Programs that have run the function show which lines have code.
         """
         return {number: count for number, count in self.most.items()
                 if number in self.in_run_functions or self.functions.get(function_at(number, self.functions), 0) == 0}
 
 
 def function_at(number, functions):
-    """Returns: the first line of the function that contains a line, if one does."""
+    """Returns: the first line of the function that contains a line; None if there is none."""
     return max((first for first in functions if first <= number), default=None)
 
 
@@ -106,7 +106,7 @@ def add_counts(files, lcov, source):
     for line in lcov.splitlines():
         key, _, value = line.partition(":")
         if key == "SF":
-            # A program that has none of the files is described with all of its own.
+            # For a program without any of these files, llvm-cov reports all files of that program.
             name = os.path.relpath(value, source)
             functions, counts, first_line = {}, {}, {}
         elif key == "FN":
@@ -124,12 +124,12 @@ def add_counts(files, lcov, source):
 
 
 def without_code(text):
-    """Returns: whether a line only ends something, or says something to the compiler or the reader."""
+    """Returns: whether a line is only a closing bracket, a directive or a comment."""
     return re.fullmatch(r"[\s{}();,]*(else|try|break;|default:)?[\s{}();]*|\s*(//|#).*", text) is not None
 
 
 def ranges_of(source, files):
-    """Returns: the runs of lines that are not covered: each a file, the first line's number and text, and how many."""
+    """Returns: the ranges of uncovered lines: each a file, the number and text of the first line, and the length."""
     found = []
     for name, counts in sorted(files.items()):
         text = (source / name).read_text().splitlines()
@@ -193,7 +193,7 @@ def main():
           f"see {build / 'coverage.txt'}")
     found = {(name, text) for name, _, text, _ in ranges}
     for name, text in sorted(set(reasons) - found):
-        print(f"{LIST}: no run of lines begins with this line now: {name}: {text}")
+        print(f"{LIST}: no range of lines that do not run begins with this line: {name}: {text}")
     if given.update:
         unlisted = [each for each in without if (each[0], each[2]) not in reasons]
         if unlisted:

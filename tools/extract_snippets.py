@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the C++ blocks of Markdown files as sources, so that the documentation is compiled like any other code.
+"""Writes the C++ blocks of Markdown files as sources, so that the build compiles the documentation like other code.
 
 A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other becomes
-fragment_<file>_<line>.cpp: its #include lines first, then the rest as the body of a function. Nothing else is included,
+fragment_<file>_<line>.cpp: its #include lines, and then the other lines as the body of a function. Nothing is added,
 so each block must be complete on its own.
 A program fenced as ```cpp c++20 becomes program20_<file>_<line>.cpp, which is compiled as C++20; one fenced as
 ```cpp np_alloc becomes program_np_alloc_<file>_<line>.cpp, which is linked with np_alloc.
-A block fenced as ```cpp no-compile is left alone. Compiler messages name the Markdown file and its line.
+A block fenced as ```cpp no-compile is skipped. Compiler messages name the Markdown file and its line.
 
-Prints the path of each source. A file that has not changed is not written again, so nothing is rebuilt for it.
+Prints the path of each source. Unchanged files are not rewritten, so they are not rebuilt.
 """
 
 import argparse

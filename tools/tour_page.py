@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Makes an HTML page of the figures of the tour, with a bar for each time and each peak of memory.
+"""Writes an HTML page with the figures of the tour, with a bar for each time and each peak of memory.
 
     tour_page.py FIGURES.json -o PAGE.html [--command COMMAND]
 
 `tour --json FIGURES.json` writes the figures; ./dev tour --html does both. The page needs no network and no JavaScript.
-It appears as a whole, or not at all.
+The page is written atomically.
 """
 
 import argparse
@@ -27,7 +27,7 @@ COLUMNS = {"side": "", "time": "", "speed": NUMBER, "peak memory": "", "malloc c
 
 
 class Unusable(Exception):
-    """There are no figures to make a page of, and the text says why."""
+    """The figures are unusable; the message has the reason."""
 
 
 def refuse_number(name: str) -> None:
@@ -47,7 +47,7 @@ def read_figures(path: Path) -> dict:
     return figures
 
 
-# As the tour prints them: see examples/tour/report.hpp.
+# The format of the tour: see examples/tour/report.hpp.
 def in_bytes(count: int) -> str:
     return f"{count / 1024:.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
 
@@ -61,7 +61,7 @@ def in_times(dividend: int, divisor: int) -> str:
 
 
 def cell(label: str, text: str, share=None) -> str:
-    """A cell of the table; with a bar below the text, if it has a share of the largest value."""
+    """A cell of the table. If it has a share of the largest value, there is a bar below the text."""
     kind = NUMBER if share is None else ""
     bar = "" if share is None else f'<div class="bar"><span style="width: {100 * share:.1f}%"></span></div>'
     return f'<td role="cell" data-label="{label}"{kind}><span>{html.escape(text)}</span>{bar}</td>'
@@ -111,12 +111,12 @@ def page_of(figures: dict, command: str) -> str:
         "machine": definitions(figures["machine"]) +
                    f"\n<dt>command</dt><dd><code>{html.escape(command or shlex.join(figures['command']))}</code></dd>",
     }
-    # In one go, so that nothing in a name is taken for a place of the template.
+    # In one pass, so that no name is mistaken for a placeholder of the template.
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text(encoding="utf-8"))
 
 
 def write_whole(page: Path, text: str) -> None:
-    """Writes a file beside the page, and then puts it in the page's place."""
+    """Writes a temporary file next to the page, and then renames it."""
     if page.is_dir():
         raise IsADirectoryError(0, "it is a folder")
     if page.exists() and not page.is_file():

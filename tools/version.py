@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def version(root: Path) -> str:
-    """Raises ValueError if there is none."""
+    """Raises ValueError if there is no version."""
     header = root / "include/memory_pool/version.h"
     text = header.read_text(encoding="utf-8")
     numbers = [re.search(rf"#define MEMORY_POOL_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]

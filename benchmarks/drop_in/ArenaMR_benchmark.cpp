@@ -5,10 +5,10 @@
 ///
 ///     clear_and_refill             fill and clear a std::pmr container ten times, with a new resource over new and
 ///                                  delete
-///     clear_and_refill_in_buffer   the same with fewer elements, over a monotonic buffer of fixed size
+///     clear_and_refill_in_buffer   as above, with fewer elements, over a monotonic buffer of fixed size
 ///
-/// A row is named <shape>/<container>/<n>/<side>, where n is the number of elements. Its time is that of all ten
-/// rounds. Every container calls its resource through an opaque pointer, so calls cannot be devirtualised.
+/// A row is named <shape>/<container>/<n>/<side>, where n is the number of elements. Its time covers all ten rounds.
+/// Every container calls its resource through an opaque pointer, so calls cannot be devirtualised.
 #include <ArenaMR/ArenaMR.hpp>
 
 #include "context.hpp"
@@ -34,7 +34,7 @@ constexpr std::size_t arenas_for(int elements)
     return static_cast<std::size_t>(elements) * bytes_per_element / bytes_per_arena + 1;
 }
 
-// The containers: each is filled with `elements` elements, and has a size and `clear`.
+// The containers. Each fills itself with `elements` elements, and has a size and `clear`.
 
 struct list : std::pmr::list<int>
 {
@@ -78,7 +78,7 @@ struct strings : std::pmr::list<std::pmr::string>
     }
 };
 
-/// Each grows from nothing to 16 numbers.
+/// Each vector grows from empty to 16 numbers.
 struct vectors : std::pmr::list<std::pmr::vector<int>>
 {
     using std::pmr::list<std::pmr::vector<int>>::list;
@@ -92,7 +92,7 @@ struct vectors : std::pmr::list<std::pmr::vector<int>>
     }
 };
 
-/// Outgrows the arenas, and frees its memory at each growth.
+/// Outgrows the arenas, and frees the old memory at each growth.
 struct vector : std::pmr::vector<int>
 {
     using std::pmr::vector<int>::vector;
@@ -136,8 +136,8 @@ template <class Resource, class Container>
 void clear_and_refill_in_buffer(benchmark::State& state, int elements)
 {
     const std::size_t for_arenas = arenas_for(elements) * (bytes_per_arena + 64) + 1'000;
-    const std::size_t for_what_outgrows_them = static_cast<std::size_t>(elements) * rounds * 4 * sizeof(int);
-    std::vector<std::byte> buffer(for_arenas + for_what_outgrows_them);
+    const std::size_t for_oversized_blocks = static_cast<std::size_t>(elements) * rounds * 4 * sizeof(int);
+    std::vector<std::byte> buffer(for_arenas + for_oversized_blocks);
     for ([[maybe_unused]] auto iteration : state) {
         std::pmr::monotonic_buffer_resource upstream(buffer.data(), buffer.size(), std::pmr::null_memory_resource());
         Resource resource(arenas_for(elements), bytes_per_arena, &upstream);

@@ -4,8 +4,8 @@
 /// boost_intrusive_pool.hpp against the original's algorithm: see ../virtual_recycle.hpp.
 ///
 ///     continuous    allocate all items, then release all
-///     mixed         allocate all items; after each, with a probability of 1/2, release one of those kept, chosen at
-///                   random but identically in every run; release the rest at the end
+///     mixed         allocate all items; after each, with a probability of 1/2, release a random one that is kept, the
+///                   same in every run; release the remaining items at the end
 ///
 ///     ..._new       with a pool that is created and destroyed each time
 ///     ..._reused    with a pool that has enough items
@@ -82,7 +82,7 @@ private:
     memorypool::boost_intrusive_pool<item> pool_;
 };
 
-/// The index of the item to release after each step, among those kept; or `none`.
+/// The index of the item to release after each step, among the kept items; or `none`.
 using plan = std::vector<std::uint32_t>;
 constexpr auto none = static_cast<std::uint32_t>(-1);
 

@@ -13,7 +13,7 @@
 ///
 ///     time from the start of the first thread to the end of the last * min(threads, cores) / blocks of all threads
 ///
-/// Every row runs in threads of its own, also one with a single thread.
+/// Every row runs in new threads, even one with a single thread.
 #include <custAlloc/custAlloc.hpp>
 
 #include "context.hpp"
@@ -56,7 +56,7 @@ public:
 
     void run(std::size_t times)
     {
-        Pool& pool = pool_; // in a register despite possible aliasing
+        Pool& pool = pool_; // Stays in a register despite possible aliasing.
         for (; times != 0; --times) {
             void* block = take(pool);
             benchmark::DoNotOptimize(static_cast<void* const&>(block));

@@ -110,7 +110,7 @@ void add_cells(std::size_t n)
 void keep_memory()
 {
 #if defined(__GLIBC__)
-    constexpr int most = 32 * 1024 * 1024; // the most that mallopt accepts
+    constexpr int most = 32 * 1024 * 1024; // The maximum that mallopt accepts.
     (void)mallopt(M_MMAP_THRESHOLD, most);
     (void)mallopt(M_TRIM_THRESHOLD, -1);
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What stays resident after a peak: threads fill blocks, free all of them in random order, and then make no calls. The
-// figures are resident memory at the peak, and after the wait, in kilobytes.
+// Resident memory after a peak: threads fill blocks, free all of them in random order, and then make no calls. Prints
+// the resident memory at the peak and after the wait, in kilobytes.
 #include "resident.hpp"
 #include "workload.hpp"
 
@@ -24,7 +24,7 @@ void meet(std::atomic<std::size_t>& arrived, std::size_t threads)
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "after_peak: resident memory after all was freed, without a call.");
+    workload::arguments arguments(argc, argv, "after_peak: resident memory after all blocks are freed.");
     const std::size_t threads = arguments.number("threads", 1, "at once, which stay until the end");
     const std::size_t bytes = arguments.number("bytes", 400000000, "of all blocks");
     const std::size_t least = arguments.number("least", 16, "bytes of a block");
@@ -38,8 +38,8 @@ int main(int argc, char** argv)
     std::atomic<std::size_t> after{0};
     std::atomic<std::size_t> filled{0};
     std::atomic<std::size_t> freed{0};
-    const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t number, workload::random& random, workload::tally& its) {
+    const workload::tally total =
+        workload::in_threads(threads, seed, [&](std::size_t number, workload::random& random, workload::tally& done) {
             {
                 std::vector<workload::block> blocks;
                 blocks.reserve(2 * bytes / threads / (least + most));
@@ -54,7 +54,7 @@ int main(int argc, char** argv)
                     std::swap(blocks[random.below(i)], blocks[i - 1]);
                 for (const workload::block& each : blocks) {
                     marks.free(each);
-                    its.count(each);
+                    done.count(each);
                 }
             }
             meet(freed, threads);
@@ -62,5 +62,5 @@ int main(int argc, char** argv)
             if (number == 0)
                 after = workload::resident_kilobytes();
         });
-    done.print("after_peak", "most_taken=" + std::to_string(peak) + " taken_after=" + std::to_string(after));
+    total.print("after_peak", "max_taken=" + std::to_string(peak) + " taken_after=" + std::to_string(after));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks of random sizes and alignments, replaced at random, from aligned_alloc and from operator new by turns.
+// Blocks of random sizes and alignments, replaced at random, from aligned_alloc and operator new in turn.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -17,17 +17,17 @@ struct aligned_block
     bool is_of_new = false;
 };
 
-aligned_block allocate(const workload::marks& marks, workload::random& random, std::size_t most_bytes,
-                       std::size_t most_alignment)
+aligned_block allocate(const workload::marks& marks, workload::random& random, std::size_t max_bytes,
+                       std::size_t max_alignment)
 {
     aligned_block made;
     made.is_of_new = random.below(2) == 0;
     made.alignment = 16;
-    while (made.alignment < most_alignment && random.below(2) == 0)
+    while (made.alignment < max_alignment && random.below(2) == 0)
         made.alignment *= 2;
-    // aligned_alloc wants a multiple of the alignment.
+    // aligned_alloc requires a multiple of the alignment.
     const std::size_t bytes =
-        (random.size_between(1, most_bytes) + made.alignment - 1) / made.alignment * made.alignment;
+        (random.size_between(1, max_bytes) + made.alignment - 1) / made.alignment * made.alignment;
     void* const memory = made.is_of_new ? ::operator new(bytes, std::align_val_t(made.alignment), std::nothrow)
                                         : std::aligned_alloc(made.alignment, bytes);
     made.block = marks.adopt(memory, bytes, random());
@@ -36,7 +36,7 @@ aligned_block allocate(const workload::marks& marks, workload::random& random, s
     return made;
 }
 
-void give_back(const workload::marks& marks, const aligned_block& ended, workload::tally& done)
+void free_block(const workload::marks& marks, const aligned_block& ended, workload::tally& done)
 {
     marks.check(ended.block);
     if (ended.is_of_new)
@@ -60,17 +60,17 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             std::vector<aligned_block> alive(live);
             for (aligned_block& each : alive)
                 each = allocate(marks, random, most, alignment);
             for (std::size_t left = steps; left != 0; --left) {
                 aligned_block& victim = alive[random.below(live)];
-                give_back(marks, victim, its_own);
+                free_block(marks, victim, thread_tally);
                 victim = allocate(marks, random, most, alignment);
             }
             for (const aligned_block& each : alive)
-                give_back(marks, each, its_own);
+                free_block(marks, each, thread_tally);
         });
     done.print("aligned");
 }

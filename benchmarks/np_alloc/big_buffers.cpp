@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A few large buffers, each page of which is touched, replaced by others at random.
+// A few large buffers, which are replaced at random. Every page of a buffer is touched.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -19,21 +19,21 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             std::vector<workload::block> alive(live);
-            const auto give_back = [&](const workload::block& buffer) {
+            const auto free_buffer = [&](const workload::block& buffer) {
                 if (buffer.memory == nullptr)
                     return;
                 marks.free(buffer);
-                its_own.count(buffer);
+                thread_tally.count(buffer);
             };
             for (std::size_t left = buffers; left != 0; --left) {
                 workload::block& victim = alive[random.below(live)];
-                give_back(victim);
+                free_buffer(victim);
                 victim = marks.allocate(random.between(least, most) * 1024, random());
             }
             for (const workload::block& each : alive)
-                give_back(each);
+                free_buffer(each);
         });
     done.print("big_buffers");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Zeroed blocks of random sizes, in which every byte is checked to be zero, and then written to.
+// Zeroed blocks of random sizes. The program checks that every byte is zero, and then writes it.
 #include "workload.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace {
 bool is_zero(const std::byte* memory, std::size_t bytes)
 {
-    // If the first byte is zero, and each is like the one before it, then all are.
+    // If the first byte is zero, and each byte equals the one before it, then all are zero.
     return memory[0] == std::byte{0} && std::memcmp(memory, memory + 1, bytes - 1) == 0;
 }
 
@@ -39,21 +39,21 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             std::vector<workload::block> alive(live);
             for (workload::block& each : alive)
                 each = allocate(marks, random, most);
-            const auto give_back = [&](const workload::block& ended) {
+            const auto free_block = [&](const workload::block& ended) {
                 marks.free(ended);
-                its_own.count(ended);
+                thread_tally.count(ended);
             };
             for (std::size_t left = steps; left != 0; --left) {
                 workload::block& victim = alive[random.below(live)];
-                give_back(victim);
+                free_block(victim);
                 victim = allocate(marks, random, most);
             }
             for (const workload::block& each : alive)
-                give_back(each);
+                free_block(each);
         });
     done.print("calloc");
 }

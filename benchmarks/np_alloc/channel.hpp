@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The way of blocks from one thread to another, many at a time, so that the lock of the way is not what is measured.
+/// A queue of blocks from one thread to another. It transfers large batches, so that its lock costs little.
 #pragma once
 
 #include "workload.hpp"
@@ -18,13 +18,13 @@ struct batch
     std::array<block, 64> blocks{};
 };
 
-/// First in, first out, with room for a fixed number of batches. It allocates when it is made, and never again.
+/// First in, first out, with room for a fixed number of batches. Only the constructor allocates.
 class channel
 {
 public:
     explicit channel(std::size_t room) : batches_(room) {}
 
-    /// Effects: puts a batch in; waits until there is room.
+    /// Effects: waits until there is room, and puts a batch in.
     void put(const batch& sent)
     {
         std::unique_lock lock(mutex_);
@@ -33,7 +33,7 @@ public:
         changed_.notify_all();
     }
 
-    /// Effects: takes a batch out; waits until there is one.
+    /// Effects: waits until there is a batch, and takes it out.
     batch take()
     {
         std::unique_lock lock(mutex_);
@@ -60,7 +60,7 @@ inline batch allocate_batch(const marks& marking, random& numbers, std::size_t l
     return made;
 }
 
-/// Effects: checks the blocks and gives them back.
+/// Effects: checks and frees the blocks.
 inline void free_batch(const marks& marking, const batch& ended, tally& done)
 {
     for (const block& each : ended.blocks) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // A long-running program: fills its memory with blocks of one range of sizes, frees most of them, and continues with
-// another range. The figures are in kilobytes: peak bytes in use and peak resident memory; then, at the end, with most
-// of it freed, the current values of both.
+// another range. It prints, in kilobytes, the peaks of bytes in use and of resident memory, and both values at the end,
+// when most blocks are freed.
 #include "resident.hpp"
 #include "workload.hpp"
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace {
-/// Blocks, and how many bytes they have together.
+/// Blocks, and their total size in bytes.
 class heap
 {
 public:
@@ -52,10 +52,10 @@ private:
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "fragmentation: memory filled with other sizes again and again.");
+    workload::arguments arguments(argc, argv, "fragmentation: memory repeatedly filled with other sizes.");
     const std::size_t rounds = arguments.number("rounds", 2, "through all ranges of sizes");
     const std::size_t full = arguments.number("full", 65536, "kilobytes in use when the memory is filled") * 1024;
-    const std::size_t percent = arguments.number("left", 10, "per cent of it that are left when most is given back");
+    const std::size_t percent = arguments.number("left", 10, "per cent that stay in use when most blocks are freed");
     const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
     const workload::marks marks(arguments, 256);
     arguments.end();
@@ -65,21 +65,20 @@ int main(int argc, char** argv)
     workload::random random(seed);
     workload::tally done;
     heap blocks(marks, done);
-    std::size_t most_in_use = 0;
+    std::size_t max_in_use = 0;
     for (std::size_t round = 0; round != rounds; ++round) {
         for (const auto& [least, most] : ranges) {
             blocks.fill(full, least, most, random);
-            most_in_use = std::max(most_in_use, blocks.bytes());
+            max_in_use = std::max(max_in_use, blocks.bytes());
             blocks.reduce(full / 100 * percent, random);
         }
     }
     const std::size_t taken_at_end = workload::resident_kilobytes();
     if (taken_at_end == 0)
-        workload::fail("the system does not say how much memory the process has");
-    const std::string figures = "most_in_use=" + std::to_string(most_in_use / 1024) +
-                                " most_taken=" + std::to_string(workload::peak_kilobytes()) +
-                                " in_use_at_end=" + std::to_string(blocks.bytes() / 1024) +
-                                " taken_at_end=" + std::to_string(taken_at_end);
+        workload::fail("the resident memory of the process is unknown");
+    const std::string statistics =
+        "max_in_use=" + std::to_string(max_in_use / 1024) + " max_taken=" + std::to_string(workload::peak_kilobytes()) +
+        " in_use_at_end=" + std::to_string(blocks.bytes() / 1024) + " taken_at_end=" + std::to_string(taken_at_end);
     blocks.reduce(0, random);
-    done.print("fragmentation", figures);
+    done.print("fragmentation", statistics);
 }

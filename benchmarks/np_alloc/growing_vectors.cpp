@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Arrays that grow by realloc, several at a time, as vectors and text do while they are read.
+// Several arrays that grow by realloc, in turn, as vectors and strings do while a program reads its input.
 #include "workload.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace {
-/// Effects: makes the array longer by a half. What was in it has to be there still.
+/// Effects: grows the array by a half, and checks that it keeps its contents.
 void grow(workload::block& array, const workload::marks& marks)
 {
     workload::block grown = array;
@@ -35,7 +35,7 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             struct growing
             {
                 workload::block array;
@@ -45,11 +45,11 @@ int main(int argc, char** argv)
             const auto start = [&] { return growing{marks.allocate(16, random()), random.size_between(16, most)}; };
             const auto end = [&](const growing& ended) {
                 marks.free(ended.array);
-                its_own.count(ended.array);
+                thread_tally.count(ended.array);
             };
             for (growing& each : alive)
                 each = start();
-            while (its_own.operations < arrays) {
+            while (thread_tally.operations < arrays) {
                 growing& chosen = alive[random.below(live)];
                 if (chosen.array.bytes < chosen.wanted) {
                     grow(chosen.array, marks);

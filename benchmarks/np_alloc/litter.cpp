@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A library to preload before a malloc, which litters the heap before `main`: it allocates blocks of random sizes,
+// A library to preload before a malloc. It litters the heap before `main`: it allocates blocks of random sizes,
 // shuffles them, frees most, and keeps the others until the process ends. It reads from the environment
 //
 //     LITTER         <blocks> <smallest, in bytes> <largest> <per cent that are kept> <seed>
@@ -27,8 +27,8 @@ namespace {
 struct settings
 {
     std::size_t count = 0;
-    std::size_t least = 0;
-    std::size_t most = 0;
+    std::size_t min_bytes = 0;
+    std::size_t max_bytes = 0;
     std::size_t kept_of_100 = 0;
     std::size_t seed = 0;
 };
@@ -63,20 +63,20 @@ private:
     void** blocks_;
 };
 
-void litter(const settings& its)
+void litter(const settings& wanted)
 {
-    workload::random random(its.seed);
-    table blocks(its.count);
-    for (std::size_t i = 0; i != its.count; ++i) {
-        blocks[i] = workload::hide(std::malloc(random.size_between(its.least, its.most)));
+    workload::random random(wanted.seed);
+    table blocks(wanted.count);
+    for (std::size_t i = 0; i != wanted.count; ++i) {
+        blocks[i] = workload::hide(std::malloc(random.size_between(wanted.min_bytes, wanted.max_bytes)));
         if (blocks[i] == nullptr)
             workload::fail("litter: there is no memory for the blocks");
         *static_cast<survivor*>(blocks[i]) = {nullptr};
     }
-    for (std::size_t i = its.count; i > 1; --i)
+    for (std::size_t i = wanted.count; i > 1; --i)
         std::swap(blocks[i - 1], blocks[random.below(i)]);
-    const std::size_t kept = its.count * its.kept_of_100 / 100;
-    for (std::size_t i = kept; i != its.count; ++i)
+    const std::size_t kept = wanted.count * wanted.kept_of_100 / 100;
+    for (std::size_t i = kept; i != wanted.count; ++i)
         std::free(blocks[i]);
     for (std::size_t i = 0; i != kept; ++i) {
         auto* const last = static_cast<survivor*>(blocks[i]);
@@ -92,7 +92,7 @@ double seconds_of(clockid_t clock)
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-/// A file that does not use malloc, unlike those of stdio.
+/// A file that does not use malloc, unlike files of stdio.
 class file
 {
 public:
@@ -132,11 +132,11 @@ struct cost
     long kilobytes;
 };
 
-void write_report(const char* path, const cost& its)
+void write_report(const char* path, const cost& total)
 {
     std::array<char, 128> line{};
-    const int bytes =
-        std::snprintf(line.data(), line.size(), "%.6f %.6f %ld\n", its.seconds, its.processor_seconds, its.kilobytes);
+    const int bytes = std::snprintf(line.data(), line.size(), "%.6f %.6f %ld\n", total.seconds, total.processor_seconds,
+                                    total.kilobytes);
     const file report(path, O_WRONLY | O_CREAT | O_TRUNC);
     if (::write(report.descriptor(), line.data(), static_cast<std::size_t>(bytes)) != bytes)
         workload::fail("litter: the file LITTER_REPORT cannot be written");
@@ -169,20 +169,21 @@ void stop_preloading()
 
 [[gnu::constructor]] void litter_before_main()
 {
-    const char* const wanted = take_variable("LITTER");
+    const char* const variable = take_variable("LITTER");
     const char* const report = take_variable("LITTER_REPORT");
-    if (wanted == nullptr)
+    if (variable == nullptr)
         return;
-    settings its;
-    if (std::sscanf(wanted, "%zu %zu %zu %zu %zu", &its.count, &its.least, &its.most, &its.kept_of_100, &its.seed) !=
-            5 ||
-        its.count == 0 || its.least < sizeof(survivor) || its.most < its.least || its.kept_of_100 > 100)
+    settings wanted;
+    if (std::sscanf(variable, "%zu %zu %zu %zu %zu", &wanted.count, &wanted.min_bytes, &wanted.max_bytes,
+                    &wanted.kept_of_100, &wanted.seed) != 5 ||
+        wanted.count == 0 || wanted.min_bytes < sizeof(survivor) || wanted.max_bytes < wanted.min_bytes ||
+        wanted.kept_of_100 > 100)
         workload::fail("litter: LITTER is not <blocks> <smallest, from 8> <largest> <per cent kept> <seed>");
     stop_preloading();
     const double start = seconds_of(CLOCK_MONOTONIC);
     const double processor_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     const long resident = resident_kilobytes();
-    litter(its);
+    litter(wanted);
     const long growth = resident_kilobytes() - resident;
     reset_peak_memory();
     if (report != nullptr)

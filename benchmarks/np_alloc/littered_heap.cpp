@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that starts on a littered heap: many small blocks were freed in random order, except some survivors in
-// place. Then it allocates as many again, a few at a time.
+// A program on a littered heap: it frees many small blocks in random order, and keeps some survivors between them. Then
+// it allocates as many again, a few at a time.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -23,32 +23,32 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             const auto allocate = [&] { return marks.allocate(random.size_between(least, most), random()); };
-            const auto give_back = [&](const workload::block& block) {
+            const auto free_block = [&](const workload::block& block) {
                 marks.free(block);
-                its_own.count(block);
+                thread_tally.count(block);
             };
             std::vector<workload::block> littered(litter);
             for (workload::block& each : littered)
                 each = allocate();
             for (std::size_t i = litter; i > litter / left; --i) {
                 std::swap(littered[random.below(i)], littered[i - 1]);
-                give_back(littered[i - 1]);
+                free_block(littered[i - 1]);
             }
             littered.resize(litter / left);
             std::vector<workload::block> alive(live);
             for (std::size_t i = 0; i != steps; ++i) {
                 workload::block& victim = alive[random.below(live)];
                 if (victim.memory != nullptr)
-                    give_back(victim);
+                    free_block(victim);
                 victim = allocate();
             }
             for (const workload::block& each : alive)
                 if (each.memory != nullptr)
-                    give_back(each);
+                    free_block(each);
             for (const workload::block& each : littered)
-                give_back(each);
+                free_block(each);
         });
     done.print("littered_heap");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A libnp_malloc.so to preload, which prints at the end of the process how long threads have held the lock of the page
-// heap. Times in which a thread was preempted are counted only. A fork holds it, too.
+// A libnp_malloc.so to preload. At the end of the process, it prints how long threads held the lock of the page heap.
+// Times with a preemption are counted, but not measured. A fork holds the lock, too.
 //
 //     LD_PRELOAD=build/release/benchmarks/np_alloc/lock_times.so PROGRAM [ARGUMENT...]
 #include <memory_pool/os/clock.hpp>
@@ -19,7 +19,7 @@
 namespace {
 namespace np = memory_pool::np;
 
-/// Times by powers of two, in nanoseconds; all that are longer in the last.
+/// A histogram of times by powers of two, in nanoseconds. The last bucket has all longer times.
 constexpr std::size_t bins = 24;
 std::array<std::atomic<std::uint64_t>, bins> histogram{};
 std::atomic<std::uint64_t> longest{0};
@@ -27,7 +27,7 @@ std::atomic<std::uint64_t> preempted{0};
 __thread std::uint64_t taken_at = 0;
 __thread long preemptions_then = 0;
 
-/// Returns: how often this thread was preempted.
+/// Returns: the involuntary context switches of this thread.
 long preemptions() noexcept
 {
     rusage used{};

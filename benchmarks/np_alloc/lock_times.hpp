@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Has np_alloc say when it takes and releases locks. Include it before anything else, in every file of a library: it
-/// changes the code of np_alloc. See lock_times.cpp.
+/// Makes np_alloc call these functions when it takes and releases locks. It changes the code of np_alloc: include it
+/// first in every file of a library. See lock_times.cpp.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -13,6 +13,6 @@
 #define MEMORY_POOL_LOCK_POINT(lock, is_taken) ::lock_times::note(&(lock), is_taken)
 
 namespace lock_times {
-/// Effects: notes that this thread has taken a lock, or is about to release it.
+/// Effects: records that this thread has taken a lock, or is about to release it.
 void note(const void* lock, bool is_taken) noexcept;
 } // namespace lock_times

@@ -6,9 +6,9 @@
 //     <wait status> <wall seconds> <CPU seconds> <peak memory in kilobytes>
 //
 // First it touches MEBIBYTES of memory, and releases it. A virtual machine may return free memory to its host, and
-// takes milliseconds to get back a huge page: the command after a long one would pay for that.
+// takes milliseconds to get a huge page back. Without this step, a command that follows a long one would pay for that.
 //
-// race.py cannot do that itself because of peak memory: Linux counts what a process had before exec, which is a copy of
+// race.py cannot measure peak memory itself: Linux includes the memory of the process before exec, which is a copy of
 // its parent. This program is small.
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -27,7 +27,8 @@ double seconds(const timeval& time)
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// Effects: the system has that much memory at hand, in huge pages where it can.
+/// Effects: makes the system back that much memory, with huge pages where it has them, and frees it again.
+/// Returns: false if there is not that much memory.
 bool warm(std::size_t bytes)
 {
     constexpr std::size_t page = 4096;
@@ -37,7 +38,7 @@ bool warm(std::size_t bytes)
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    (void)::madvise(memory, bytes, MADV_HUGEPAGE); // a system without them has no need of it
+    (void)::madvise(memory, bytes, MADV_HUGEPAGE); // Not needed on a system without huge pages.
     for (std::size_t offset = 0; offset < bytes; offset += page)
         static_cast<volatile char*>(memory)[offset] = 1;
     return ::munmap(memory, bytes) == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks of one size: allocates and frees one, then ten, a hundred and a thousand at a time, or other powers of ten.
+// Blocks of one size: allocates and frees one, then ten, a hundred and a thousand at a time; or other powers of ten.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -25,7 +25,7 @@ void run(std::vector<workload::block>& held, std::size_t pairs, std::size_t byte
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "pairs: blocks of one size out and back, more and more at a time.");
+    workload::arguments arguments(argc, argv, "pairs: blocks of one size, freed in ever larger groups.");
     const std::size_t threads = arguments.number("threads", 1, "at once");
     const std::size_t pairs = arguments.number("pairs", 10000000, "of each kind, in each thread");
     const std::size_t bytes = arguments.number("bytes", 64, "of a block");
@@ -34,10 +34,10 @@ int main(int argc, char** argv)
     const workload::marks marks(arguments, 4096);
     arguments.end();
     const workload::tally done =
-        workload::in_threads(threads, 0, [&](std::size_t, workload::random&, workload::tally& its_own) {
+        workload::in_threads(threads, 0, [&](std::size_t, workload::random&, workload::tally& thread_tally) {
             for (std::size_t batch = least; batch <= most; batch *= 10) {
                 std::vector<workload::block> held(batch);
-                run(held, pairs, bytes, marks, its_own);
+                run(held, pairs, bytes, marks, thread_tally);
             }
         });
     done.print("pairs");

@@ -13,7 +13,7 @@
 #include <cstring>
 
 namespace workload {
-/// Returns: what /proc/self/status says under that name, in kilobytes; 0 if it is unknown. Allocates nothing.
+/// Returns: the value of that line in /proc/self/status, in kilobytes; 0 if it is unknown. Allocates nothing.
 inline std::size_t status_kilobytes(const char* name)
 {
     std::array<char, 4096> text{};
@@ -30,7 +30,7 @@ inline std::size_t resident_kilobytes()
     return status_kilobytes("\nVmRSS:");
 }
 
-/// Returns: the most that have been resident.
+/// Returns: the high-water mark of resident memory.
 inline std::size_t peak_kilobytes()
 {
     return status_kilobytes("\nVmHWM:");

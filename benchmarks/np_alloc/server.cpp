@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A server: each seat has a table of objects. Its thread takes work, replaces objects, and hands some on to the next
-// seat, whose thread frees them. After a while the thread ends, and another one takes over the seat with all its
-// objects.
+// A server: each seat has a table of objects. The thread of a seat replaces objects, and hands some of them to the next
+// seat, whose thread frees them. After a while the thread ends, and a new one takes over the seat with all its objects.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -14,10 +13,10 @@ namespace {
 struct settings
 {
     std::size_t lives; ///< Threads on a seat, one after the other.
-    std::size_t steps; ///< That each of them takes.
+    std::size_t steps; ///< Steps of each thread.
     std::size_t live;  ///< Objects on a seat.
-    std::size_t least;
-    std::size_t most;
+    std::size_t min_bytes;
+    std::size_t max_bytes;
 };
 
 /// Where other threads leave objects for a seat. Bounded: otherwise the memory in use would depend on the scheduler.
@@ -51,19 +50,19 @@ private:
 class seat
 {
 public:
-    seat(const settings& its, const workload::marks& marks) : its_(&its), marks_(&marks) {}
+    seat(const settings& run_settings, const workload::marks& marks) : settings_(&run_settings), marks_(&marks) {}
 
     void furnish(workload::random& random)
     {
-        objects_.resize(its_->live);
+        objects_.resize(settings_->live);
         for (workload::block& each : objects_)
             each = fresh(random);
     }
 
-    /// Effects: what one thread does from its start to its end.
+    /// Effects: does the work of one thread, from its start to its end.
     void serve(seat& next, workload::random& random, workload::tally& done)
     {
-        for (std::size_t step = 0; step != its_->steps; ++step) {
+        for (std::size_t step = 0; step != settings_->steps; ++step) {
             workload::block& chosen = objects_[random.below(objects_.size())];
             if (step % 4 != 0 || !next.mail_.try_leave(chosen))
                 end(chosen, done);
@@ -89,7 +88,7 @@ public:
 private:
     workload::block fresh(workload::random& random) const
     {
-        return marks_->allocate(random.size_between(its_->least, its_->most), random());
+        return marks_->allocate(random.size_between(settings_->min_bytes, settings_->max_bytes), random());
     }
 
     void end(const workload::block& object, workload::tally& done) const
@@ -98,7 +97,7 @@ private:
         done.count(object);
     }
 
-    const settings* its_;
+    const settings* settings_;
     const workload::marks* marks_;
     std::vector<workload::block> objects_;
     mailbox mail_;
@@ -107,9 +106,9 @@ private:
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "server: threads hand objects on, end, and are replaced by others.");
+    workload::arguments arguments(argc, argv, "server: threads hand off objects, end, and are replaced by others.");
     const std::size_t seats = arguments.number("threads", 8, "at once");
-    const settings its{
+    const settings run_settings{
         arguments.number("lives", 30, "threads on a seat, one after the other"),
         arguments.number("steps", 20000, "of each of them"), arguments.number("live", 1000, "objects on a seat"),
         arguments.number("least", 16, "bytes of an object"), arguments.number("most", 2048, "bytes of an object")};
@@ -119,12 +118,12 @@ int main(int argc, char** argv)
 
     std::deque<seat> all; // Seats do not move.
     for (std::size_t i = 0; i != seats; ++i)
-        all.emplace_back(its, marks);
+        all.emplace_back(run_settings, marks);
     workload::tally done =
-        workload::in_threads(seats, seed, [&](std::size_t me, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(seats, seed, [&](std::size_t me, workload::random& random, workload::tally& thread_tally) {
             all[me].furnish(random);
-            for (std::size_t left = its.lives; left != 0; --left)
-                test::in_a_thread([&] { all[me].serve(all[(me + 1) % all.size()], random, its_own); });
+            for (std::size_t left = run_settings.lives; left != 0; --left)
+                test::in_a_thread([&] { all[me].serve(all[(me + 1) % all.size()], random, thread_tally); });
         });
     for (seat& each : all)
         each.clear(done);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The six tables of the race in one process, one after the other, in any order: what some threads leave behind must not
-// slow down threads that need other sizes.
+// The six tables of the race in one process, one after the other, in any order. Memory that some threads leave behind
+// must not slow down later threads that need other sizes.
 #include "tables.hpp"
 #include "workload.hpp"
 
@@ -17,12 +17,12 @@ struct table
 {
     const char* name;
     bool is_of_many; ///< Run by many threads, with fewer blocks each.
-    std::size_t least;
-    std::size_t most;
+    std::size_t min_bytes;
+    std::size_t max_bytes;
     std::size_t blocks; ///< For each thread.
 };
 
-/// As in race.py, with the threads and blocks of its rows.
+/// The tables of race.py, with the threads and blocks of its rows.
 constexpr std::array<table, 6> tables{{
     {"random_many", true, 100, 8100, 10000},
     {"random_one", false, 100, 8100, 1000000},
@@ -41,11 +41,12 @@ struct settings
     std::size_t seed;
 };
 
-workload::tally run(const table& its, const settings& all, const workload::marks& marks)
+workload::tally run(const table& selected, const settings& all, const workload::marks& marks)
 {
-    const workload::table_settings work{1 + its.blocks / all.divisor,
-                                        its.is_of_many ? all.live_of_many : all.live_of_one, its.least, its.most};
-    return workload::fill_and_empty_in_threads(its.is_of_many ? all.threads : 1, all.seed, work, marks);
+    const workload::table_settings work{1 + selected.blocks / all.divisor,
+                                        selected.is_of_many ? all.live_of_many : all.live_of_one, selected.min_bytes,
+                                        selected.max_bytes};
+    return workload::fill_and_empty_in_threads(selected.is_of_many ? all.threads : 1, all.seed, work, marks);
 }
 
 /// Returns: the tables selected by the digits of `order`, 1 to 6.
@@ -54,7 +55,7 @@ std::vector<const table*> tables_in(std::size_t order)
     std::vector<const table*> chosen;
     for (const char digit : std::to_string(order)) {
         if (digit < '1' || digit > '6')
-            workload::fail("order: each of its digits is the number of a table, from 1 to 6");
+            workload::fail("order: each digit must be the number of a table, from 1 to 6");
         chosen.push_back(&tables[static_cast<std::size_t>(digit - '1')]);
     }
     return chosen;
@@ -64,8 +65,8 @@ std::vector<const table*> tables_in(std::size_t order)
 class stopwatch
 {
 public:
-    /// Returns: both times in microseconds, as figures of a workload.
-    std::string figures(const std::string& name) const
+    /// Returns: both times in microseconds, in the output format of workloads.
+    std::string times(const std::string& name) const
     {
         const auto by_clock =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin_).count();
@@ -94,11 +95,11 @@ int main(int argc, char** argv)
     const workload::marks marks(arguments, 4096);
     arguments.end();
     workload::tally done;
-    std::string figures;
+    std::string times;
     for (const table* const each : tables_in(order)) {
         const stopwatch watch;
         done += run(*each, all, marks);
-        figures += watch.figures(each->name);
+        times += watch.times(each->name);
     }
-    done.print("six_tables", figures.substr(1));
+    done.print("six_tables", times.substr(1));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Lines of text are put together from words, kept for a while, and taken apart into words again.
+// Builds lines of text from words, keeps them for a while, and splits them into words again.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace {
-/// A word derived from its number: of 1 to 40 letters, most of them short, some too long for the small-string buffer.
+/// A word derived from its number, of 1 to 40 letters. Most words are short; some exceed the small-string buffer.
 std::string word(std::uint64_t number)
 {
     workload::random random(number);
@@ -52,7 +52,7 @@ void check(const line& kept, workload::tally& done)
     std::uint64_t number = kept.first;
     for (const std::string& each : split(kept.text)) {
         if (each != word(number))
-            workload::fail("a word is not what was written");
+            workload::fail("a word was overwritten");
         done.count(number++ ^ each.size());
     }
 }
@@ -60,7 +60,7 @@ void check(const line& kept, workload::tally& done)
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "strings: lines are put together from words and taken apart again.");
+    workload::arguments arguments(argc, argv, "strings: lines are built from words, and split again.");
     const std::size_t threads = arguments.number("threads", 1, "at once");
     const std::size_t lines = arguments.number("lines", 200000, "that each thread reads");
     const std::size_t live = arguments.number("live", 2000, "lines that a thread keeps");
@@ -69,15 +69,15 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             std::vector<line> kept(live);
             for (std::size_t left = lines; left != 0; --left) {
                 line& chosen = kept[random.below(live)];
-                check(chosen, its_own);
+                check(chosen, thread_tally);
                 chosen = read_line(random(), random.between(1, most));
             }
             for (const line& each : kept)
-                check(each, its_own);
+                check(each, thread_tally);
         });
     done.print("strings");
 }

@@ -13,20 +13,20 @@
 namespace workload {
 struct table_settings
 {
-    std::size_t blocks; ///< Allocations of a thread, at least.
-    std::size_t live;   ///< Blocks in use at once, at most.
-    std::size_t least;  ///< Smallest block, in bytes.
-    std::size_t most;   ///< Largest block, in bytes.
+    std::size_t blocks;    ///< Allocations of a thread, at least.
+    std::size_t live;      ///< Blocks in use at once, at most.
+    std::size_t min_bytes; ///< Size of the smallest block.
+    std::size_t max_bytes; ///< Size of the largest block.
 };
 
 /// Allocates up to a random number of blocks, frees them all, and starts over.
-inline void fill_and_empty(const table_settings& its, const marks& marks, random& random, tally& done)
+inline void fill_and_empty(const table_settings& limits, const marks& marks, random& random, tally& done)
 {
-    std::vector<block> table(its.live);
-    while (done.operations < its.blocks) {
-        const std::size_t filled = random.between(1, its.live);
+    std::vector<block> table(limits.live);
+    while (done.operations < limits.blocks) {
+        const std::size_t filled = random.between(1, limits.live);
         for (std::size_t i = 0; i != filled; ++i)
-            table[i] = marks.allocate(random.between(its.least, its.most), random());
+            table[i] = marks.allocate(random.between(limits.min_bytes, limits.max_bytes), random());
         for (std::size_t i = 0; i != filled; ++i) {
             marks.free(table[i]);
             done.count(table[i]);
@@ -34,12 +34,11 @@ inline void fill_and_empty(const table_settings& its, const marks& marks, random
     }
 }
 
-/// The same in several threads at once.
-inline tally fill_and_empty_in_threads(std::size_t threads, std::uint64_t seed, const table_settings& its,
+/// Runs fill_and_empty in several threads at once. Returns: the work of all of them.
+inline tally fill_and_empty_in_threads(std::size_t threads, std::uint64_t seed, const table_settings& limits,
                                        const marks& marks)
 {
-    return in_threads(threads, seed, [&](std::size_t, random& random, tally& its_own) {
-        fill_and_empty(its, marks, random, its_own);
-    });
+    return in_threads(threads, seed,
+                      [&](std::size_t, random& random, tally& done) { fill_and_empty(limits, marks, random, done); });
 }
 } // namespace workload

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Many short-lived threads: each allocates some blocks, frees most of them, and leaves the rest to the next.
+// Many short-lived threads: each allocates some blocks, frees most of them, and leaves the others to the next thread.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "thread_churn: threads that live for a moment.");
+    workload::arguments arguments(argc, argv, "thread_churn: short-lived threads.");
     const std::size_t lines = arguments.number("threads", 4, "at once");
     const std::size_t lives = arguments.number("lives", 4000, "threads, one after the other, in each place");
     const std::size_t blocks = arguments.number("blocks", 200, "that each thread allocates");
-    const std::size_t left_over = arguments.number("left", 20, "of them that it leaves to the next");
+    const std::size_t left_over = arguments.number("left", 20, "of them that it leaves to the next thread");
     const std::size_t least = arguments.number("least", 16, "bytes of a block");
     const std::size_t most = arguments.number("most", 4096, "bytes of a block");
     const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
@@ -20,14 +20,14 @@ int main(int argc, char** argv)
     arguments.end();
 
     const workload::tally done =
-        workload::in_threads(lines, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+        workload::in_threads(lines, seed, [&](std::size_t, workload::random& random, workload::tally& thread_tally) {
             std::vector<workload::block> held(blocks);
             std::size_t alive = 0;
             const auto reduce_to = [&](std::size_t count) {
                 while (alive > count) {
                     const workload::block& last = held[--alive];
                     marks.free(last);
-                    its_own.count(last);
+                    thread_tally.count(last);
                 }
             };
             for (std::size_t life = lives; life != 0; --life)

@@ -5,10 +5,10 @@
 /// process. It takes arguments as `name=value`, marks each block, checks the marks before it frees the block, and
 /// prints one line:
 ///
-///     <workload> operations=<blocks freed> sum=<a number derived from the arguments> | <name>=<figure> ...
+///     <workload> operations=<blocks freed> sum=<a number derived from the arguments> | <name>=<value> ...
 ///
 /// The part before the bar is the same under every malloc. A workload that finds a corrupted block reports it and exits
-/// with 1; one with invalid arguments, with 2.
+/// with 1. It exits with 2 if an argument is invalid.
 #pragma once
 
 #include "support/threads.hpp"
@@ -31,7 +31,7 @@ namespace workload {
     std::_Exit(status);
 }
 
-/// Effects: says what was found to be wrong, and ends the process.
+/// Effects: prints the message, and ends the process with exit status 1.
 [[noreturn]] inline void fail(const char* what)
 {
     std::fprintf(stderr, "%s\n", what);
@@ -39,13 +39,13 @@ namespace workload {
 }
 
 /// The command line. A workload reads each of its arguments by name, then calls `end`. They are numbers from 1 to 2^32,
-/// the range of random numbers; `least` and `most`, if there, are in that order.
+/// the range of random numbers. If a workload has `least` and `most`, it reads `least` first.
 class arguments
 {
 public:
     arguments(int count, char** values, const char* purpose) : given_(values + 1, values + count), help_(purpose)
     {
-        help_ += "\nArguments, with what they are if they are not given:\n";
+        help_ += "\nArguments, with their defaults:\n";
     }
 
     /// Returns: the first argument, if it has no name; else an empty string.
@@ -78,9 +78,9 @@ public:
                 given_.erase(found);
         }
         if (name == "least")
-            least_ = value;
-        else if (name == "most" && value < least_)
-            given_.push_back("most=" + std::to_string(value) + ", which is below least=" + std::to_string(least_));
+            min_value_ = value;
+        else if (name == "most" && value < min_value_)
+            given_.push_back("most=" + std::to_string(value) + ", which is below least=" + std::to_string(min_value_));
         return value;
     }
 
@@ -101,10 +101,10 @@ private:
 
     std::vector<std::string> given_;
     std::string help_;
-    std::size_t least_ = 0;
+    std::size_t min_value_ = 0;
 };
 
-/// Random numbers (splitmix64), the same on every system, and so fast that they are not what is measured.
+/// Random numbers (splitmix64): the same on every system, and too fast to affect the measurement.
 class random
 {
 public:
@@ -123,7 +123,7 @@ public:
 
     std::size_t between(std::size_t least, std::size_t most) noexcept { return least + below(most - least + 1); }
 
-    /// Returns: a size with each power of two as likely as any other: small ones often, large ones now and then.
+    /// Returns: a random size. All powers of two are equally likely, so most sizes are small.
     /// Preconditions: 0 < least <= most.
     std::size_t size_between(std::size_t least, std::size_t most) noexcept
     {
@@ -138,7 +138,7 @@ private:
     std::uint64_t state_;
 };
 
-/// What was asked for, and what is written there.
+/// A block of malloc, and the mark that is written to it.
 struct block
 {
     std::byte* memory = nullptr;
@@ -146,14 +146,14 @@ struct block
     std::uint64_t mark = 0;
 };
 
-/// Returns: the same address, of unknown origin to the compiler, so that it cannot elide the allocation.
+/// Returns: `address`. The compiler does not know that, so it cannot elide the allocation.
 inline std::byte* hide(void* address)
 {
-    asm volatile("" : "+r"(address)); // A volatile variable would have what comes next wait for the store.
+    asm volatile("" : "+r"(address)); // With a volatile variable, later code would wait for a store.
     return static_cast<std::byte*>(address);
 }
 
-/// Writes and checks the marks: one byte in each `stride`, and the last.
+/// Writes and checks the marks: one byte in each `stride` bytes, and the last byte of the block.
 class marks
 {
 public:
@@ -175,13 +175,13 @@ public:
         for (std::size_t place = 0; place < marked.bytes; place += stride_)
             is_intact = is_intact && marked.memory[place] == wanted(marked, place);
         if (!is_intact)
-            fail("a block does not hold what was written to it");
+            fail("a block was overwritten");
     }
 
-    /// Returns: a new block, of malloc, with its marks.
+    /// Returns: a new block from malloc, with its marks written.
     block allocate(std::size_t bytes, std::uint64_t mark) const { return adopt(std::malloc(bytes), bytes, mark); }
 
-    /// Returns: the memory as a block, with its marks.
+    /// Returns: the memory as a block, with its marks written.
     block adopt(void* memory, std::size_t bytes, std::uint64_t mark) const
     {
         if (memory == nullptr)
@@ -191,7 +191,7 @@ public:
         return adopted;
     }
 
-    /// Effects: checks the block and gives it back.
+    /// Effects: checks the marks, and frees the block.
     void free(const block& ended) const
     {
         check(ended);
@@ -207,7 +207,7 @@ private:
     std::size_t stride_;
 };
 
-/// What a thread has done.
+/// The work done so far.
 struct tally
 {
     std::uint64_t operations = 0;
@@ -228,24 +228,24 @@ struct tally
         return *this;
     }
 
-    /// Effects: prints the line of the workload. `figures` are `name=value`, in kilobytes or in the unit that the name
-    ///   says.
-    void print(const char* workload, const std::string& figures = {}) const
+    /// Effects: prints the line of the workload. `statistics` are `name=value` pairs, in kilobytes or in the unit that
+    ///   the name ends with.
+    void print(const char* workload, const std::string& statistics = {}) const
     {
         std::printf("%s operations=%llu sum=%016llx |%s%s\n", workload, static_cast<unsigned long long>(operations),
-                    static_cast<unsigned long long>(sum), figures.empty() ? "" : " ", figures.c_str());
+                    static_cast<unsigned long long>(sum), statistics.empty() ? "" : " ", statistics.c_str());
     }
 };
 
-/// Runs `action(thread, random, tally)` in `threads` threads, each with random numbers of its own.
-/// Returns: what they have done together.
+/// Runs `action(thread, random, tally)` in `threads` threads, each with its own random numbers.
+/// Returns: the work of all threads.
 template <class Action>
 tally in_threads(std::size_t threads, std::uint64_t seed, Action&& action)
 {
     std::vector<tally> tallies(threads);
     test::in_threads(threads, [&](std::size_t thread) {
         random numbers(seed + thread);
-        tally done; // Not in the vector, where threads would share lines of the cache.
+        tally done; // Not in the vector, where threads would share cache lines.
         action(thread, numbers, done);
         tallies[thread] = done;
     });

@@ -42,7 +42,7 @@ def distribution():
 
 
 def built_with(build):
-    """Returns the versions that the benchmarks were built with, and the caches of the machine, as one of them says."""
+    """Returns the versions that the benchmarks were built with, and the caches of the machine, from one program."""
     path = os.path.join(build, "block_pool_benchmark")
     if not os.access(path, os.X_OK):
         return {}, []
@@ -69,7 +69,7 @@ def read(setting, command):
 
 
 def version_of(name, library):
-    """Returns the version of a malloc, as far as it is known without running it."""
+    """Returns the version of a malloc, if it is known without running it."""
     if name == mallocs.OURS:
         return "of this tree"
     if library is None:
@@ -81,7 +81,7 @@ def version_of(name, library):
 
 
 def write(report, path):
-    """A small copy has a line for each row."""
+    """Writes one line for each row of a small copy."""
     if report["is_reduced"]:
         text = re.sub(r'\{"(?=label|name)', "\n\\g<0>", json.dumps(report, separators=(",", ":")))
     else:

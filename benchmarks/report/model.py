@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What a report consists of, as it is in report.json: sections, tables, and the samples or the failure of each cell.
+"""The contents of a report, as in report.json: sections, tables, and the samples or the failure of each cell.
 
     report   {schema, kind, is_reduced, environment, unfinished, seconds, left_out, sections}
     section  {name, title, text, left_out, problems, seconds, tables, plots}
@@ -18,12 +18,12 @@ import drop_ins
 import mallocs
 
 SCHEMA = "memory_pool benchmark report 1"
-CELLS_NAMED = 3  # per table, in the list of failures
+CELLS_NAMED = 3  # Per table, in the list of failures.
 STATISTICS = {"least": min, "median": statistics.median, "most": max}
 
 
 class Table:
-    """Adds samples and failures to a table, which is in `data`."""
+    """Adds samples and failures to the table `data`."""
 
     def __init__(self, name, title, unit, command, columns, better="less", statistic="median", shows="value",
                  reference=None, heading="", notes=(), is_reduced=False, apart=(), best=None):
@@ -36,7 +36,7 @@ class Table:
                      "columns": list(columns), "rows": [], "column_failures": {}}
 
     def row(self, label, x=None):
-        """Returns the row of that name, which is added if it is not there."""
+        """Returns the row of that name, which it adds if necessary."""
         for row in self.data["rows"]:
             if row["label"] == label:
                 return row
@@ -55,18 +55,18 @@ class Table:
         self.row(label, x)["cells"][column] = {"failure": tidy(reason), "is_wrong": is_wrong}
 
     def fail_column(self, column, reason):
-        """Fails each row, including those with samples: no figure of a side that has failed once is trusted."""
+        """Fails every row, including rows with samples: figures of a side that has failed once are not trusted."""
         self.data["column_failures"][column] = tidy(reason)
         for row in self.data["rows"]:
             row["cells"].pop(column, None)
 
     def sort(self):
-        """By x, and else by label, with numbers in it by their value: programs run their rows in random order."""
+        """Sorts by x, or by label with numbers by value, because programs run their rows in random order."""
         self.data["rows"].sort(key=lambda row: (row["x"] or 0, drop_ins.natural_order(row["label"])))
 
 
 def tidy(reason):
-    """Returns the reason in one line that is not too long for a page, without the path of the tree."""
+    """Returns the reason in one line, short enough for a page, without the path of the tree."""
     line = " ".join(str(reason).split()).replace(mallocs.ROOT + os.sep, "")
     return line if len(line) <= 300 else line[:297] + "..."
 
@@ -76,19 +76,19 @@ def section(name, title, text, tables, plots=()):
             "tables": [table.data for table in tables], "plots": list(plots)}
 
 
-def leave_out_empty_columns(its_section):
+def leave_out_empty_columns(the_section):
     """Removes columns for which programs have no rows, such as those of libraries that they were built without, and
-    says so. A table without any figure is unchanged. Call this only when all steps of the section have run."""
-    for table in its_section["tables"]:
+    lists them. A table without any figure is unchanged. Call this only when all steps of the section have run."""
+    for table in the_section["tables"]:
         filled = {column for row in table["rows"] for column in row["cells"]} | table["column_failures"].keys()
         empty = [column for column in table["columns"] if column not in filled]
         if has_figures(table) and empty:
             table["columns"] = [column for column in table["columns"] if column in filled]
-            its_section["left_out"].append(f"{table['title']}: no program has rows of {', '.join(empty)}")
+            the_section["left_out"].append(f"{table['title']}: no program has rows of {', '.join(empty)}")
 
 
 def cell_of(table, row, column):
-    """Returns the cell, also where the column has failed as a whole; None if nothing was measured."""
+    """Returns the cell, or the failure of its column; None if nothing was measured."""
     cell = row["cells"].get(column)
     if cell is None and column in table["column_failures"]:
         return {"failure": table["column_failures"][column], "is_wrong": False}
@@ -104,7 +104,7 @@ def value_of(table, row, column):
 
 
 def values_of(table, row):
-    """Returns {column: value} of what has one."""
+    """Returns {column: value} for columns that have a value."""
     found = {column: value_of(table, row, column) for column in table["columns"]}
     return {column: value for column, value in found.items() if value is not None}
 
@@ -117,13 +117,13 @@ def ratios_to_best(table, row):
 
 
 def geometric_means(table):
-    """Returns {column: (mean of its ratios, how many rows it is of)}."""
+    """Returns {column: (mean of its ratios, number of rows with a value)}."""
     ratios = {column: [] for column in table["columns"]}
     for row in table["rows"]:
         for column, ratio in ratios_to_best(table, row).items():
             ratios[column].append(ratio)
-    return {column: (math.exp(statistics.fmean(map(math.log, its_own))), len(its_own))
-            for column, its_own in ratios.items() if its_own}
+    return {column: (math.exp(statistics.fmean(map(math.log, values_of_column))), len(values_of_column))
+            for column, values_of_column in ratios.items() if values_of_column}
 
 
 def has_figures(table):
@@ -136,7 +136,7 @@ def means_of_all_rows(table):
 
 
 def failures_of(report):
-    """Returns the failures as texts: each reason once, with the tables and cells that it affects."""
+    """Returns the failures as texts: each reason once, with the affected tables and cells."""
     places = {}
     for each in report["sections"]:
         for problem in each["problems"]:
@@ -155,7 +155,7 @@ def place_of(item):
 
 
 def failures_in(table):
-    """Yields (what has failed, the reason): a column once, if it has failed in every row."""
+    """Yields (cell or column, reason) for each failure; a column once, if it has failed in every row."""
     for column, reason in table["column_failures"].items():
         yield column, reason
     for row in table["rows"]:

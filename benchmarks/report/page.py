@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
 """The page of a report as a list of parts, which html.py and markdown.py write: `Heading`, `Text`, `List`, `Code`,
-`Grid` and `Picture`. In texts, what stands between backticks is code."""
+`Grid` and `Picture`. In texts, backticks enclose code."""
 import collections
 
 from report import model
@@ -10,7 +10,7 @@ Heading = collections.namedtuple("Heading", "level text")
 Text = collections.namedtuple("Text", "text kind", defaults=("",))
 List = collections.namedtuple("List", "items kind", defaults=("",))
 Code = collections.namedtuple("Code", "text")
-# Each cell is Cell(text, kind), with the kind `failed`, `best` or nothing.
+# Each cell is Cell(text, kind), with the kind `failed`, `best` or none.
 Grid = collections.namedtuple("Grid", "header rows")
 Cell = collections.namedtuple("Cell", "text kind", defaults=("",))
 Picture = collections.namedtuple("Picture", "file title")
@@ -61,7 +61,7 @@ class Failures:
 
 
 def is_noise(table, values, compared):
-    """Whether the clock overhead alone is at least the best value of a row."""
+    """Returns whether the clock overhead alone is at least the best value of a row."""
     return table["floor"] is not None and any(values.get(column, 0) >= min(compared.values())
                                               for column in table["apart"])
 
@@ -198,7 +198,7 @@ def parts_of_head(report):
 
 
 def warnings_of(environment):
-    """Yields reasons why the figures may be unreliable."""
+    """Yields the reasons why figures may be unreliable."""
     loads = [load for when in ("load_before", "load_after") for load in environment[when] or []]
     if loads and environment["cores"] and max(loads) > environment["cores"] + 0.5:
         yield (f"The machine was busy: load average {max(loads):.1f} on {environment['cores']} cores. Figures of "

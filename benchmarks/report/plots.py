@@ -9,7 +9,7 @@ import re
 
 from report import model, page
 
-WIDTH, HEIGHT = 5.2, 3.7  # Of a panel, in inches.
+WIDTH, HEIGHT = 5.2, 3.7  # The size of a panel, in inches.
 STYLES = [("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ("-", "x"), ("--", "v"), (":", "P"), ("-.", "*"),
           ("-", "<"), ("--", ">")]
 COLOURS = ["#000000", "#0b5fa5", "#a33c00", "#3d7a00", "#7a2d8f", "#8a6d00", "#00706b", "#a3004f", "#4a4a4a", "#555599"]
@@ -118,7 +118,7 @@ def draw_bars(drawing, plot, tables):
 
 
 def save(figure, path):
-    """Writes the figure without what a browser does not need."""
+    """Writes the figure without the parts that a browser does not need."""
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", written.getvalue(), flags=re.DOTALL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How far a run has come: a bar with the time left on a terminal, and a line for each step elsewhere."""
+"""The progress of a run: a bar with the remaining time on a terminal, and a line for each step elsewhere."""
 import shutil
 import sys
 import time
@@ -14,7 +14,7 @@ def spoken(seconds):
 
 
 class Progress:
-    """`expected` is the seconds that all steps are expected to take together, `steps` is their number."""
+    """`expected` is the expected time of all steps in seconds, `steps` their number."""
 
     def __init__(self, expected, steps, stream=None, now=time.monotonic):
         self.expected, self.steps, self.stream, self.now = expected, steps, stream or sys.stderr, now
@@ -23,7 +23,7 @@ class Progress:
         self.done_of_expected, self.done_steps = 0.0, 0
 
     def left(self):
-        """Returns the seconds that are left, if the rest exceeds its estimate by the same factor as what is done."""
+        """Returns the remaining seconds, assuming that all steps exceed their estimates by the same factor."""
         rest = self.expected - self.done_of_expected
         if not self.done_of_expected:
             return rest

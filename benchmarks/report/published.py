@@ -13,7 +13,7 @@ MEMORY_POOL = {
     "sequential_deallocation": (817, 839, 997, 1544, 3565, 11751, 43179),
     "random_deallocation": (62230, 62921, 73990, 111396, 259046, 829298, 3095656),
 }
-# boost-intrusive-pool (Intel Core i5-4570, Ubuntu 18.04): per cent less than plain malloc, by malloc and pattern.
+# boost-intrusive-pool (Intel Core i5-4570, Ubuntu 18.04): savings over plain malloc in per cent, by malloc and pattern.
 INTRUSIVE_POOL_SAVES = {("glibc", "continuous"): 44, ("tcmalloc", "continuous"): 67, ("jemalloc", "continuous"): 76,
                         ("glibc", "mixed"): 40, ("tcmalloc", "mixed"): 73, ("jemalloc", "mixed"): 53}
 # ArenaMR (Rocky Linux, GCC 11), in milliseconds, by benchmark.

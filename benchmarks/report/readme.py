@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What README.md and docs/index.md quote of the committed report: the passage of the README is made from it, and tests
-compare both documents with it."""
+"""The quotes of the committed report in README.md and docs/index.md. The passage of the README is generated; tests
+compare both documents with the report."""
 import difflib
 
 from report import markdown, model, page
@@ -14,7 +14,7 @@ MALLOCS = {"np_alloc": "np_alloc", "mimalloc3": "mimalloc 3", "mimalloc": "mimal
            "snmalloc": "snmalloc", "tbb": "TBB", "jemalloc": "jemalloc", "glibc": "glibc"}
 MEANS = {"race_cpu_fresh": "CPU time", "race_cpu_littered": "CPU time, littered heap",
          "race_memory_fresh": "peak memory"}
-SHARED_ROW = "100 out, then back, 8"
+SHARED_ROW = "100 blocks, freed in order, 8"
 BOOST_IS_AHEAD = "`boost::pool`, which checks nothing, is ahead where a single block goes in and out"
 
 
@@ -59,10 +59,10 @@ def lines_about_mallocs(report):
     means = {title: model.means_of_all_rows(tables[name]) for name, title in MEANS.items() if name in tables}
     columns = [name for name in MALLOCS if any(name in each for each in means.values())]
     failed = [MALLOCS[name] for name in race["columns"] if name not in columns]
-    without = f" Left out, as a row failed: {', '.join(failed)}." if failed else ""
+    without = f" Left out because of a failed row: {', '.join(failed)}." if failed else ""
     yield from markdown.wrapped(
-        f"`libnp_malloc.so` and other mallocs over {len(race['rows'])} workloads and programs: geometric means of the "
-        f"ratios to the best of the {len(race['columns'])} mallocs in each row.{without}").splitlines()
+        f"`libnp_malloc.so` and other mallocs in {len(race['rows'])} workloads and programs: each malloc's figure over "
+        f"that of the best of {len(race['columns'])}, geometric mean.{without}").splitlines()
     yield ""
     yield "| | " + " | ".join(MALLOCS[name] for name in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"
@@ -83,7 +83,7 @@ def passage(report):
 
 
 def claims(report):
-    """Yields what the README says in words elsewhere, as far as the report has these figures."""
+    """Yields sentences of the README outside of the passage, if the report has their figures."""
     table = model.tables_of(report)["blocks"]
     values = model.values_of(table, table["rows"][0])
     if "block_pool" in values:
@@ -95,7 +95,7 @@ def claims(report):
 
 
 def claims_of_index(report):
-    """Yields the figures of docs/index.md, as far as the report has them."""
+    """Yields the figures of docs/index.md that the report has."""
     tables = model.tables_of(report)
     single = model.values_of(tables["blocks"], tables["blocks"]["rows"][0])
     if {"block_pool", "new/delete"} <= single.keys():
@@ -130,7 +130,7 @@ def with_passage(text, report):
 
 
 def differences(text, report):
-    """Yields the lines of the README that have to change, as a unified diff, and sentences that it lacks."""
+    """Yields the necessary changes of the README as a unified diff, and the sentences that it lacks."""
     changed = with_passage(text, report)
     yield from difflib.unified_diff(text.splitlines(), changed.splitlines(), "README.md", "README.md of this report",
                                     n=0, lineterm="")

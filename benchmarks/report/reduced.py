@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Makes the small copy of a report that is committed: some tables, of each cell only the statistic that is shown, and
+"""Makes the small copy of a report that is committed: some tables, with only the shown statistic of each cell, and
 some plots."""
 import copy
 
@@ -8,7 +8,7 @@ from report import model
 
 
 def significant(value):
-    """Returns the value with five significant digits, more than are shown."""
+    """Returns the value with five significant digits, more than a page shows."""
     return float(f"{value:.5g}")
 
 
@@ -34,6 +34,6 @@ def reduced_section(section):
 
 
 def reduce(report):
-    """Returns the reduced report, which shows the same figures in the tables that are left."""
+    """Returns the reduced report, which shows the same figures in the remaining tables."""
     sections = [reduced_section(section) for section in copy.deepcopy(report["sections"])]
     return {**report, "is_reduced": True, "sections": [section for section in sections if section["tables"]]}

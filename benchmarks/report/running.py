@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How sections run: their setting, their steps, and how the failure of a step is recorded."""
+"""Runs sections: their setting and steps, and the recording of failures."""
 import collections
 import os
 import subprocess
@@ -15,17 +15,17 @@ import race_rows
 from report import model
 from report.progress import Progress
 
-# `seconds` is how long the step is expected to take, for the progress only.
+# `seconds` is the expected time of the step, for the progress only.
 Step = collections.namedtuple("Step", "label seconds run")
 # A section, its steps, and the tables whose rows are sorted at the end.
 Plan = collections.namedtuple("Plan", "section steps sorted", defaults=((),))
 
-# In the order of the columns. A quick report has one version of mimalloc, and not TBB's malloc.
+# In the order of the columns. A quick report has one version of mimalloc, and omits the malloc of TBB.
 QUICK_LEFT_OUT = ("tbb", "mimalloc")
 
 
 class Setting:
-    """What all sections share: the programs, the mallocs, and how long to run."""
+    """Shared by all sections: the programs, the mallocs, and the running time."""
 
     def __init__(self, build, is_full, wanted, timeout, rounds=None):
         self.build = os.path.abspath(build)
@@ -41,7 +41,7 @@ class Setting:
         self.checked = {}
 
     def found(self, wanted):
-        """Returns {malloc: library}, and lists in `left_out` which of the wanted ones are not installed."""
+        """Returns {malloc: library}, and adds mallocs that are not installed to `left_out`."""
         names = [name for name in mallocs.all_names() if wanted is None or name in wanted]
         found = mallocs.entrants(names, os.path.join(self.build, os.pardir), self.left_out.append)
         if wanted is None and not self.is_full and "mimalloc3" in found:
@@ -65,8 +65,8 @@ class Setting:
                 yield turn, name
 
     def require_malloc(self, malloc, command):
-        """Raises a failure unless the program uses that malloc: one of `libraries`, or glibc, which pools run over even
-        if it is not chosen. Each program is checked once under each malloc."""
+        """Raises a failure unless the program uses that malloc: one of `libraries`, or glibc, under which pools run
+        even if it is not selected. Each program is checked once under each malloc."""
         key = malloc, command[0]
         if key not in self.checked:
             self.checked[key] = None
@@ -93,8 +93,8 @@ class Setting:
         return report
 
     def figures(self, command, malloc):
-        """Runs a program that prints as workloads do. Returns (the part that must be the same under each malloc, its
-        figures). Raises a failure."""
+        """Runs a program with the output format of workloads. Returns (the part that must be the same for every malloc,
+        its figures). Raises a failure."""
         self.require_malloc(malloc, command)
         environment = {**os.environ, "LD_PRELOAD": self.libraries[malloc] or ""}
         process = race.start(list(command), environment)
@@ -104,7 +104,7 @@ class Setting:
 
 
 class Figures(dict):
-    """The figures that a program printed. Looking up one that is missing raises a failure."""
+    """The figures that a program printed. The lookup of a missing figure raises a failure."""
 
     def __missing__(self, name):
         raise race.Failure(f"its output has no figure {name!r}")
@@ -146,12 +146,12 @@ def run_step(plan, step):
         step.run()
     except FAILURES as failure:
         plan.section["problems"].append(model.tidy(f"{step.label}: {reason_of(failure)}"))
-    except Exception as error:  # pylint: disable=broad-except # The report goes on if a step fails.
+    except Exception as error:  # pylint: disable=broad-except # The report continues if a step fails.
         plan.section["problems"].append(model.tidy(f"{step.label}: {type(error).__name__}: {error}"))
 
 
 def run_all(plans):
-    """Runs all steps. Returns why the run is unfinished; None if it is complete."""
+    """Runs all steps. Returns the reason why the run is unfinished; None if it is complete."""
     steps = [(plan, step) for plan in plans for step in plan.steps]
     progress = Progress(sum(step.seconds for _, step in steps), len(steps))
     waiting = [id(plan) for plan, _ in steps]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Libraries, headers and packages are those of the target, or in CMAKE_PREFIX_PATH; programs are those of the host.
+# Libraries, headers and packages are found in the target's root or CMAKE_PREFIX_PATH, programs on the host.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

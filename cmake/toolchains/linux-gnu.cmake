@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Included by the toolchain files of Linux on other processors, which set CMAKE_SYSTEM_PROCESSOR. Programs run under
-# QEMU (qemu-user), if that is installed.
+# Included by the toolchain files for Linux on other processors, which set CMAKE_SYSTEM_PROCESSOR. Programs run under
+# QEMU (qemu-user), if it is installed.
 set(CMAKE_SYSTEM_NAME Linux)
 set(triplet ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
 set(CMAKE_C_COMPILER ${triplet}-gcc)

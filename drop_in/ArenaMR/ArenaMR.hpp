@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `arena_mr::UnsynchronizedArenaMR`, the interface of the library ArenaMR.
+/// `arena_mr::UnsynchronizedArenaMR`: the interface of the library ArenaMR.
 ///
 ///     UnsynchronizedArenaMR(n, s, upstream) -> [ n records | arena of s bytes | arena | ... ]  more if all are full
 ///
 ///     active:  | block | gap | block |        room       |   allocate moves the cursor
 ///              ^ begin               ^ cursor            ^ end
 ///     full:    | block | block |  block  |    wasted     |   until all its blocks are freed
-///     free:    |                  room                   |   becomes active when the active one is full
+///     free:    |                  room                   |   becomes active when the active arena is full
 ///
-///     UsedMemory   = from begin to cursor, of the active arena and all full ones, and oversized blocks
+///     UsedMemory   = from begin to cursor, of the active arena and all full arenas, and oversized blocks
 ///     WastedMemory = from cursor to end, of all full arenas
 ///
-/// An arena counts its blocks, and is free again when the last of them is freed. The index of the arena of a block is
-/// the block's offset in its chunk, divided by the size of an arena. A block that does not fit into an arena is
-/// oversized: it has an upstream allocation of its own, which is freed with it.
+/// An arena counts its blocks, and is free again when the last block is freed. The offset of a block in its chunk,
+/// divided by the size of an arena, is the index of its arena. A block that does not fit into an arena is oversized: it
+/// is a separate upstream allocation, and is returned to upstream when it is freed.
 ///
 /// Differences from the original:
 /// - All memory is returned to upstream: oversized blocks when they are freed, arenas by the destructor. An oversized
 ///   block never becomes a free arena.
 /// - Every alignment is honoured. A block that may not fit into an arena because of its alignment is oversized.
 /// - allocate(0) returns a block of 1 byte, and nullptr may be freed.
-/// - Freeing allocates nothing, and is O(1) for any number of arenas; logarithmic in chunks if the block is oversized,
-///   or in a different chunk than the last block.
+/// - Freeing allocates nothing. It is O(1) for any number of arenas, but logarithmic in chunks if the block is
+///   oversized, or in a different chunk than the last block.
 /// - All memory is from upstream, including a record of 32 bytes per arena. Arenas are contiguous, each at a multiple
-///   of 16 bytes, as far as upstream can allocate chunks of that size. When all are full, an eighth as many are added
-///   at once.
+///   of 16 bytes, as far as upstream can allocate large enough chunks. When all arenas are full, their number grows by
+///   an eighth.
 /// - UsedMemory, WastedMemory and FreeArenaSize have the meaning of the original, but can have other values:
-///   - In the original, an oversized block is an arena of its own, which is free once the block is freed. Here it is
-///     not an arena: UsedMemory counts its bytes until it is freed; WastedMemory and FreeArenaSize never count it.
-///   - allocate(0) takes 1 byte, and nothing in the original.
+///   - In the original, an oversized block has its own arena, which is free once the block is freed. Here it is not an
+///     arena: UsedMemory counts its bytes until it is freed; WastedMemory and FreeArenaSize never count it.
+///   - allocate(0) takes 1 byte; in the original, it takes none.
 ///   - Alignment gaps depend on where an arena begins: here at a multiple of 16 bytes.
 /// - If upstream throws, the resource is unchanged.
 /// - Invalid arguments are rejected. Foreign pointers, pointers into oversized blocks, and blocks freed to an arena
 ///   without blocks in use are reported.
 /// - Unused bytes of an arena are poisoned for AddressSanitizer and Valgrind.
 /// - The header may be included in several source files.
-/// - A forward declaration by the program, such as `class UnsynchronizedArenaMR;`, is another class, and the name is
-///   ambiguous then: include this header instead.
+/// - Include this header instead of declaring the class: a forward declaration by the program, such as
+///   `class UnsynchronizedArenaMR;`, declares another class, and makes the name ambiguous.
 ///
 /// Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in.
 ///
-/// Thread safety: none. Use one from one thread at a time.
+/// Thread safety: none. Only one thread at a time may use a resource.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -73,7 +73,7 @@ inline constexpr std::size_t granule = alignof(std::max_align_t);
 struct arena
 {
     std::byte* begin;
-    std::size_t blocks = 0;    ///< In use.
+    std::size_t blocks = 0;    ///< Blocks in use.
     std::size_t bytes_cut = 0; ///< Valid while the arena is full.
     arena* next_free = nullptr;
 };
@@ -138,33 +138,33 @@ public:
         return block;
     }
 
-    void deallocate_oversized(const chunk& its) noexcept
+    void deallocate_oversized(const chunk& block) noexcept
     {
-        oversized_bytes_ -= its.bytes;
-        give_back(its);
-        chunks_.erase(its.begin);
+        oversized_bytes_ -= block.bytes;
+        give_back(block);
+        chunks_.erase(block.begin);
     }
 
     std::size_t oversized_bytes() const noexcept { return oversized_bytes_; }
 
-    /// Returns the arena that contains `address` if it is in the chunk found last, else nullptr.
+    /// Returns the arena that contains `address`, if it is in the chunk found last; otherwise nullptr.
     MEMORY_POOL_ALWAYS_INLINE arena* arena_in_last_chunk(const void* address) const noexcept
     {
         const std::size_t offset = offset_in(last_, address);
         if (MEMORY_POOL_UNLIKELY(offset >= last_.bytes))
             return nullptr;
-        arena* const its = last_.records + index(offset);
-        MEMORY_POOL_ASSUME(its != nullptr); // Saves a check in the caller.
-        return its;
+        arena* const found = last_.records + index(offset);
+        MEMORY_POOL_ASSUME(found != nullptr); // Saves a check in the caller.
+        return found;
     }
 
-    /// Returns the arena of `its` that contains `address`.
-    arena& arena_in(const chunk& its, const void* address) const noexcept
+    /// Returns the arena that contains `address`, which is in `home`.
+    arena& arena_in(const chunk& home, const void* address) const noexcept
     {
-        return its.records[index(offset_in(its, address))];
+        return home.records[index(offset_in(home, address))];
     }
 
-    /// Returns the chunk that contains `address`, or nullptr. Caches a chunk of arenas as the one found last.
+    /// Returns the chunk that contains `address`, or nullptr. Caches a chunk of arenas as the chunk found last.
     /// Complexity: logarithmic in chunks.
     const chunk* find_chunk(const void* address) noexcept
     {
@@ -191,9 +191,9 @@ private:
         if (bytes_per_arena == 0)
             base::throw_invalid_argument(base::message(
                 "memory_pool: '%s': bytes_per_arena is 0; pass the total size of many blocks", resource_name));
-        const std::size_t least = std::max<std::size_t>(number_of_arenas, 1);
-        if (base::saturating_multiply(least, bytes_per_arena) > memory_pool::detail::core::largest_size)
-            base::throw_size_overflow(least, bytes_per_arena);
+        const std::size_t min_arenas = std::max<std::size_t>(number_of_arenas, 1);
+        if (base::saturating_multiply(min_arenas, bytes_per_arena) > memory_pool::detail::core::largest_size)
+            base::throw_size_overflow(min_arenas, bytes_per_arena);
         return base::round_up(bytes_per_arena, granule);
     }
 
@@ -206,20 +206,20 @@ private:
 
     std::size_t arenas_in_largest_chunk() const noexcept { return std::max<std::size_t>(largest_chunk / stride_, 1); }
 
-    static std::size_t offset_in(const chunk& its, const void* address) noexcept
+    static std::size_t offset_in(const chunk& home, const void* address) noexcept
     {
-        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(its.begin);
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(home.begin);
     }
 
-    /// Returns `offset / stride_`. The reciprocal is rounded up by less than 1, and an offset has less than 2^32
-    /// granules, so the product is too large by less than 2^32, and the estimate is exact or 1 too large.
+    /// Returns `offset / stride_`. The reciprocal is too large by less than 1, and an offset has less than 2^32
+    /// granules. So the product is too large by less than 2^32, and the estimate is exact or 1 too large.
     std::size_t index(std::size_t offset) const noexcept
     {
         const std::size_t estimate = (offset / granule * reciprocal_) >> 32;
         return estimate * stride_ > offset ? estimate - 1 : estimate;
     }
 
-    /// Allocates a chunk of up to `count` arenas, as many as upstream can provide. Returns their number.
+    /// Allocates a chunk of up to `count` arenas, as many as upstream can provide. Returns the number of arenas.
     std::size_t grow(std::size_t count)
     {
         while (count > 1) {
@@ -263,10 +263,10 @@ private:
         upstream_->deallocate(leaving.records, leaving.bytes / stride_ * (sizeof(arena) + stride_), leaving.alignment);
     }
 
-    const std::size_t stride_;       ///< From one arena to the next.
+    const std::size_t stride_;       ///< The distance between the beginnings of arenas.
     const std::uint64_t reciprocal_; ///< 2^32 / granules in a stride, rounded up; 0 if a chunk has one arena.
     std::pmr::memory_resource* const upstream_;
-    chunk last_; ///< The chunk of arenas that was found last.
+    chunk last_; ///< The chunk of arenas found last.
     arena* first_free_ = nullptr;
     std::size_t arena_count_ = 0;
     std::size_t oversized_bytes_ = 0;
@@ -274,15 +274,15 @@ private:
 };
 } // namespace detail
 
-/// A resource that allocates from arenas, and reuses an arena when all its blocks are freed.
+/// A resource that allocates from arenas, and reuses an arena when all of its blocks are freed.
 class UnsynchronizedArenaMR : public std::pmr::memory_resource
 {
 public:
     /// Effects: creates a resource, and allocates `number_of_arenas` arenas of `bytes_per_arena` bytes from `upstream`.
-    ///   The first of them is active.
+    ///   The first arena is active.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `bytes_per_arena` is 0 or `upstream` is nullptr; memory_pool::size_overflow,
-    ///   which is a std::bad_alloc, if the total size overflows; what upstream throws.
+    ///   which is a std::bad_alloc, if the total size overflows; exceptions from upstream.
     /// Complexity: linear in arenas.
     UnsynchronizedArenaMR(std::size_t number_of_arenas, std::size_t bytes_per_arena,
                           std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -307,15 +307,12 @@ public:
     /// Returns: the requested size of an arena in bytes.
     std::size_t SizePerArena() const noexcept { return bytes_per_arena_; }
 
-    /// Returns: the number of arenas without blocks in use, except the active one. Arenas added later are counted from
+    /// Returns: the number of arenas without blocks in use, except the active arena. Arenas added later count from
     ///   their first use on.
-    std::size_t FreeArenaSize() const noexcept
-    {
-        return std::max(number_of_arenas_, most_arenas_used_) - arenas_used();
-    }
+    std::size_t FreeArenaSize() const noexcept { return std::max(number_of_arenas_, max_arenas_used_) - arenas_used(); }
 
-    /// Returns: bytes allocated from arenas that are not free, including alignment gaps, and bytes of oversized blocks.
-    ///   Freeing a block lowers it only if it is the last of its arena, or oversized.
+    /// Returns: bytes allocated from arenas that are not free, including alignment gaps, plus bytes of oversized
+    ///   blocks. Freeing a block lowers the result only if the block is oversized or the last one in its arena.
     std::size_t UsedMemory() const noexcept
     {
         return bytes_cut_from_full_ + cut_from_active() + chunks_.oversized_bytes();
@@ -326,7 +323,7 @@ public:
 
 private:
     // `allocate` and `deallocate`. Complexity: O(1), except for upstream calls; logarithmic in chunks for a block
-    // outside of the chunk that was found last.
+    // outside of the chunk found last.
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
@@ -340,16 +337,16 @@ private:
 
     void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
     {
-        detail::arena* const its = chunks_.arena_in_last_chunk(block);
-        if (MEMORY_POOL_LIKELY(its != nullptr))
-            take_back(*its, block, bytes, alignment);
+        detail::arena* const home = chunks_.arena_in_last_chunk(block);
+        if (MEMORY_POOL_LIKELY(home != nullptr))
+            take_back(*home, block, bytes, alignment);
         else
             deallocate_elsewhere(block, bytes, alignment);
     }
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
-    /// Allocates a block from the active arena. Returns nullptr if there is none, or not enough room.
+    /// Allocates a block from the active arena. Returns nullptr if there is no active arena, or not enough room in it.
     MEMORY_POOL_ALWAYS_INLINE std::byte* cut(std::size_t extent, std::size_t alignment) noexcept
     {
         const auto room = static_cast<std::size_t>(end_ - cursor_);
@@ -380,7 +377,7 @@ private:
         return extent <= bytes_per_arena_ && largest_gap <= bytes_per_arena_ - extent;
     }
 
-    /// Makes a free arena the active one. The previous one is full.
+    /// Makes a free arena active. The previous active arena is full.
     void activate(detail::arena& next) noexcept
     {
         if (active_ != nullptr) {
@@ -391,35 +388,36 @@ private:
         active_ = &next;
         cursor_ = next.begin;
         end_ = next.begin + bytes_per_arena_;
-        most_arenas_used_ = std::max(most_arenas_used_, arenas_used());
+        max_arenas_used_ = std::max(max_arenas_used_, arenas_used());
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& its, void* block, std::size_t bytes,
+    MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& home, void* block, std::size_t bytes,
                                              std::size_t alignment) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(its.blocks == 0 ||
+        if (MEMORY_POOL_UNLIKELY(home.blocks == 0 ||
                                  !memory_pool::detail::base::arena_block_given_back(this, block, bytes))) {
             report(memory_pool::error_kind::double_free, block, bytes, alignment);
             return;
         }
-        if (MEMORY_POOL_UNLIKELY(--its.blocks == 0))
-            became_empty(its);
+        if (MEMORY_POOL_UNLIKELY(--home.blocks == 0))
+            became_empty(home);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void became_empty(detail::arena& its) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void became_empty(detail::arena& empty) noexcept
     {
-        if (&its == active_) {
-            forbid_access(its, cut_from_active());
-            cursor_ = its.begin;
+        if (&empty == active_) {
+            forbid_access(empty, cut_from_active());
+            cursor_ = empty.begin;
             return;
         }
-        forbid_access(its, its.bytes_cut);
-        bytes_cut_from_full_ -= its.bytes_cut;
+        forbid_access(empty, empty.bytes_cut);
+        bytes_cut_from_full_ -= empty.bytes_cut;
         --full_arenas_;
-        chunks_.put_arena(its);
+        chunks_.put_arena(empty);
     }
 
-    /// AddressSanitizer poisons memory in granules of 8 bytes; blocks of other sizes leave a rest.
+    /// Poisons the whole arena: AddressSanitizer works in granules of 8 bytes, so freed blocks may leave unpoisoned
+    /// bytes.
     static void forbid_access(const detail::arena& empty, std::size_t bytes_cut) noexcept
     {
         memory_pool::detail::base::forbid_access(empty.begin, bytes_cut);
@@ -429,15 +427,15 @@ private:
     {
         if (block == nullptr)
             return;
-        const detail::chunk* const its = chunks_.find_chunk(block);
-        if (its == nullptr)
+        const detail::chunk* const home = chunks_.find_chunk(block);
+        if (home == nullptr)
             report(memory_pool::error_kind::foreign_pointer, block, bytes, alignment);
-        else if (!its->is_oversized())
-            take_back(chunks_.arena_in(*its, block), block, bytes, alignment);
-        else if (its->begin != block)
+        else if (!home->is_oversized())
+            take_back(chunks_.arena_in(*home, block), block, bytes, alignment);
+        else if (home->begin != block)
             report(memory_pool::error_kind::misaligned_pointer, block, bytes, alignment);
         else
-            chunks_.deallocate_oversized(*its);
+            chunks_.deallocate_oversized(*home);
     }
 
     MEMORY_POOL_SLOW_PATH static void report(memory_pool::error_kind kind, const void* block, std::size_t bytes,
@@ -455,10 +453,10 @@ private:
 
     std::byte* cursor_ = nullptr; ///< In the active arena.
     std::byte* end_ = nullptr;
-    detail::arena* active_ = nullptr; ///< nullptr until first use, if the initial number is 0.
+    detail::arena* active_ = nullptr; ///< nullptr until first use, if the initial number of arenas is 0.
     std::size_t full_arenas_ = 0;
     std::size_t bytes_cut_from_full_ = 0;
-    std::size_t most_arenas_used_ = 0; ///< Maximum of full arenas plus the active one.
+    std::size_t max_arenas_used_ = 0; ///< The maximum number of full arenas plus the active arena.
     const std::size_t number_of_arenas_;
     const std::size_t bytes_per_arena_;
     detail::arena_chunks chunks_;

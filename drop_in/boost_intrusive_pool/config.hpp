@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The macros of boost_intrusive_pool.hpp, and the namespace that their values name.
+/// The macros of boost_intrusive_pool.hpp, and a namespace whose name depends on their values.
 ///
 /// Thread safety: compile time only.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 
-// Each can be defined before this header is included, identically in all translation units of a program.
+// Programs can define these macros before including this header, with the same values in all translation units.
 #ifndef BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE
 #define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (64) ///< Initial number of items.
 #endif
@@ -19,16 +19,16 @@
 #define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< No limit.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS (0) ///< 1: checks that a returned item is of the pool it returns to.
+#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS (0) ///< 1: checks that a returned item is from the pool it returns to.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
-#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by another thread than the first.
+#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by a thread other than the first.
 #endif
 #ifdef BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
 #else
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-/// Maximum number of pointers to one item; more are reported if it is defined, or with
+/// The maximum number of pointers to an item. A higher number is reported if the program defines this macro, or with
 /// BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The items of a boost_intrusive_pool: their reference counts, and how they return. See boost_intrusive_pool.hpp.
+/// The items of a boost_intrusive_pool: reference counts and return to the pool. See boost_intrusive_pool.hpp.
 ///
 /// Thread safety: one thread at a time may use an item.
 #pragma once
@@ -22,12 +22,12 @@
 namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
 class boost_intrusive_pool_item;
 
-/// What to do with a returned item.
+/// The action on a returned item.
 enum recycle_method_e
 {
-    RECYCLE_METHOD_NONE,             ///< Nothing.
-    RECYCLE_METHOD_DESTROY_FUNCTION, ///< Its `destroy()` is called.
-    RECYCLE_METHOD_CUSTOM_FUNCTION,  ///< A function is called with it.
+    RECYCLE_METHOD_NONE,             ///< None.
+    RECYCLE_METHOD_DESTROY_FUNCTION, ///< Call the item's `destroy()`.
+    RECYCLE_METHOD_CUSTOM_FUNCTION,  ///< Call a function with the item.
 };
 
 /// The interface of a pool for its items. Deleted by the last boost::intrusive_ptr to it.
@@ -40,30 +40,30 @@ public:
     /// Effects: returns `item`, whose last pointer is gone, to the pool.
     virtual void recycle(boost_intrusive_pool_item* item) = 0;
 
-    /// Returns: true if it never grows.
+    /// Returns: true if the pool never grows.
     virtual bool is_bounded() const = 0;
 
     /// Returns: true if an attempt to grow has failed.
     virtual bool is_memory_exhausted() const = 0;
 };
 
-/// The base class of all items. They may define `init(...)`, which is not virtual. Copying or assigning an item affects
-/// neither its reference count nor its pool.
+/// The base class of all items. Items may define `init(...)`, which is not virtual. Copying or assigning an item
+/// affects neither its reference count nor its pool.
 class boost_intrusive_pool_item
 {
     friend struct boost_intrusive_pool_access;
 
 public:
-    /// Effects: makes an item without pointers, outside of any pool; so does copying.
+    /// Effects: constructs an item without pointers, outside of any pool.
     boost_intrusive_pool_item() noexcept = default;
     /// Effects: as the default constructor.
     boost_intrusive_pool_item(const boost_intrusive_pool_item&) noexcept {}
     /// Effects: none.
-    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned.
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): assigns nothing.
     boost_intrusive_pool_item& operator=(const boost_intrusive_pool_item&) noexcept { return *this; }
     virtual ~boost_intrusive_pool_item() = default;
 
-    /// Effects: none; override it to release resources of a returned item, for RECYCLE_METHOD_DESTROY_FUNCTION.
+    /// Effects: none. Override it to release resources of a returned item, for RECYCLE_METHOD_DESTROY_FUNCTION.
     virtual void destroy() {}
 
     /// Returns: the number of pointers.
@@ -74,7 +74,7 @@ public:
         return count >= zones::idle && count < zones::half ? count - zones::idle : count;
     }
 
-    /// Returns: true if it was constructed by a pool, or will return to one.
+    /// Returns: true if a pool has allocated the item, or the item will return to a pool.
     bool is_in_memory_pool() const noexcept
     {
         return pool_item_state_ != pool_item_state::plain || pool_item_pool_ != nullptr;
@@ -105,12 +105,12 @@ public:
 private:
     enum class pool_item_state : std::uint32_t
     {
-        plain, // created by the program, or never allocated
+        plain, // Created by the program, or never allocated.
         in_use,
         free,
     };
 
-    // `idle` while the item is being returned, so that temporary pointers do not return it again.
+    // `idle` during a return, so that temporary pointers do not return the item again.
     mutable memory_pool::detail::core::plain_reference_count<std::uint32_t> pool_item_count_{0};
     pool_item_state pool_item_state_ = pool_item_state::plain;
     boost_intrusive_pool_item* pool_item_next_ = nullptr;
@@ -120,7 +120,7 @@ private:
 /// Nested returns of items in this thread.
 struct boost_intrusive_pool_endings
 {
-    static constexpr unsigned most = 256;
+    static constexpr unsigned max_depth = 256;
     unsigned depth;
     boost_intrusive_pool_item* waiting; ///< Deferred returns, linked by their `next`.
 };
@@ -184,7 +184,7 @@ struct boost_intrusive_pool_access
         taken.pool_item_pool_ = &pool;
     }
 
-    /// Returns: true if `asked` is in use and its last pointer is gone.
+    /// Returns whether `asked` is in use and its last pointer is gone.
     static bool is_returning(const item* asked) noexcept
     {
         return asked != nullptr && is_in_use(*asked) && asked->pool_item_count_.read() == 0;
@@ -198,14 +198,14 @@ struct boost_intrusive_pool_access
         returned.pool_item_pool_ = nullptr;
     }
 
-    /// Calls `end()`, which returns `ended` to `pool` or deletes it; defers that if returns are nested too deep.
+    /// Calls `end()`, which returns `ended` to `pool` or deletes it. Defers the return if returns are nested too deep.
     template <class End>
     static void end_in_turn(item& ended, boost_intrusive_pool_iface* pool, End&& end)
     {
         boost_intrusive_pool_endings& here = boost_intrusive_pool_endings_here;
         ended.pool_item_count_.write(memory_pool::detail::core::reference_zones<std::uint32_t>::idle);
         ended.pool_item_pool_ = pool;
-        if (MEMORY_POOL_UNLIKELY(here.depth == here.most)) {
+        if (MEMORY_POOL_UNLIKELY(here.depth == here.max_depth)) {
             ended.pool_item_next_ = std::exchange(here.waiting, &ended);
             return;
         }
@@ -216,7 +216,7 @@ struct boost_intrusive_pool_access
         --here.depth;
     }
 
-    /// Returns: false if a new pointer to `ended` exists; it is in use again then.
+    /// Returns false if there is a new pointer to `ended`, which is in use again then.
     static bool has_ended(item& ended) noexcept { return ended.pool_item_count_.resume() == 0; }
 
 private:
@@ -266,7 +266,7 @@ inline void intrusive_ptr_add_ref(const boost_intrusive_pool_item* item) noexcep
     boost_intrusive_pool_access::add_reference(*item);
 }
 
-/// Effects: decrements the reference count. At 0, the item returns to its pool, or is deleted if it has none.
+/// Effects: decrements the reference count. At 0, returns the item to its pool, or deletes an item without a pool.
 /// Complexity: O(1) plus the recycle function or destructor.
 inline void intrusive_ptr_release(const boost_intrusive_pool_item* item) noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The store of a boost_intrusive_pool: arrays of items, and those that are free. See boost_intrusive_pool.hpp.
+/// The store of a boost_intrusive_pool: arrays of items, and the list of free items. See boost_intrusive_pool.hpp.
 ///
 /// Thread safety: one thread at a time may use a store and its items.
 #pragma once
@@ -29,7 +29,7 @@
 #include <vector>
 
 namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
-/// Whether static_cast from the base to `Item` is possible; it is not if the base is virtual.
+/// True if static_cast can convert the base to `Item`; not if the base is virtual.
 template <class Item, class = void>
 inline constexpr bool boost_intrusive_pool_cast_exists = false;
 template <class Item>
@@ -60,7 +60,7 @@ struct boost_intrusive_pool_plan
     std::size_t next_step(std::size_t capacity) const noexcept
     {
         if (is_bounded())
-            return capacity == 0 ? init_size : 0; // after clear
+            return capacity == 0 ? init_size : 0; // The capacity is 0 after clear.
         return is_limited() ? std::min(step, max_size - capacity) : step;
     }
 
@@ -72,7 +72,7 @@ struct boost_intrusive_pool_plan
             function(item);
         else if constexpr (destroy_of_item::exists)
             destroy_of_item::call(item);
-        else // `Item` hides the function of the base.
+        else // `Item` hides `destroy` of the base.
             static_cast<boost_intrusive_pool_item&>(item).destroy();
     }
 };
@@ -104,8 +104,8 @@ public:
     std::size_t unused() const noexcept { return unused_; }
     std::size_t steps() const noexcept { return arrays_.size(); }
 
-    /// Returns: an item, or nullptr if none is free and the pool may not grow.
-    /// Throws: what constructors and the heap throw; the store is exhausted then, but otherwise unchanged.
+    /// Returns: an item, or nullptr if no item is free and the pool may not grow.
+    /// Throws: exceptions from constructors and the heap. The store is exhausted then, but otherwise unchanged.
     Item* take()
     {
         note_thread();
@@ -125,9 +125,9 @@ public:
             access::end_in_turn(*item, this, [this, item] { recycle_by_plan(*item); });
     }
 
-    /// Effects: constructs `count` items. A nested attempt to grow, by one of their constructors, fails.
+    /// Effects: constructs `count` items. If one of their constructors tries to grow the store, that fails.
     /// Returns: true if the store has grown.
-    /// Throws: what constructors and the heap throw; the store is exhausted then, but otherwise unchanged.
+    /// Throws: exceptions from constructors and the heap. The store is exhausted then, but otherwise unchanged.
     bool grow(std::size_t count)
     {
         is_exhausted_ = true;
@@ -146,7 +146,7 @@ public:
         return true;
     }
 
-    /// Effects: with BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS, reports use by another thread than the first.
+    /// Effects: with BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS, reports use by a thread other than the first.
     void note_thread() noexcept
     {
 #if BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
@@ -159,7 +159,7 @@ public:
 #endif
     }
 
-    /// Returns: true if the counters agree, and the first free item is valid.
+    /// Returns: true if the counters are consistent and the first free item is valid.
     /// Complexity: O(1).
     bool is_valid() const noexcept
     {
@@ -168,8 +168,8 @@ public:
                (free_ == nullptr || (access::is_free(*free_) && access::is_valid(*free_)));
     }
 
-    /// Returns: true if each item is valid, too.
-    /// Complexity: linear in items; for free ones, logarithmic in arrays.
+    /// Returns: true if is_valid() and each item is valid.
+    /// Complexity: n log m for n items and m arrays.
     bool verify() const noexcept
     {
         return is_valid() && count_of_listed() + count_of_never_used() == unused_ && items_are_valid();
@@ -213,18 +213,18 @@ private:
         return grow(plan_->next_step(capacity_)) ? take_unused() : nullptr;
     }
 
-    // Preconditions: an item is in use, which keeps this alive.
+    // Preconditions: an item is in use, which keeps the store alive.
     MEMORY_POOL_NOINLINE void grow_ahead() noexcept
     {
         if (!is_bounded()) // On failure, the next allocate retries.
             (void)memory_pool::detail::base::succeeds([this] { grow(plan_->next_step(capacity_)); });
     }
 
-    // Preconditions: another reference keeps this alive.
+    // Preconditions: another reference keeps the store alive.
     void recycle_by_plan(base_item& returned) noexcept
     {
         Item& item = whole(returned);
-        const plan_ptr plan = plan_; // The function may set another one.
+        const plan_ptr plan = plan_; // A copy, as the function may set another plan.
         if (!memory_pool::detail::base::succeeds([&plan, &item] { plan->recycle(item); }))
             memory_pool::detail::base::report_misuse(memory_pool::error_kind::hook_failed, std::addressof(item),
                                                      sizeof item, "boost_intrusive_pool");
@@ -264,7 +264,7 @@ private:
 
     static const Item* end_of(const array& step) noexcept { return step.items.get() + step.count; }
 
-    // Returns: the number of valid items before the first invalid one; more than are free, for a cycle.
+    // Returns the number of listed items before the first invalid one. More than unused_ if the list has a cycle.
     std::size_t count_of_listed() const noexcept
     {
         std::size_t count = 0;
@@ -287,14 +287,14 @@ private:
     }
 
     plan_ptr plan_;
-    base_item* free_ = nullptr;  // returned items
-    Item* never_used_ = nullptr; // the first never-used item; they are at the end of the newest array
+    base_item* free_ = nullptr;  // The list of returned items.
+    Item* never_used_ = nullptr; // The first never-used item. These are at the end of the newest array.
     Item* end_of_never_used_ = nullptr;
-    std::size_t unused_ = 0; // of both kinds
+    std::size_t unused_ = 0; // Returned and never-used items.
     std::size_t capacity_ = 0;
     bool is_exhausted_ = false;
     bool is_growing_ = false;
     std::thread::id user_;
-    std::vector<array> arrays_; // in the order of addresses
+    std::vector<array> arrays_; // Sorted by address.
 };
 }} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

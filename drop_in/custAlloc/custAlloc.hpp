@@ -5,13 +5,17 @@
 ///
 ///     PoolAllocator(s, n) -> [ s bytes | s bytes | ... ]  n blocks, each at a multiple of 64 bytes
 ///
-/// Differences from the original: a freed block is available to every thread, also after the thread that freed it has
-/// ended; a thread may use any number of pools in turn; nullptr may be freed; invalid sizes are rejected. There is no
-/// interface for statistics: use basic_concurrent_block_pool<counting_policy> for them. A forward declaration by the
-/// program, `class PoolAllocator;`, declares another class: include this header instead. Include path: drop_in/ and
-/// include/, or the CMake target memory_pool::drop_in.
+/// Differences from the original:
+/// - A freed block is available to every thread, even after the thread that freed it has ended.
+/// - A thread may use any number of pools in turn.
+/// - nullptr may be freed. Invalid sizes are rejected.
+/// - There are no statistics: use basic_concurrent_block_pool<counting_policy> for them.
+/// - Include this header instead of declaring the class: a forward declaration by the program,
+///   `class PoolAllocator;`, declares another class.
 ///
-/// Thread safety: any thread, but for the destructor, which needs the pool for itself.
+/// Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in.
+///
+/// Thread safety: any thread, except for the destructor, during which no other thread may use the pool.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -25,27 +29,27 @@ class PoolAllocator
 {
 public:
     /// Effects: creates a pool of `pool_size` blocks of `object_size` bytes, and allocates the memory for all of them.
-    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if the
-    ///   total size overflows; std::bad_alloc if there is no memory.
+    /// Throws: std::invalid_argument if an argument is 0; memory_pool::size_overflow, which is a std::bad_alloc, if the
+    ///   total size overflows; std::bad_alloc if out of memory.
     /// Complexity: O(1).
     PoolAllocator(std::size_t object_size, std::size_t pool_size) : blocks_(object_size, options_for(pool_size)) {}
 
     PoolAllocator(const PoolAllocator&) = delete;
     PoolAllocator& operator=(const PoolAllocator&) = delete;
 
-    /// Effects: gives the memory back. Blocks still in use are gone.
-    /// Thread safety: no other thread may use the pool any more.
+    /// Effects: frees the memory, including blocks in use.
+    /// Thread safety: no other thread may use the pool.
     ~PoolAllocator() = default;
 
-    /// Returns: a block, aligned to 64 bytes, with undefined content; nullptr if all `pool_size` are in use.
+    /// Returns: a block, aligned to 64 bytes, with undefined content; nullptr if all `pool_size` blocks are in use.
     /// Complexity: O(1); linear in threads before it returns nullptr.
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE void* allocate_object() noexcept { return blocks_.try_allocate(); }
 
-    /// Effects: frees a block. nullptr is ignored.
+    /// Effects: frees a block. Ignores nullptr.
     /// Preconditions: `object` is from this pool and in use.
     /// Complexity: O(1).
-    /// Thread safety: any thread, also one that has not handed it out.
+    /// Thread safety: any thread, not only the one that allocated the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate_object(void* object) noexcept { blocks_.deallocate(object); }
 
 private:

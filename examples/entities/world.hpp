@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A world of entities that target each other. Targets may end at any time: those that target them are not notified,
-/// as their handles become stale, also if another entity reuses the memory.
+/// A world of entities that target each other. Targets may end at any time. No notification is needed: handles to them
+/// become stale, even if another entity reuses the memory.
 ///
-///     frame:  entities that have a target damage it, the others look for one; those without health end
+///     frame:  entities with a target damage it, others look for a target; entities without health end
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace entities {
-/// `Pool` is memory_pool::handle_pool, or has what is used of it here.
+/// `Pool` is memory_pool::handle_pool, or a template with the members used here.
 template <template <class> class Pool>
 struct entity
 {
@@ -21,7 +21,7 @@ struct entity
     int health;
     typename pool::handle target;
     std::uint64_t serial;           ///< Identifies the entity, so that `world` can check what handles find.
-    std::uint64_t serial_of_target; ///< 0 if it has none.
+    std::uint64_t serial_of_target; ///< 0 if there is no target.
 };
 
 template <template <class> class Pool>
@@ -31,10 +31,10 @@ public:
     using entity = entities::entity<Pool>;
     using pool = typename entity::pool;
 
-    /// Makes an empty world, for `count` entities.
+    /// Constructs an empty world for `count` entities.
     explicit world(std::size_t count) : known_(count) {}
 
-    /// `random` decides how long the entity lives.
+    /// `random` determines the health of the entity.
     void spawn(std::uint64_t random)
     {
         const int health = 1 + static_cast<int>(random % 8);
@@ -74,7 +74,7 @@ private:
             return;
         }
         if (acting.serial_of_target != 0)
-            ++lost_; // It is gone: no use after free, and the target had to notify no one.
+            ++lost_; // The target is gone. The stale handle detects it, so there is no use after free.
         look_for_target(acting);
     }
 
@@ -88,7 +88,7 @@ private:
     }
 
     pool entities_;
-    std::vector<typename pool::handle> known_; ///< Where entities look for targets. Some of them are gone.
+    std::vector<typename pool::handle> known_; ///< Possible targets. Some of the handles are stale.
     std::uint64_t serials_ = 0;
     std::uint64_t frames_ = 0;
     std::size_t hits_ = 0;

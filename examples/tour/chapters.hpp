@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The job of the tour that uses standard containers: the word index of one chapter of the text after the other. Each
-/// index is destroyed before the next one is built, like the data of a request in a server. It has the functions that
-/// jobs.hpp lists; its nodes are the blocks that the containers allocate.
+/// The job of the tour with standard containers: a word index of each chapter of the text. Each index is destroyed
+/// before the next one is built, like the data of a request in a server. The job has the functions listed in jobs.hpp.
+/// Its nodes are the blocks that the containers allocate.
 ///
 ///     text     |  chapter  |  chapter  |  chapter  |
 ///                  |            |           |
@@ -24,7 +24,7 @@
 #include <vector>
 
 namespace tour {
-/// Passes everything on to another resource, and counts.
+/// Forwards to another resource, and counts.
 class counting_memory final : public std::pmr::memory_resource
 {
 public:
@@ -58,7 +58,7 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// `Memory` is one of those in pmr_sides.hpp.
+/// `Memory` is a side from pmr_sides.hpp.
 template <class Memory>
 class chapters
 {
@@ -69,7 +69,7 @@ public:
     {
         for (std::size_t begin = 0; begin != text_.size();) {
             const std::size_t end = chapter_end(begin);
-            word_map& index = index_.emplace(&counted_); // The one before is gone now.
+            word_map& index = index_.emplace(&counted_); // Destroys the previous index.
             add_words(index, begin, end);
             sum_ = mixed(sum_, checksum(index));
             begin = end;
@@ -86,10 +86,10 @@ private:
         std::size_t operator()(std::string_view word) const noexcept { return hash_of(word); }
     };
 
-    /// Each word, and the places where it stands. The vectors take their memory from where the map has its own.
+    /// The positions of each word. The vectors use the memory resource of the map.
     using word_map = std::pmr::unordered_map<std::string_view, std::pmr::vector<text_offset>, word_hash>;
 
-    /// Returns: where the chapter that begins at `begin` ends: with a line.
+    /// Returns: the end of the chapter that begins at `begin`: the end of a line.
     std::size_t chapter_end(std::size_t begin) const noexcept
     {
         constexpr std::size_t usual_length = std::size_t{16} * 1024;
@@ -106,7 +106,7 @@ private:
         }
     }
 
-    /// Does not depend on the order in which the map has its words.
+    /// Returns: a checksum that does not depend on the order of words in the map.
     static std::uint64_t checksum(const word_map& index)
     {
         std::uint64_t sum = 0;

@@ -20,38 +20,38 @@ enum verdict : std::size_t
     verdict_count
 };
 
-/// Of one figure of one job: what the best pool took, as a ratio to new and delete.
+/// The cost of a job with the best pool, relative to new and delete, in time or memory.
 struct outcome
 {
     verdict found;
     double ratio;
 };
 
-/// One figure, time or memory, and how it is put into words.
+/// The phrases for time or for memory.
 struct aspect
 {
     const char* of;         ///< As in: save 30 % of the time.
-    const char* no_gain;    ///< What pools do if they gain nothing.
-    const char* lose;       ///< What they do with more of it, or with a multiple.
+    const char* no_gain;    ///< As in: pools gain no time.
+    const char* lose;       ///< As in: take 30 % more time.
     const char* noun;       ///< As in: 30 % more time.
-    const char* too_little; ///< Why it cannot be compared.
+    const char* too_little; ///< As in: times are too short to compare.
 };
 
 constexpr aspect time_taken{"the time", "gain no time", "take", "time", "times are too short to compare"};
 constexpr aspect memory_used{"the memory", "save no memory", "use", "memory", "memory is too little to compare"};
 
-double smallest_telling(std::uint64_t reference, std::uint64_t least)
+double significance_threshold(std::uint64_t reference, std::uint64_t min_amount)
 {
-    return std::max(static_cast<double>(reference) * least_share, static_cast<double>(least));
+    return std::max(static_cast<double>(reference) * min_share, static_cast<double>(min_amount));
 }
 
-outcome judge(std::uint64_t reference, std::uint64_t pool, std::uint64_t least)
+outcome judge(std::uint64_t reference, std::uint64_t pool, std::uint64_t min_amount)
 {
     const double ratio = static_cast<double>(pool) / static_cast<double>(std::max<std::uint64_t>(reference, 1));
     const std::uint64_t difference = std::max(reference, pool) - std::min(reference, pool);
-    if (static_cast<double>(difference) >= smallest_telling(reference, least))
+    if (static_cast<double>(difference) >= significance_threshold(reference, min_amount))
         return {pool < reference ? gain : loss, ratio};
-    return {static_cast<double>(reference) * least_share >= static_cast<double>(least) ? none : unknown, ratio};
+    return {static_cast<double>(reference) * min_share >= static_cast<double>(min_amount) ? none : unknown, ratio};
 }
 
 const cost& best_of(const std::vector<cost>& pools)
@@ -59,14 +59,14 @@ const cost& best_of(const std::vector<cost>& pools)
     const auto is_faster = [](const cost& a, const cost& b) { return a.nanoseconds < b.nanoseconds; };
     const std::uint64_t fastest = std::min_element(pools.begin(), pools.end(), is_faster)->nanoseconds;
     const auto is_as_fast = [fastest](const cost& pool) {
-        return static_cast<double>(pool.nanoseconds - fastest) < smallest_telling(fastest, least_nanoseconds);
+        return static_cast<double>(pool.nanoseconds - fastest) < significance_threshold(fastest, min_nanoseconds);
     };
     return *std::min_element(pools.begin(), pools.end(), [&is_as_fast](const cost& a, const cost& b) {
         return is_as_fast(a) != is_as_fast(b) ? is_as_fast(a) : a.peak_memory < b.peak_memory;
     });
 }
 
-/// Returns: as in: 30 %, or: 20 to 30 %. The arguments are shares of one.
+/// Returns: a range of shares, as in: 30 %, or: 20 to 30 %.
 std::string in_percent(double low, double high)
 {
     const std::string first = std::to_string(std::lround(low * 100));
@@ -74,7 +74,7 @@ std::string in_percent(double low, double high)
     return (first == last ? last : first + " to " + last) + " %";
 }
 
-/// Returns: as in: 2.5 times, or: 1.5 to 2.5 times.
+/// Returns: a range of factors, as in: 2.5 times, or: 1.5 to 2.5 times.
 std::string in_times(double low, double high)
 {
     std::array<char, 64> first{};
@@ -85,15 +85,15 @@ std::string in_times(double low, double high)
     return (first.data() == end ? end : std::string(first.data()) + " to " + end) + " times";
 }
 
-/// The jobs with one verdict on one figure.
+/// The jobs with one verdict on time or memory.
 class group
 {
 public:
     void add(const std::string& name, double ratio)
     {
         names_.push_back(name);
-        least_ = names_.size() == 1 ? ratio : std::min(least_, ratio);
-        most_ = names_.size() == 1 ? ratio : std::max(most_, ratio);
+        min_ratio_ = names_.size() == 1 ? ratio : std::min(min_ratio_, ratio);
+        max_ratio_ = names_.size() == 1 ? ratio : std::max(max_ratio_, ratio);
     }
 
     std::size_t size() const { return names_.size(); }
@@ -107,25 +107,25 @@ public:
         return all;
     }
 
-    /// Returns: which share pools save, and never all of it.
+    /// Returns: the share that pools save, at most 99 %.
     std::string saved() const
     {
-        constexpr double most_shown = 0.99;
-        const std::string share = in_percent(std::min(1 - most_, most_shown), std::min(1 - least_, most_shown));
+        constexpr double max_shown = 0.99;
+        const std::string share = in_percent(std::min(1 - max_ratio_, max_shown), std::min(1 - min_ratio_, max_shown));
         return share == "50 %" ? "half" : share;
     }
 
-    /// Returns: what more pools take, as in: 30 % more time, or: 2.5 times the time.
-    std::string lost(const aspect& it) const
+    /// Returns: the additional cost of pools, as in: 30 % more time, or: 2.5 times the time.
+    std::string lost(const aspect& words) const
     {
-        return most_ < 2 ? in_percent(least_ - 1, most_ - 1) + " more " + it.noun
-                         : in_times(least_, most_) + ' ' + it.of;
+        return max_ratio_ < 2 ? in_percent(min_ratio_ - 1, max_ratio_ - 1) + " more " + words.noun
+                              : in_times(min_ratio_, max_ratio_) + ' ' + words.of;
     }
 
 private:
     std::vector<std::string> names_;
-    double least_ = 0;
-    double most_ = 0;
+    double min_ratio_ = 0;
+    double max_ratio_ = 0;
 };
 
 using groups = std::array<group, verdict_count>;
@@ -138,21 +138,22 @@ groups grouped(const std::vector<compared_job>& jobs, const std::vector<outcome>
     return all;
 }
 
-/// Returns: what pools do, by verdict, as in: save 30 % of the time.
-std::array<std::string, verdict_count> phrases(const groups& all, const aspect& it)
+/// Returns: a phrase for each verdict, as in: save 30 % of the time.
+std::array<std::string, verdict_count> phrases(const groups& all, const aspect& words)
 {
-    return {"save " + all[gain].saved() + " of " + it.of, it.no_gain, std::string(it.lose) + ' ' + all[loss].lost(it),
-            ""};
+    return {"save " + all[gain].saved() + " of " + words.of, words.no_gain,
+            std::string(words.lose) + ' ' + all[loss].lost(words), ""};
 }
 
-/// The same for jobs whose time and memory have the same verdict.
+/// Returns: a phrase for each verdict, for jobs with equal verdicts on time and memory.
 std::array<std::string, verdict_count> joint_phrases(const groups& time, const groups& memory)
 {
     return {phrases(time, time_taken)[gain] + " and " + memory[gain].saved() + " of " + memory_used.of, "gain nothing",
             phrases(time, time_taken)[loss] + " and " + memory[loss].lost(memory_used), ""};
 }
 
-/// Returns: the verdict on most jobs; of verdicts on as many, the best. Unknown only if that is more than half of them.
+/// Returns: the verdict on most jobs; of equally frequent verdicts, the best. Unknown only for more than half of the
+///   jobs.
 std::size_t leading_verdict(const groups& all)
 {
     const auto is_smaller = [](const group& a, const group& b) { return a.size() < b.size(); };
@@ -162,20 +163,20 @@ std::size_t leading_verdict(const groups& all)
     return static_cast<std::size_t>(std::max_element(all.begin(), all.begin() + unknown, is_smaller) - all.begin());
 }
 
-/// Returns: a sentence that begins with what holds for most jobs, and names the others.
-std::string sentence(const groups& all, const std::array<std::string, verdict_count>& phrase, const aspect& it,
+/// Returns: a sentence that begins with the verdict on most jobs, and names the other jobs.
+std::string sentence(const groups& all, const std::array<std::string, verdict_count>& phrase, const aspect& words,
                      const std::string& beginning, const std::string& subject)
 {
     const std::size_t leading = leading_verdict(all);
-    const bool most_unknown = leading == unknown;
+    const bool mostly_unknown = leading == unknown;
     const std::string most = beginning.empty() ? "Most " : "most ";
-    std::string text = beginning + (most_unknown ? most + it.too_little : subject + ' ' + phrase[leading]);
-    const char* who = most_unknown ? " pools " : " they ";
+    std::string text = beginning + (mostly_unknown ? most + words.too_little : subject + ' ' + phrase[leading]);
+    const char* who = mostly_unknown ? " pools " : " they ";
     for (std::size_t each = 0; each != verdict_count; ++each) {
         if (each == leading || all[each].size() == 0)
             continue;
         text += "; for " + all[each].names() +
-                (each == unknown ? std::string(" the ") + it.too_little : who + phrase[each]);
+                (each == unknown ? std::string(" the ") + words.too_little : who + phrase[each]);
         who = " they ";
     }
     return text + '.';
@@ -207,8 +208,8 @@ std::string conclusion(const std::vector<compared_job>& jobs)
     std::vector<outcome> memory;
     for (const compared_job& job : compared) {
         const cost& best = best_of(job.pools);
-        time.push_back(judge(job.new_delete.nanoseconds, best.nanoseconds, least_nanoseconds));
-        memory.push_back(judge(job.new_delete.peak_memory, best.peak_memory, least_bytes));
+        time.push_back(judge(job.new_delete.nanoseconds, best.nanoseconds, min_nanoseconds));
+        memory.push_back(judge(job.new_delete.peak_memory, best.peak_memory, min_bytes));
     }
     const groups by_time = grouped(compared, time);
     const groups by_memory = grouped(compared, memory);

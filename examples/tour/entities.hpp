@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The job of the tour whose nodes refer to others that may be gone: the entity system of examples/entities.cpp. It has
-/// the functions that jobs.hpp lists.
+/// The job of the tour with references to destroyed nodes: the entity system of examples/entities.cpp. It has the
+/// functions listed in jobs.hpp.
 ///
 ///     text     | 200,000 words         | word | word | ...
 ///                  |                      |      |
-///     world    an entity for each,     frame: some end, each of which the next word replaces; frame: ...
+///     world    an entity for each,     frame: some entities end, the next words replace them; frame: ...
 #pragma once
 
 #include "../entities/world.hpp"
@@ -19,21 +19,21 @@
 #include <string_view>
 
 namespace tour {
-/// `Entities` is one of those in entity_sides.hpp.
+/// `Entities` is a side from entity_sides.hpp.
 template <template <class> class Entities>
 class entity_system
 {
 public:
-    explicit entity_system(std::string_view text) : text_(text), tokens_(text), world_(most_entities) {}
+    explicit entity_system(std::string_view text) : text_(text), tokens_(text), world_(max_entities) {}
 
     void build()
     {
-        spawn(most_entities);
+        spawn(max_entities);
         for (int i = 0; i != frames; ++i)
             spawn(world_.frame());
     }
 
-    /// Does not depend on the order in which the side iterates over its entities.
+    /// Returns: a checksum that does not depend on the order of entities.
     std::uint64_t read()
     {
         std::uint64_t sum = mixed(world_.hits(), mixed(world_.lost(), world_.wrong()));
@@ -55,12 +55,12 @@ private:
     using world = entities::world<Entities>;
     using entity = typename world::entity;
 
-    static constexpr std::size_t most_entities = 200'000;
+    static constexpr std::size_t max_entities = 200'000;
     static constexpr int frames = 20;
-    /// The same for all sides, whatever their handles take.
+    /// Equal for all sides, regardless of the size of their handles.
     static constexpr std::size_t bytes_of_entity = sizeof(entities::entity<handle_pool_entities>);
 
-    /// Makes an entity for each of the next `count` words, as far as there are that many.
+    /// Creates an entity for each of the next `count` words, or for all words left.
     void spawn(std::size_t count)
     {
         for (; count != 0; --count) {

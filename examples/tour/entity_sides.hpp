@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The sides of the job in entities.hpp: each holds entities, which refer to each other by its `handle`. A side has
-/// these functions:
+/// The sides of the job in entities.hpp. Each side owns entities, which refer to each other by the type `handle` of the
+/// side. A side has these functions:
 ///
-///     create(entity)         ->  its handle
-///     get(handle)            ->  the entity, or nullptr if it is gone
-///     for_each(visit)        ->  visit(entity&) was called for each
+///     create(entity)         ->  a handle to the new entity
+///     get(handle)            ->  the entity, or nullptr if it was destroyed
+///     for_each(visit)        ->  calls visit(entity&) for each entity
 ///     erase_if(side, which)  ->  the number of erased entities
 ///     size()                 ->  the number of entities
-///     bytes_held()           ->  bytes that it holds now, including its own bookkeeping, if known
+///     bytes_held()           ->  the bytes that the side holds now, bookkeeping included, if known
 #pragma once
 
 #include <memory_pool/handle_pool.hpp>
@@ -23,7 +23,7 @@
 #include <vector>
 
 namespace tour {
-/// References that detect that their object is gone, by the standard library.
+/// References that detect destroyed objects, by std::weak_ptr.
 template <class T>
 class shared_ptr_entities
 {
@@ -59,7 +59,7 @@ private:
     std::vector<std::shared_ptr<T>> entities_;
 };
 
-/// The same by handles.
+/// References that detect destroyed objects, by handles.
 template <class T>
 class handle_pool_entities : public memory_pool::handle_pool<T>
 {
@@ -71,7 +71,7 @@ public:
     std::optional<std::size_t> bytes_held() const { return pool::bytes_reserved(); }
 };
 
-/// Spoils an entity now and then, to show that the tour detects it: see --faulty.
+/// Corrupts some entities, to show that the tour detects it: see --faulty.
 template <class T>
 class faulty_entities : public shared_ptr_entities<T>
 {

@@ -30,7 +30,7 @@ const bool heap_knows_block_sizes = true;
 
 std::size_t heap_bytes_of(const void* address) noexcept
 {
-    // glibc keeps the size of a block in the word in front of it.
+    // glibc stores the size of a block in the word before it.
     return ::malloc_usable_size(const_cast<void*>(address)) + sizeof(std::size_t);
 }
 #else
@@ -43,7 +43,7 @@ std::size_t heap_bytes_of(const void*) noexcept
 #endif
 
 namespace {
-/// One for each thread, so that counting needs no synchronization. Not thread-local: the count must outlive the thread.
+/// Each thread has a counter, so that counting needs no synchronization. Not thread-local: counts must outlive threads.
 struct alignas(64) call_counter
 {
     std::atomic<std::uint64_t> calls{0};
@@ -67,7 +67,7 @@ const bool heap_counts_calls = !TOUR_HAS_SANITIZER;
 #if !TOUR_HAS_SANITIZER
 
 namespace {
-/// The tour takes little memory, and is built without exceptions too, so running out of it is the end.
+/// Aborts instead of throwing, as the tour is also built without exceptions.
 [[noreturn]] void end_out_of_memory() noexcept
 {
     std::fputs("tour: out of memory\n", stderr);
@@ -86,7 +86,7 @@ void count_call() noexcept
     }
     std::atomic<std::uint64_t>& calls = *calls_of_thread;
     if (&calls == &counters.back().calls)
-        calls.fetch_add(1, std::memory_order_relaxed); // The last one is for all threads that there is no other for.
+        calls.fetch_add(1, std::memory_order_relaxed); // The last counter is shared by all further threads.
     else
         calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -100,7 +100,7 @@ void* counted(void* block) noexcept
 }
 } // namespace
 
-// The other forms (arrays, nothrow) are made of these by the standard library.
+// The standard library implements the other forms (arrays, nothrow) with these.
 
 void* operator new(std::size_t size)
 {

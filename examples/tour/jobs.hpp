@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The single-threaded jobs of the tour; shared_index.hpp has the multi-threaded one. Each is a class template over a
-/// side (see sides.hpp) with these functions, in the order in which they are called:
+/// The single-threaded jobs of the tour; shared_index.hpp has the multi-threaded job. Each job is a class template over
+/// a side (see sides.hpp) with these functions, in the order of the calls:
 ///
-///     build()      makes the structure from the text, a node at a time
-///     read()       visits every node, and returns a checksum that depends on each and on the links between them
-///     tally()      tells what the nodes take
+///     build()      builds the structure from the text, a node at a time
+///     read()       visits every node, and returns a checksum of the nodes and the links between them
+///     tally()      returns the number and the memory of the nodes
 ///     tear_down()  destroys the structure, a node at a time
 #pragma once
 
@@ -24,16 +24,16 @@
 #include <vector>
 
 namespace tour {
-/// What the nodes of a job amount to.
+/// The number and the memory of the nodes of a job.
 struct node_tally
 {
     std::uint64_t created = 0;
     std::uint64_t destroyed = 0;
-    std::uint64_t bytes_asked = 0;                ///< The sizes of the nodes that are there.
-    std::optional<std::uint64_t> bytes_held = 0U; ///< What their side holds for them, if it is known.
+    std::uint64_t bytes_asked = 0;                ///< The sizes of the existing nodes.
+    std::optional<std::uint64_t> bytes_held = 0U; ///< The memory that the side holds for these nodes, if known.
 };
 
-/// Returns: `a` and `b` together.
+/// Returns: the sums of `a` and `b`.
 inline node_tally operator+(const node_tally& a, const node_tally& b) noexcept
 {
     node_tally sum{a.created + b.created, a.destroyed + b.destroyed, a.bytes_asked + b.bytes_asked, std::nullopt};
@@ -42,7 +42,7 @@ inline node_tally operator+(const node_tally& a, const node_tally& b) noexcept
     return sum;
 }
 
-/// The nodes of one type in a job: passes everything on to a side, and counts.
+/// Creates the nodes of one type in a job. Forwards to a side, and counts.
 template <class T, template <class> class Nodes>
 class node_maker
 {
@@ -73,7 +73,7 @@ private:
     std::uint64_t destroyed_ = 0;
 };
 
-/// A hash table of words; from each word hangs a chain of the positions where it stands in the text.
+/// A hash table of words. Each word has a chain of its positions in the text.
 template <template <class> class Nodes>
 class word_index
 {
@@ -138,8 +138,8 @@ private:
     node_maker<position, Nodes> positions_;
 };
 
-/// A tree with a node for each token, in which what stands in brackets hangs below them. Closing brackets make no node,
-/// unless nothing is open that they could close.
+/// A tree with a node for each token. The nodes of tokens in brackets are below the opening bracket. A closing bracket
+/// has no node, unless it matches no open bracket.
 template <template <class> class Nodes>
 class parse_tree
 {
@@ -178,7 +178,7 @@ public:
 
     void tear_down()
     {
-        // Children first; not by recursion, since a text may nest as deep as it is long.
+        // Children first. Not by recursion, as the nesting of a text may be as deep as the text is long.
         node* doomed = first_leaf(std::exchange(root_, nullptr));
         while (doomed != nullptr) {
             node* const next = doomed->next != nullptr ? first_leaf(doomed->next) : doomed->parent;
@@ -197,7 +197,7 @@ private:
         text_offset length;
     };
 
-    /// Returns: a new last node in the bracket that is open.
+    /// Appends a node to the innermost open bracket.
     node* append(const token& found)
     {
         node* const added = nodes_.create(open_, nullptr, nullptr, found.offset, found.length);
@@ -231,7 +231,7 @@ private:
 
     bool is_open(const token& closing) { return open_count(closing.offset) != 0; }
 
-    /// Closes unclosed brackets inside as well. The root stays open, even if a faulty side has corrupted the kinds of
+    /// Also closes unclosed brackets inside. The root stays open, even if a faulty side has corrupted the kinds of
     /// brackets.
     void close_bracket(const token& closing)
     {
@@ -244,7 +244,7 @@ private:
         }
     }
 
-    /// Returns: how many brackets are open of the kind that the one at `offset` opens or closes.
+    /// Returns: the number of open brackets of the same kind as the bracket at `offset`.
     std::size_t& open_count(text_offset offset)
     {
         const char bracket = text_[offset];
@@ -277,15 +277,15 @@ private:
     }
 
     std::string_view text_;
-    node* root_ = nullptr; ///< Stands for the whole text.
-    node* open_ = nullptr; ///< The innermost bracket that is open.
-    node* last_ = nullptr; ///< Its last child, if it has one.
+    node* root_ = nullptr; ///< Represents the whole text.
+    node* open_ = nullptr; ///< The innermost open bracket.
+    node* last_ = nullptr; ///< The last child of `open_`, if any.
     std::array<std::size_t, 3> open_counts_{};
     node_maker<node, Nodes> nodes_;
 };
 
-/// A table of slots. Each word of the text goes to the slot of its hash, and creates a record there, or destroys the
-/// existing one: records are created and destroyed in an irregular order.
+/// A table of slots. Each word of the text selects a slot by its hash, and creates a record there or destroys the
+/// existing one. So records are created and destroyed in an irregular order.
 template <template <class> class Nodes>
 class replay
 {

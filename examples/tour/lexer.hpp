@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Cuts any bytes into words, brackets and signs. Knows of no language, so that it works for each. Compiled once, not
-/// inline, so that all sides run the very same code here and differ in their nodes only.
+/// Splits any bytes into words, brackets and signs, for texts in any language. Compiled once and not inline, so that
+/// all sides run identical code here and differ only in their nodes.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 #include <string_view>
 
 namespace tour {
-/// Where something stands in the text. 32 bits suffice for the text that the tour reads, and keep nodes small.
+/// A position in the text. 32 bits suffice for the text that the tour reads, and keep nodes small.
 using text_offset = std::uint32_t;
 
-/// The kinds of tokens, and of the bytes that they begin with.
+/// The kinds of tokens, and of their first bytes.
 enum class token_kind : unsigned char
 {
     space,   ///< Bytes between tokens; also the end of the text.
-    word,    ///< Letters, digits, underscores, and all bytes beyond ASCII, so that words in UTF-8 stay whole.
+    word,    ///< Letters, digits, underscores and non-ASCII bytes, so that words in UTF-8 stay whole.
     opening, ///< One of ( [ {
     closing, ///< One of ) ] }
     sign     ///< A run of any other bytes.
 };
 
-/// A chunk of the text.
+/// A token: its kind and its position in the text.
 struct token
 {
     token_kind kind = token_kind::space;
@@ -31,14 +31,14 @@ struct token
     text_offset length = 0;
 };
 
-/// Returns: a number that depends on `sum`, on `value`, and on the order in which values come.
+/// Returns: a checksum of `sum` and `value`. Depends on the order of values.
 constexpr std::uint64_t mixed(std::uint64_t sum, std::uint64_t value) noexcept
 {
     const std::uint64_t product = (sum ^ value) * 0x9E3779B97F4A7C15U;
     return product ^ (product >> 32);
 }
 
-/// Returns: a hash of `word` (FNV-1a, stirred so that all its bits can be used).
+/// Returns: a hash of `word` (FNV-1a, mixed so that all bits are usable).
 std::uint64_t hash_of(std::string_view word) noexcept;
 
 /// Reads tokens from a text, first to last.
@@ -47,10 +47,10 @@ class lexer
 public:
     explicit lexer(std::string_view text) noexcept : text_(text) {}
 
-    /// Returns: the next token; at the end one whose kind is `space`.
+    /// Returns: the next token; at the end, a token of the kind `space`.
     token next() noexcept;
 
-    /// Returns: the next token that is a word; at the end one whose kind is `space`.
+    /// Returns: the next word; at the end, a token of the kind `space`.
     token next_word() noexcept;
 
 private:

@@ -4,7 +4,7 @@
 /// The sides of the job in chapters.hpp: each is a source of memory for standard containers. A side has two functions:
 ///
 ///     resource()    ->  the std::pmr::memory_resource
-///     bytes_held()  ->  bytes that it holds now, including its own bookkeeping, if known
+///     bytes_held()  ->  the bytes that the side holds now, bookkeeping included, if known
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>
@@ -18,7 +18,7 @@
 #include <optional>
 
 namespace tour {
-/// New and delete: the side that the others are compared to.
+/// New and delete: the side to which the others are compared.
 class heap_memory
 {
 public:
@@ -26,7 +26,7 @@ public:
     std::optional<std::size_t> bytes_held() const noexcept { return std::nullopt; }
 };
 
-/// What the standard library has for this.
+/// The pool resource of the standard library.
 class std_pool_memory
 {
 public:
@@ -37,7 +37,7 @@ private:
     std::pmr::unsynchronized_pool_resource resource_;
 };
 
-/// A resource of the library. It stays from the first chapter to the last, and so does the memory that it has by then.
+/// A resource of the library. It exists for all chapters, and keeps its memory between them.
 template <class Resource>
 class library_memory
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Work in child processes. Each begins with the heap that the parent has, which the parent keeps all but untouched, so
-/// no measurement is warmed, or fragmented, by the one before.
+/// Work in child processes. Each child begins with the parent's heap, which is nearly unused, so no measurement affects
+/// the heap of the next one.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 #include <utility>
 
 namespace tour {
-/// Memory that a process and its children share. Empty bytes at first; takes none until they are written.
+/// Zeroed memory shared by a process and its children. Pages are allocated when they are first written.
 class shared_memory
 {
 public:
@@ -26,7 +26,7 @@ public:
     shared_memory& operator=(const shared_memory&) = delete;
     ~shared_memory();
 
-    /// Returns: its beginning, or nullptr if there was no memory.
+    /// Returns: the beginning of the memory; nullptr on OOM.
     char* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
 
@@ -35,23 +35,23 @@ private:
     std::size_t size_;
 };
 
-/// Returns: the most memory, in bytes, that this process ever had at one time.
+/// Returns: the peak resident memory of this process, in bytes.
 std::uint64_t peak_memory() noexcept;
 
 /// Effects: waits for the process `child`.
-/// Returns: how it failed, in words; empty if it did not.
+/// Returns: an error message, or an empty string on success.
 std::string failure_of(pid_t child);
 
-/// What the system said last, as the end of a sentence.
+/// Returns: the message for errno.
 std::string system_error();
 
-/// Effects: calls `work()` in a new process.
-/// Returns: what it returned; or nothing, and in `failure` why.
+/// Effects: calls `work()` in a new process. On failure, writes an error message to `failure`.
+/// Returns: the result of `work()`, if it succeeded.
 template <class Work>
 auto in_child(Work&& work, std::string& failure) -> std::optional<decltype(work())>
 {
     using result = decltype(work());
-    static_assert(std::is_trivially_copyable_v<result>, "what comes from another process must not point into it");
+    static_assert(std::is_trivially_copyable_v<result>, "a result from another process must not contain pointers");
     const shared_memory place(sizeof(result));
     const pid_t child = place.data() != nullptr ? ::fork() : -1;
     if (child == -1) {
@@ -60,7 +60,7 @@ auto in_child(Work&& work, std::string& failure) -> std::optional<decltype(work(
     }
     if (child == 0) {
         ::new (place.data()) result(std::forward<Work>(work)());
-        ::_exit(0); // Not exit(): what the parent has yet to print must not be printed twice.
+        ::_exit(0); // Not exit(), which would print the parent's buffered output again.
     }
     failure = failure_of(child);
     if (!failure.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the tour prints: figures, a table, and how far it has come.
+/// The output of the tour: numbers, a table, and a progress bar.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@ namespace tour {
 /// Returns: `count` with commas: 1,234,567.
 std::string in_thousands(std::uint64_t count);
 
-/// Returns: `bytes` in MiB, with one digit after the point; in KiB below 1 MiB.
+/// Returns: `bytes` in MiB, or in KiB below 1 MiB, with one digit after the point.
 std::string in_bytes(std::uint64_t bytes);
 
-/// Returns: `nanoseconds` in ms, with one digit after the point; with three below 10 ms.
+/// Returns: `nanoseconds` in ms, with one digit after the point; three digits below 10 ms.
 std::string in_milliseconds(std::uint64_t nanoseconds);
 
 /// Returns: `dividend / divisor`, with two digits after the point and an x: 2.07x.
 std::string in_times(std::uint64_t dividend, std::uint64_t divisor);
 
-/// Columns that are as wide as what is in them; the first two begin at the left, the others end at the right.
+/// A table with columns as wide as their content. The first two columns are left-aligned, the others right-aligned.
 class table
 {
 public:
     explicit table(std::vector<std::string> titles) { add(std::move(titles)); }
 
-    /// Effects: adds a row, which has as many cells as there are titles.
+    /// Effects: adds a row with a cell for each title.
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
     /// Effects: adds an empty row.
     void add_gap() { rows_.emplace_back(); }
 
-    /// Effects: prints everything to stdout.
+    /// Effects: prints the table to stdout.
     void print() const;
 
 private:
@@ -44,7 +44,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// A bar that grows, on stderr, if that is a terminal; nothing elsewhere.
+/// A progress bar on stderr, if stderr is a terminal.
 class progress
 {
 public:
@@ -53,7 +53,7 @@ public:
     progress& operator=(const progress&) = delete;
     ~progress();
 
-    /// Effects: shows that the next step begins, and what it is.
+    /// Effects: shows the beginning of the next step, with a description.
     void begin_step(std::string_view what);
 
 private:

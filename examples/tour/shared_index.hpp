@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The multi-threaded job of the tour: the word index once more. It has the functions that jobs.hpp lists, and comes to
-/// the same result as word_index, node by node, for any number of threads.
+/// The multi-threaded job of the tour: the word index. It has the functions listed in jobs.hpp, and the same result as
+/// word_index, node by node, for any number of threads.
 ///
-///     text     |  part 0  |  part 1  | ...      build: each thread makes the table of its part ...
+///     text     |  part 0  |  part 1  | ...      build: each thread builds the table of its part ...
 ///                  |           |
-///     tables   [a b c d]   [a b c d]            ... then each merges its share of the buckets, and destroys a word
-///               \_/ \_/     \_/ \_/                 that an earlier part also has: most often of another thread
+///     tables   [a b c d]   [a b c d]            ... then each thread merges its share of the buckets, and destroys a
+///               \_/ \_/     \_/ \_/                 word that an earlier part also has: often another thread's word
 ///                |   |
 ///     threads    0   1                          read, tear_down: each thread does its share of the buckets
 #pragma once
@@ -23,7 +23,7 @@
 #include <vector>
 
 namespace tour {
-/// The nodes of one type in a job that threads share: forwards to one side, and counts per thread, without
+/// Creates the nodes of one type in a job shared by threads. Forwards to one side, and counts per thread, without
 /// synchronization.
 template <class T, template <class> class Nodes>
 class shared_node_maker
@@ -45,7 +45,7 @@ public:
         nodes_.destroy(node);
     }
 
-    /// As node_maker::tally. No thread may be at work.
+    /// As node_maker::tally. No other thread may use the nodes.
     template <class ForEach>
     node_tally tally(ForEach&& for_each) const
     {
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    /// In a cache line of its own: what another thread counts must not slow this one down.
+    /// In a separate cache line, so that threads do not slow each other down by counting.
     struct alignas(64) count
     {
         std::uint64_t created = 0;
@@ -71,7 +71,7 @@ private:
     std::vector<count> counts_;
 };
 
-/// A word index that several threads build, read and tear down. `Nodes` is one that threads may share.
+/// A word index that several threads build, read and tear down. `Nodes` is a side that threads may share.
 template <template <class> class Nodes>
 class shared_index
 {
@@ -121,13 +121,13 @@ private:
     {
         word* next;
         position* newest;
-        position* oldest; ///< What an earlier part of the text has of this word goes behind it.
+        position* oldest; ///< Positions from earlier parts of the text are linked after it.
         std::uint64_t hash;
         text_offset offset;
         text_offset length;
     };
 
-    /// The table that the others are merged into.
+    /// The table into which the others are merged.
     word_table<word>& whole() noexcept { return parts_.front(); }
     const word_table<word>& whole() const noexcept { return parts_.front(); }
 
@@ -136,7 +136,7 @@ private:
         return share_begin(whole().size(), thread, threads_);
     }
 
-    /// Returns: where the part of a thread begins: behind the word that its share begins in.
+    /// Returns: the beginning of a thread's part, which is the beginning of its share, or the end of a word there.
     std::size_t part_begin(std::size_t thread) const noexcept
     {
         const std::size_t begin = share_begin(text_.size(), thread, threads_);
@@ -150,7 +150,7 @@ private:
         const std::size_t begin = part_begin(thread);
         const std::size_t end = thread + 1 != threads_ ? part_begin(thread + 1) : text_.size();
         if (begin >= end)
-            return; // A word goes on to the end of this share, or beyond.
+            return; // A word extends to the end of this share, or beyond.
         lexer tokens(text_.substr(begin, end - begin));
         for (token found = tokens.next_word(); found.kind == token_kind::word; found = tokens.next_word()) {
             found.offset += static_cast<text_offset>(begin);
@@ -177,8 +177,8 @@ private:
         }
     }
 
-    /// Returns: the first of the same words in reverse order: oldest first, the order in which a single thread meets
-    ///   them.
+    /// Reverses a list of words, so that the oldest is first, as when a single thread adds them.
+    /// Returns: the first word.
     static word* reversed(word* first) noexcept
     {
         word* last = nullptr;

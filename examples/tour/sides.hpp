@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The sides that the tour compares: each is a way to make and unmake nodes of one type. To add one, write a class
-/// template like those below, and its line in the table in tour.cpp. A side has three functions:
+/// The sides that the tour compares: each creates and destroys nodes of one type. To add a side, write a class template
+/// like those below, and add a line to the table in tour.cpp. A side has three functions:
 ///
 ///     create(arguments...)  ->  a new node T{arguments...}
-///     destroy(node)         ->  the node is gone
-///     bytes_held(for_each)  ->  bytes that all nodes of this side take at the moment, with the allocator's overhead.
-///                               `for_each(visit)` calls visit(T&) for every node, for those that cannot tell otherwise
+///     destroy(node)         ->  nothing; destroys the node
+///     bytes_held(for_each)  ->  the bytes of all nodes of this side now, with the allocator's overhead. For sides that
+///                               need to visit all nodes to sum up: `for_each(visit)` calls visit(T&) for every node
 ///
 /// Threads may share new_delete_nodes, concurrent_object_pool_nodes and faulty_nodes.
 #pragma once
@@ -25,7 +25,7 @@
 #include <utility>
 
 namespace tour {
-/// What every C++ program has: the side that the others are compared to.
+/// New and delete: the side to which the others are compared.
 template <class T>
 class new_delete_nodes
 {
@@ -75,11 +75,11 @@ private:
 template <class T>
 using object_pool_nodes = pool_nodes<T, memory_pool::object_pool<T>>;
 
-/// One pool for all threads: any thread may create and destroy.
+/// One pool for all threads. Any thread may create and destroy nodes.
 template <class T>
 using concurrent_object_pool_nodes = pool_nodes<T, memory_pool::concurrent_object_pool<T>>;
 
-/// The library's pool of raw blocks: here the objects in them are the user's own business.
+/// The library's pool of raw blocks. The user constructs and destroys the objects.
 template <class T>
 class block_pool_nodes
 {
@@ -106,7 +106,7 @@ private:
     memory_pool::block_pool pool_{sizeof(T), memory_pool::pool_options{}.with_name("nodes of the job")};
 };
 
-/// Spoils a node now and then, to show that the tour notices: see --faulty.
+/// Corrupts some nodes, to show that the tour detects it: see --faulty.
 template <class T>
 class faulty_nodes : public new_delete_nodes<T>
 {

@@ -10,7 +10,7 @@
 #include <set>
 #include <system_error>
 
-// The build says where the compiler's headers are: folders with colons between them.
+// The build defines this as the folders of the compiler's headers, separated by colons.
 #ifndef TOUR_HEADER_FOLDERS
 #define TOUR_HEADER_FOLDERS "/usr/local/include"
 #endif
@@ -32,8 +32,8 @@ class reader
 public:
     explicit reader(const shared_memory& memory) noexcept : memory_(memory) {}
 
-    /// Leaves out what is not text, if that is asked for.
-    /// Returns: what the system says is wrong with the file, if anything.
+    /// Reads a file. If `is_text_wanted`, leaves out files that are not text.
+    /// Returns: the system's error, if any.
     std::error_code read_file(const fs::path& path, bool is_text_wanted = false)
     {
         const std::size_t before = size_;
@@ -54,9 +54,9 @@ public:
         return {};
     }
 
-    /// Reads all files below `folder`, sorted by name. Follows links to files only, so that it comes to an end.
-    /// Returns: what the system says is wrong with the folder, if anything.
-    std::error_code read_folder(const fs::path& folder) // NOLINT(misc-no-recursion): as deep as folders are
+    /// Reads all files below `folder`, sorted by name. Does not follow links to folders, which could be circular.
+    /// Returns: the system's error, if any.
+    std::error_code read_folder(const fs::path& folder) // NOLINT(misc-no-recursion): limited by the depth of folders
     {
         std::error_code problem;
         if (!seen_.insert(fs::weakly_canonical(folder, problem)).second)
@@ -95,7 +95,7 @@ private:
     void read_entry(const fs::directory_entry& entry) // NOLINT(misc-no-recursion)
     {
         std::error_code ignored;
-        // Files of the kernel, which may wait for ever, say that they are empty.
+        // Files of the kernel, which may block forever, have the size 0.
         if (entry.is_regular_file(ignored) && entry.file_size(ignored) != 0)
             ignored = read_file(entry.path(), true);
         else if (entry.is_directory(ignored) && !entry.is_symlink(ignored))
@@ -108,14 +108,14 @@ private:
         return {error, std::generic_category()};
     }
 
-    /// Returns: whether there is no zero where a program, a picture or an archive has one, and no text does.
+    /// Returns: whether the beginning of a file has no zero byte, unlike most programs, pictures and archives.
     static bool is_text(std::string_view content) noexcept
     {
-        constexpr std::size_t looked_at = 8192;
-        return content.substr(0, looked_at).find('\0') == std::string_view::npos;
+        constexpr std::size_t checked_bytes = 8192;
+        return content.substr(0, checked_bytes).find('\0') == std::string_view::npos;
     }
 
-    /// A word, or a bracket, must not go on in the next file.
+    /// Separates files, so that words do not continue in the next file.
     void end_file() noexcept
     {
         ++result_.files;

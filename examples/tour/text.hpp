@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reading the text of the tour from a file, or from all files of folders, in an order that is always the same.
+/// Reads the text of the tour from a file, or from all files in folders, in a reproducible order.
 #pragma once
 
 #include "process.hpp"
@@ -14,26 +14,26 @@
 #include <vector>
 
 namespace tour {
-/// What was read.
+/// The result of reading.
 struct reading
 {
-    std::uint64_t bytes = 0;         ///< Of text, which is in the memory that was passed.
-    std::uint64_t files = 0;         ///< That the text is from.
+    std::uint64_t bytes = 0;         ///< The size of the text.
+    std::uint64_t files = 0;         ///< The number of files with text.
     std::uint64_t skipped = 0;       ///< Files and folders that could not be read.
-    std::uint64_t not_text = 0;      ///< Files of folders that are something else.
+    std::uint64_t not_text = 0;      ///< Files in folders that are not text.
     bool is_cut = false;             ///< There was more text than memory.
-    std::array<char, 160> problem{}; ///< Why there is no text; empty if there is some.
+    std::array<char, 160> problem{}; ///< An error message if there is no text, otherwise empty.
 };
 
 /// Effects: reads `path`, a file or a folder, into `memory`.
 reading read_path(const std::string& path, const shared_memory& memory);
 
-/// Effects: reads those of `folders` that can be read, one after the other, each file once, into `memory`.
+/// Effects: reads all readable files in `folders`, each folder once, into `memory`.
 reading read_folders(const std::vector<std::string>& folders, const shared_memory& memory);
 
-/// Returns: the folders in which the compiler looks for C++ headers by itself, or what comes closest.
+/// Returns: the default folders of the compiler's C++ headers, as far as known.
 std::vector<std::string> header_folders();
 
-/// Returns: `name` without what would break a line or confuse a terminal.
+/// Returns: `name`, with question marks for line breaks, control characters and non-ASCII bytes.
 std::string printable(std::string_view name);
 } // namespace tour

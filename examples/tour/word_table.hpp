@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The table of a word index, without what makes and destroys its nodes.
+/// The table of a word index. Does not create or destroy nodes.
 ///
-///     buckets -> word -> word -> ...         words that begin to hash alike, the newest first
+///     buckets -> word -> word -> ...         words whose hashes select this bucket, the newest first
 ///                 |
-///                 +-> position -> ...        where it stands in the text, the last place first
+///                 +-> position -> ...        positions of the word in the text, the last position first
 #pragma once
 
 #include "lexer.hpp"
@@ -16,10 +16,10 @@
 #include <vector>
 
 namespace tour {
-/// A place where a word stands.
+/// A position of a word.
 struct position
 {
-    position* older; ///< Where it stood before this, or nullptr.
+    position* older; ///< The previous position of the word, or nullptr.
     text_offset offset;
 };
 
@@ -33,7 +33,7 @@ public:
     std::size_t size() const noexcept { return buckets_.size(); }
     Word*& bucket(std::size_t index) noexcept { return buckets_[index]; }
 
-    /// Returns: the entry of the word in `found`, first made by `make(next, hash)` if there was none.
+    /// Returns: the entry of the word in `found`. If there is none, calls `make(next, hash)` to create it.
     template <class Make>
     Word& entry_of(const token& found, Make&& make)
     {
@@ -46,7 +46,7 @@ public:
         return *entry;
     }
 
-    /// Returns: the entry with these letters among `first` and those behind it, or nullptr.
+    /// Returns: the entry with these letters in the list that begins with `first`, or nullptr.
     Word* find(Word* first, std::uint64_t hash, std::string_view letters) const noexcept
     {
         Word* entry = first;
@@ -57,8 +57,8 @@ public:
 
     std::string_view letters_of(const Word& entry) const noexcept { return text_.substr(entry.offset, entry.length); }
 
-    /// Returns: a checksum of the buckets in [begin, end). The checksums of disjoint ranges add up to that of the whole
-    ///   table.
+    /// Returns: a checksum of the buckets in [begin, end). The checksums of disjoint ranges add up to the checksum of
+    ///   the whole table.
     std::uint64_t checksum(std::size_t begin, std::size_t end) const noexcept
     {
         std::uint64_t sum = 0;
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    /// A power of two that gives short chains for most texts: few words are new.
+    /// Returns: a power of two, large enough for short chains in most texts, in which most words are repeated.
     static std::size_t bucket_count(std::string_view text) noexcept
     {
         constexpr std::size_t bytes_per_bucket = 128;

@@ -38,7 +38,7 @@ void tutorial::show(const void* object) noexcept
     shown = object;
 }
 
-// The other forms (arrays, nothrow) are made of these by the standard library.
+// The standard library implements the other forms (arrays, nothrow) with these.
 
 void* operator new(std::size_t size)
 {

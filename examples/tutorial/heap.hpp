@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Counts what goes to malloc through new, and comes back through delete: heap.cpp replaces those operators of the
-/// program.
+/// Counts the calls of malloc by new, and of free by delete. heap.cpp replaces these operators of the program.
 ///
 /// Thread safety: one thread.
 #pragma once
@@ -10,7 +9,7 @@
 #include <cstddef>
 
 namespace tutorial {
-/// What the heap was asked for since the program began.
+/// The use of the heap since the program began.
 struct heap_use
 {
     std::size_t mallocs;
@@ -18,9 +17,9 @@ struct heap_use
     std::size_t frees;
 };
 
-/// Returns: it.
+/// Returns: the use of the heap so far.
 heap_use heap_so_far() noexcept;
 
-/// Effects: none, but opaque to the compiler, which may elide a new whose object is never used.
+/// Effects: none. Opaque to the compiler, which may otherwise elide a new whose object is never used.
 void show(const void* object) noexcept;
 } // namespace tutorial

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A std Allocator, and owners, over a resource whose type is known, so that no call is virtual.
+/// A standard allocator and owners of objects, over a resource of known type, so that no call is virtual.
 ///
 ///     std::pmr::polymorphic_allocator<T> -> std::pmr::memory_resource -> virtual call -> any resource
-///     resource_allocator<T, Resource>    -> Resource                                     that one, inlined
+///     resource_allocator<T, Resource>    -> Resource                                     one resource, inlined
 ///
-/// The container's type then depends on the resource's type: suited to the innermost containers.
+/// The type of the container then depends on the type of the resource, which suits the innermost containers.
 ///
-/// Objects of std::unique_ptr in memory of a resource:
+/// Objects that a std::unique_ptr owns, in memory of a resource:
 ///
 ///     allocate_unique<T>(resource, arguments...)  ->  block from the resource  ->  T  ->  std::unique_ptr<T, ...>
-///     the pointer goes                            ->  T destroyed              ->  block back to the resource
+///     the pointer is destroyed                    ->  T destroyed              ->  block back to the resource
 ///
-/// A pool of such objects has make_unique instead, which needs no size: see object_pool.hpp. Owners of a base: the
-/// deleters of pools and resources convert to one deleter, whatever they delete and where it is from:
+/// An object pool has make_unique instead: see object_pool.hpp. For owners of a base class, the deleters of all pools
+/// and resources convert to one type of deleter:
 ///
 ///     std::unique_ptr<circle, object_pool<circle>::deleter>    --+
 ///     std::unique_ptr<square, resource_deleter<square>>        --+-->  std::unique_ptr<shape, polymorphic_deleter>
 ///
-/// Thread safety: that of the resource, or of the pool.
+/// Thread safety: as the resource or the pool.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 
@@ -42,12 +42,12 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 template <class Pointer>
 using allocation_result = std::allocation_result<Pointer, std::size_t>;
 #else
-/// The result of allocate_at_least. From C++23 on, it is the type of the standard library.
+/// The result of allocate_at_least. From C++23 on, this is std::allocation_result.
 template <class Pointer>
 struct allocation_result
 {
     Pointer ptr;       ///< The memory.
-    std::size_t count; ///< How many objects it has room for.
+    std::size_t count; ///< The number of objects that fit.
 };
 #endif
 
@@ -63,8 +63,8 @@ inline constexpr bool has_good_size<
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
-/// The memory belongs to the resource, so a container that is moved or swapped takes its resource along, and one that
-/// is assigned to keeps its own. A copy of a container uses the same resource as the original.
+/// The memory belongs to the resource. A container therefore takes its resource along when it is moved or swapped, and
+/// keeps its resource when it is copy-assigned to. A copy of a container uses the resource of the original.
 template <class T, class Resource>
 class resource_allocator
 {
@@ -73,37 +73,36 @@ class resource_allocator
 
 public:
     using value_type = T;                                           ///< The type of the objects.
-    using resource_type = Resource;                                 ///< Its upstream.
+    using resource_type = Resource;                                 ///< The type of the resource.
     using propagate_on_container_copy_assignment = std::false_type; ///< The container keeps its memory.
     using propagate_on_container_move_assignment = std::true_type;  ///< The memory moves, so its resource moves.
-    using propagate_on_container_swap = std::true_type;             ///< The memory is swapped, so the resources are.
+    using propagate_on_container_swap = std::true_type;             ///< The memory is swapped, so its resources are.
     using is_always_equal = std::false_type;                        ///< There may be several resources.
 
-    /// The allocator for another type over the same kind of resource.
+    /// The allocator for objects of another type.
     template <class Other>
     struct rebind
     {
-        using other = resource_allocator<Other, Resource>; ///< That.
+        using other = resource_allocator<Other, Resource>; ///< The allocator for `Other`.
     };
 
     /// Effects: allocates from `resource`.
-    /// Preconditions: `resource` outlives all that is allocated.
+    /// Preconditions: `resource` outlives all allocations.
     resource_allocator(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
     /// Effects: allocates from `*resource`.
-    /// Preconditions: `resource` is not nullptr, and outlives all that is allocated.
+    /// Preconditions: `resource` is not nullptr, and outlives all allocations.
     resource_allocator(Resource* resource) noexcept : resource_(resource) {}
 
-    /// Effects: allocates from the same resource.
+    /// Effects: allocates from the resource of `other`.
     template <class Other>
     resource_allocator(const resource_allocator<Other, Resource>& other) noexcept : resource_(other.resource())
     {
     }
 
-    /// Returns: room for `count` objects.
-    /// Throws: size_overflow, which is a std::bad_array_new_length, if their size does not fit; what the resource
-    ///   throws.
-    /// Complexity: that of the resource.
+    /// Returns: memory for `count` objects.
+    /// Throws: size_overflow, a std::bad_array_new_length, if the size overflows; what the resource throws.
+    /// Complexity: as the resource.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)
     {
         if (MEMORY_POOL_UNLIKELY(count > std::numeric_limits<std::size_t>::max() / sizeof(T)))
@@ -111,11 +110,11 @@ public:
         return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
     }
 
-    /// Returns: room for at least `count` objects, and for how many: as many as fit into the block that the resource
-    ///   hands out for `count`, if it has a `good_size`.
+    /// Returns: memory for at least `count` objects, and the number of objects that fit. If the resource has a
+    ///   `good_size`, the objects fill the whole block that it allocates for `count`.
     /// Throws: as `allocate`.
-    /// Complexity: that of the resource.
-    // A template, as the type depends on the language level: units of different levels can be linked.
+    /// Complexity: as the resource.
+    // A template, so that units of different language levels, in which the type differs, can be linked.
     template <class Result = allocation_result<T*>>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Result allocate_at_least(std::size_t count)
     {
@@ -126,23 +125,23 @@ public:
         return {allocate(count), count};
     }
 
-    /// Effects: frees room for `count` objects.
-    /// Preconditions: `objects` came from `allocate(count)` of an equal allocator, or from its `allocate_at_least`
-    ///   with that `count`.
-    /// Complexity: that of the resource.
+    /// Effects: frees the memory of `count` objects.
+    /// Preconditions: `objects` is from `allocate(count)` of an equal allocator, or from its `allocate_at_least` which
+    ///   returned that `count`.
+    /// Complexity: as the resource.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
     {
         resource_->deallocate(objects, count * sizeof(T), alignof(T));
     }
 
-    /// Returns: where it allocates from.
+    /// Returns: the resource.
     Resource* resource() const noexcept { return resource_; }
 
 private:
     Resource* resource_;
 };
 
-/// Returns: whether each can give back what the other has allocated.
+/// Returns: whether each allocator can free the memory of the other.
 template <class A, class B, class Resource>
 bool operator==(const resource_allocator<A, Resource>& a, const resource_allocator<B, Resource>& b) noexcept
 {
@@ -152,7 +151,7 @@ bool operator==(const resource_allocator<A, Resource>& a, const resource_allocat
         return a.resource() == b.resource();
 }
 
-/// Returns: whether not.
+/// Returns: `!(a == b)`.
 template <class A, class B, class Resource>
 bool operator!=(const resource_allocator<A, Resource>& a, const resource_allocator<B, Resource>& b) noexcept
 {
@@ -166,20 +165,20 @@ public:
     /// Effects: makes a deleter without an owner, for nullptr only.
     polymorphic_deleter() noexcept = default;
 
-    /// Effects: makes a deleter that calls `end(owner, object)` with the address of the whole object. For the
-    ///   conversion of other deleters.
+    /// Effects: makes a deleter that calls `end(owner, object)` with the address of the complete object. Used when
+    ///   other deleters convert to this one.
     polymorphic_deleter(void* owner, void (*end)(void* owner, void* object) noexcept) noexcept
         : owner_(owner), end_(end)
     {
     }
 
-    /// Effects: destroys the whole object that `*object` is a part of, and frees its block.
-    /// Preconditions: it is alive and from the owner, which lives.
+    /// Effects: destroys the complete object that `*object` is part of, and frees its block.
+    /// Preconditions: the object is alive and from the owner, which still exists.
     template <class Base>
     void operator()(Base* object) const noexcept
     {
         static_assert(std::has_virtual_destructor_v<Base>,
-                      "an owner of a base needs one with a virtual destructor, which knows where the object begins");
+                      "polymorphic_deleter needs a base with a virtual destructor");
         if constexpr (std::is_polymorphic_v<Base>) // Avoids a second error.
             end_(owner_, detail::base::address_of(dynamic_cast<const volatile void*>(object)));
     }
@@ -204,9 +203,10 @@ public:
     /// Effects: makes a deleter for objects in memory of `resource`.
     explicit resource_deleter(Resource& resource) noexcept : resource_(std::addressof(resource)) {}
 
-    /// Effects: destroys `object`, and gives its memory back.
-    /// Preconditions: it is alive, its memory is from the resource, and the resource lives. An arena or pool resource
-    ///   with a checking policy reports a violation, if it was destroyed; as a memory_resource, after the destructor.
+    /// Effects: destroys `object`, and frees its memory.
+    /// Preconditions: `object` is alive, its memory is from the resource, and the resource still exists. An arena or
+    ///   pool resource with a checking policy reports its own destruction before the destructor of `object` would run;
+    ///   as a std::pmr::memory_resource, after that.
     void operator()(T* object) const noexcept
     {
         if (detail::core::is_gone(resource_, detail::base::address_of(object)))
@@ -215,10 +215,10 @@ public:
         resource_->deallocate(detail::base::address_of(object), sizeof(T), alignof(T));
     }
 
-    /// Returns: where the memory is from.
+    /// Returns: the resource.
     Resource* resource() const noexcept { return resource_; }
 
-    /// Returns: the same deleter, for pointers to a base.
+    /// Returns: a deleter that destroys the object through a pointer to its base.
     operator polymorphic_deleter() const noexcept
     {
         return {resource_, [](void* resource, void* object) noexcept {
@@ -240,10 +240,10 @@ using unique_in = std::unique_ptr<unique_object<T>, resource_deleter<unique_obje
 
 /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate, in memory from
 ///   `resource`.
-/// Returns: its owner, which must not outlive the resource.
+/// Returns: the owner of the object. It must not outlive the resource.
 /// Throws: what the resource and the constructor throw. On failure the memory is freed.
-/// Complexity: that of the resource, and of the constructor.
-/// Thread safety: that of the resource.
+/// Complexity: as the resource, plus the constructor.
+/// Thread safety: as the resource.
 template <class T, class Resource, class... Arguments>
 [[nodiscard]] detail::core::unique_in<T, Resource> allocate_unique(Resource& resource, Arguments&&... arguments)
 {
@@ -257,7 +257,7 @@ template <class T, class Resource, class... Arguments>
     return detail::core::unique_in<T, Resource>(made, resource_deleter<object, Resource>(resource));
 }
 
-/// Effects: as the first, in memory from `*resource`.
+/// Effects: as the overload above, in memory from `*resource`.
 /// Preconditions: `resource` is not nullptr.
 template <class T, class Resource, class... Arguments>
 [[nodiscard]] detail::core::unique_in<T, Resource> allocate_unique(Resource* resource, Arguments&&... arguments)

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas for std::pmr: a block is handed out by moving a cursor, and an arena whose last block is freed is
-/// reused.
+/// Reusable arenas for std::pmr. Allocating a block moves a cursor; an arena is reused when its last block is freed.
 ///
 ///     current:  | header | block | block | gap | block |        free        |      allocate moves the cursor
 ///                                                      ^ cursor
-///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
-///     free:     | header |                     free                         |      are used next
+///     others:   | header | block |   gap   | block |  rest  |                      free once all blocks are freed
+///     free:     | header |                     free                         |      used next
 ///
-///     allocate:    fits into an arena:  the cursor moves      else:  a large block, from upstream
-///     deallocate:  the same question:   found by masking      else:  a large block, back upstream
+///     allocate:    block fits into an arena:  the cursor moves          else:  a large block from upstream
+///     deallocate:  block fits into an arena:  masking finds the arena   else:  a large block returns to upstream
 ///
 ///     bytes_reserved = arena_count * arena_size + large blocks + the state of threads
 ///
-/// For containers and their like that come and go as a whole, or nearly: parsing, a request, a frame. Where blocks of
-/// all ages are mixed for long, one block can keep an arena from being used again (`bytes_wasted` tells), and a pool
-/// resource is the better choice.
+/// Suits data that is freed all at once, or nearly: parsing, a request, a frame. Where short-lived and long-lived
+/// blocks mix, a single block can prevent the reuse of an arena (`bytes_wasted` measures that): prefer a pool resource.
 ///
-/// In a synchronized_arena_resource each thread fills an arena of its own, without a lock, and any may free a block;
-/// core/resources/shared_arenas.hpp says how. It reserves about 128 bytes more for each concurrent thread. A process
-/// may fork while threads use it, as with pools: see concurrent_block_pool.hpp.
+/// In a synchronized_arena_resource each thread fills its own arena without a lock, and any thread may free a block:
+/// see core/resources/shared_arenas.hpp. It reserves about 128 bytes more for each concurrent thread. A process may
+/// fork while threads use it, as with pools: see concurrent_block_pool.hpp.
 ///
-/// Thread safety: unsynchronized_arena_resource: one thread at a time. synchronized_arena_resource: any thread, but for
-/// `clear`, `release` and the destructor, which need the resource for themselves.
+/// Thread safety: unsynchronized_arena_resource: one thread at a time. synchronized_arena_resource: any thread;
+/// `clear`, `release` and the destructor need exclusive access.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -31,10 +29,10 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/arena.hpp>
 #include <memory_pool/core/resources/arena_checks.hpp>
@@ -50,9 +48,9 @@
 #include <memory_resource>
 #include <optional>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See policies.hpp for `Policy`: a checking one
-/// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
-/// tracking_resource before or behind it.
+/// A resource over `Arenas`: core::local_arenas or core::shared_arenas. See policies.hpp for `Policy`. A checking
+/// policy reports misuse at once, except for a write to a free block, which it reports when it allocates the bytes
+/// again. For statistics, put a tracking_resource before or behind the arena resource.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource,
                                    public detail::core::resource_by_address,
@@ -67,26 +65,27 @@ public:
     /// The resource's policy.
     using policy = Policy;
 
-    /// Effects: makes a resource with 64 KiB arenas from the default resource.
+    /// Effects: makes a resource with arenas of 64 KiB that allocates from the default resource.
     basic_arena_resource() : basic_arena_resource(arena_options{}) {}
 
-    /// Effects: makes a resource with 64 KiB arenas from `upstream`.
+    /// Effects: makes a resource with arenas of 64 KiB that allocates from `upstream`.
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit basic_arena_resource(Resource* upstream) : basic_arena_resource(arena_options{}, upstream)
     {
     }
 
     /// Effects: makes a resource, and allocates `options.arena_count` arenas from `upstream`.
-    /// Preconditions: `upstream` outlives the resource. Shared arenas call it under a lock, so never concurrently.
-    /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes
-    ///   do not fit; what upstream throws.
-    /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
+    /// Preconditions: `upstream` outlives the resource. Shared arenas call `upstream` under a lock, so never
+    ///   concurrently.
+    /// Throws: std::invalid_argument if an option is invalid or `upstream` is nullptr; size_overflow if the sizes do
+    ///   not fit; what upstream throws.
+    /// Complexity: linear in chunks of 1 MiB taken from upstream; in pages, with `options.prefault`.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : use({options.name != nullptr ? options.name : arena_options{}.name, 0}),
           arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes),
           entry_(Arenas::is_shared ? "synchronized_arena_resource" : "unsynchronized_arena_resource", name(),
-                 {&read_figures, this, Arenas::is_shared})
+                 {&read_statistics, this, Arenas::is_shared})
     {
         if constexpr (Arenas::is_shared) {
             this->allow_any_thread();
@@ -98,7 +97,7 @@ public:
         detail::base::pool_made(this);
     }
 
-    /// Rejects wrong arguments, such as a number of arenas, which is an option.
+    /// Rejects wrong arguments, such as a number of arenas: that is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_wrong<
                   detail::core::an_arena_resource_takes_arena_options_with_arena_count_or_size_and_a_memory_resource,
@@ -108,7 +107,7 @@ public:
     basic_arena_resource(const basic_arena_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
     basic_arena_resource& operator=(const basic_arena_resource&) = delete; // Hold it by a std::unique_ptr.
 
-    /// Effects: returns all memory to upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream, including blocks still in use.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
     ~basic_arena_resource() override
@@ -117,22 +116,22 @@ public:
         detail::base::pool_gone(this);
     }
 
-    /// Returns: how many bytes of upstream memory hold `arenas` arenas whose option `arena_size` is that. A buffer must
-    ///   be aligned to the bytes of an arena, the next power of two.
+    /// Returns: the bytes of upstream memory that `arenas` arenas with the option `arena_size` need. A buffer must be
+    ///   aligned to `arena_size`, rounded up to a power of two.
     static constexpr std::size_t bytes_for(std::size_t arenas,
                                            std::size_t arena_size = arena_options{}.arena_size) noexcept
     {
         return arenas * detail::core::actual_arena_size(arena_size);
     }
 
-    /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
-    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
+    /// Effects: allocates a block. A call through the concrete type is not virtual; see resource_allocator.
+    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, even for 0 bytes.
     /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
     /// Throws: pool_exhausted if the block does not fit into the current arena and the maximum number of arenas is
-    ///   reached; size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed
-    ///   out then.
-    /// Complexity: O(1), and occasionally a call upstream; for shared arenas, with a lock.
-    /// Thread safety: that of `Arenas`.
+    ///   reached; size_overflow if `bytes` is more than a program can address; what upstream throws. On failure no
+    ///   block is allocated.
+    /// Complexity: O(1), and occasionally a call to upstream; for shared arenas, with a lock.
+    /// Thread safety: as `Arenas`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
@@ -145,20 +144,20 @@ public:
         void* const block = arenas_.bump(extent(bytes), alignment);
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return allocate_slowly(bytes, alignment);
-        return handed_out(block, {bytes, alignment});
+        return note_allocation(block, {bytes, alignment});
     }
 
-    /// Effects: frees a block. If it was the last handed out of its arena, its bytes are reused next; if it was the
-    ///   last in use there, the arena is reused. (Of shared arenas, the former holds for this thread's current one.)
-    ///   nullptr is ignored.
+    /// Effects: frees a block. If it was the last block allocated from its arena, its bytes are reused next; with
+    ///   shared arenas, only if the arena is the current one of this thread. If it was the last block in use in its
+    ///   arena, the arena is reused. nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
-    ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report what they
-    ///   detect in the header of the arena.
-    /// Complexity: O(1), however many arenas there are; linear in scopes in the arena that was current when an
-    ///   arena_scope began. Of shared arenas: an atomic operation if this thread does not
-    ///   fill the arena, a lock if it was the last block in use there. Allocates nothing. A checking policy looks the
-    ///   block up: logarithmic in chunks and large blocks, on average, and linear in the bytes of the block.
-    /// Thread safety: that of `Arenas`; of shared ones, any thread may free the block.
+    ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report the misuse that
+    ///   they detect in the header of the arena.
+    /// Complexity: O(1), regardless of the number of arenas; linear in scopes in the arena that was current when an
+    ///   arena_scope began. With shared arenas, an atomic operation if another thread fills the arena, and a lock for
+    ///   the last block in use in an arena. Allocates nothing. A checking policy looks the block up: logarithmic in
+    ///   chunks and large blocks, on average, and linear in the bytes of the block.
+    /// Thread safety: as `Arenas`; with shared arenas, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
@@ -184,11 +183,10 @@ public:
             report(error_kind::double_free, block, {bytes, alignment});
     }
 
-    /// Effects: returns every chunk of memory whose arenas are all free to upstream. The current arenas of other
-    ///   threads stay.
+    /// Effects: returns every chunk whose arenas are all free to upstream. Other threads keep their current arenas.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in arenas.
-    /// Thread safety: that of `Arenas`.
+    /// Thread safety: as `Arenas`.
     std::size_t trim() noexcept
     {
         (void)note_use();
@@ -197,12 +195,12 @@ public:
         return bytes;
     }
 
-    /// Effects: frees every block, and keeps the arenas for later. Large blocks go back upstream.
+    /// Effects: frees every block, and keeps the arenas for later. Large blocks return to upstream.
     /// Complexity: linear in arenas, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void clear() noexcept { forget_blocks(true); }
 
-    /// Effects: frees every block, and returns all memory to upstream. The resource works on.
+    /// Effects: frees every block, and returns all memory to upstream. The resource remains usable.
     /// Complexity: linear in chunks, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { forget_blocks(false); }
@@ -215,8 +213,8 @@ public:
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if `count` arenas exceed the address
     ///   space; what upstream throws, after which the arenas allocated so far are kept.
-    /// Complexity: linear in chunks of a MiB that are taken; in pages, with `prefault`.
-    /// Thread safety: that of `Arenas`.
+    /// Complexity: linear in chunks of 1 MiB taken from upstream; in pages, with `prefault`.
+    /// Thread safety: as `Arenas`.
     void reserve(std::size_t count)
     {
         (void)note_use();
@@ -224,14 +222,13 @@ public:
         publish();
     }
 
-    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena or a large block. Any
-    ///   pointer is allowed.
+    /// Returns: whether `address` lies in an arena or a large block of this resource. Any pointer is allowed.
     /// Complexity: logarithmic in chunks and large blocks, on average, and amortized.
-    /// Thread safety: that of `Arenas`.
+    /// Thread safety: as `Arenas`.
     bool owns(const void* address) const noexcept { return arenas_.contains(address); }
 
-    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. Requesting
-    ///   that many takes no more memory.
+    /// Returns: the usable size of a block requested with `bytes` and `alignment`. Requesting that size takes no more
+    ///   memory.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
         return fits(bytes, alignment) ? detail::core::arena_extent(bytes) : bytes;
@@ -240,32 +237,32 @@ public:
     /// Returns: the maximum number of arenas; arena_options::unbounded if there is no limit.
     std::size_t max_arenas() const noexcept { return arenas_.store().max_arenas(); }
 
-    /// Returns: bytes of an arena, header included.
+    /// Returns: the size of an arena in bytes, header included.
     std::size_t arena_size() const noexcept { return arenas_.store().arena_size(); }
 
-    /// Returns: the largest block that comes from an arena, in bytes, if it is aligned to 64 bytes at most.
+    /// Returns: the size in bytes of the largest block that comes from an arena, for alignments of at most 64 bytes.
     std::size_t largest_block() const noexcept { return largest_block_; }
 
-    // Figures of shared arenas are read with the lock, and are exact if no other thread uses the resource.
+    // Shared arenas read these statistics under the lock. They are exact if no other thread uses the resource.
 
-    /// Returns: arenas held, in use or not.
+    /// Returns: the number of arenas, in use or not.
     std::size_t arena_count() const noexcept
     {
         return arenas_.with_store([](const auto& store) { return store.arena_count(); });
     }
 
-    /// Returns: arenas in which nothing is in use; of shared ones, also the current arena of a thread, which only that
-    ///   thread can use.
+    /// Returns: the number of arenas without blocks in use. With shared arenas, this includes the current arenas of
+    ///   threads, each of which only its own thread can use.
     /// Complexity: linear in threads.
     std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
 
-    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks.
-    ///   (With a checking policy, what it has behind each block is in use, too.)
+    /// Returns: the bytes of blocks in use in arenas, each rounded up to a multiple of 8, plus the bytes of large
+    ///   blocks. With a checking policy, this includes the canary behind each block in an arena.
     /// Complexity: linear in arenas.
     std::size_t bytes_in_use() const noexcept { return arenas_.bytes_in_use(); }
 
-    /// Returns: bytes in arenas that can be handed out only after the last block in use in the same arena has come
-    ///   back: gaps, and what is left at the end of an arena that the next block did not fit into.
+    /// Returns: the bytes in arenas that cannot be allocated before the last block in use in their arena is freed:
+    ///   gaps, and the ends of arenas that the next block did not fit into.
     /// Complexity: linear in arenas and threads.
     std::size_t bytes_wasted() const noexcept { return arenas_.bytes_wasted(); }
 
@@ -297,7 +294,7 @@ private:
 
     static std::size_t extent(std::size_t bytes) noexcept { return detail::core::arena_extent(bytes) + canary_bytes; }
 
-    /// Returns whether a block is in an arena. Depends on size and alignment only, so that freeing can ask, too.
+    /// Returns whether a block is in an arena. Depends only on size and alignment, which deallocate() knows, too.
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= largest_block_ && arenas_.store().fits(extent(bytes), alignment);
@@ -312,7 +309,7 @@ private:
         if constexpr (!Arenas::is_shared)
             if (MEMORY_POOL_UNLIKELY(entry_.is_on()))
                 publish_if_changed();
-        return handed_out(block, {bytes, alignment});
+        return note_allocation(block, {bytes, alignment});
     }
 
     void* allocate_large(std::size_t bytes, std::size_t alignment)
@@ -326,22 +323,22 @@ private:
 
     // Reports.
 
-    static report_figures read_figures(const void* resource) noexcept
+    static report_statistics read_statistics(const void* resource) noexcept
     {
-        return static_cast<const basic_arena_resource*>(resource)->figures();
+        return static_cast<const basic_arena_resource*>(resource)->reported_statistics();
     }
 
-    report_figures figures() const noexcept
+    report_statistics reported_statistics() const noexcept
     {
-        report_figures figures;
-        figures.block_size = arena_size();
-        figures.capacity = arena_count();
-        figures.limit = max_arenas() != arena_options::unbounded ? max_arenas() : report_figures::unlimited;
-        figures.in_use = figures.capacity - std::min<std::uint64_t>(free_arenas(), figures.capacity);
-        figures.bytes_reserved = bytes_reserved();
-        figures.bytes_in_use = bytes_in_use();
-        figures.bytes_of_slack = bytes_wasted();
-        return figures;
+        report_statistics statistics;
+        statistics.block_size = arena_size();
+        statistics.capacity = arena_count();
+        statistics.limit = max_arenas() != arena_options::unbounded ? max_arenas() : report_statistics::unlimited;
+        statistics.in_use = statistics.capacity - std::min<std::uint64_t>(free_arenas(), statistics.capacity);
+        statistics.bytes_reserved = bytes_reserved();
+        statistics.bytes_in_use = bytes_in_use();
+        statistics.bytes_of_slack = bytes_wasted();
+        return statistics;
     }
 
     void publish() noexcept
@@ -352,7 +349,7 @@ private:
         }
     }
 
-    /// Publishes figures when the number of arenas has changed by an eighth: they take time linear in arenas.
+    /// Publishes statistics when the number of arenas has grown by an eighth, as reading them is linear in arenas.
     MEMORY_POOL_NOINLINE void publish_if_changed() noexcept
     {
         const std::size_t now = arenas_.store().arena_count();
@@ -389,17 +386,17 @@ private:
         report(misuse, block, given);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const detail::base::block_request& asked)
+    MEMORY_POOL_ALWAYS_INLINE void* note_allocation(void* block, const detail::base::block_request& asked)
     {
         if constexpr (variant::checks) {
-            note_handed_out(block, asked);
+            note_checked_allocation(block, asked);
         } else {
             detail::base::arena_block_handed_out(this, block, asked.bytes);
         }
         return block;
     }
 
-    /// Returns: false if AddressSanitizer knows that the block is free; a policy that checks knows it before.
+    /// Returns: false if AddressSanitizer knows that the block is free. A checking policy has detected that before.
     MEMORY_POOL_ALWAYS_INLINE bool given_back(void* block, std::size_t bytes) noexcept
     {
         if constexpr (!variant::checks)
@@ -408,12 +405,12 @@ private:
         return true;
     }
 
-    MEMORY_POOL_NOINLINE void note_handed_out(void* block, const detail::base::block_request& asked)
+    MEMORY_POOL_NOINLINE void note_checked_allocation(void* block, const detail::base::block_request& asked)
     {
         const auto misuse =
             arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, asked); });
         detail::base::block_handed_out(this, block, asked.bytes);
-        if (misuse) // Last, as the error handler may use the resource.
+        if (misuse) // Reported last, as the error handler may use the resource.
             report(*misuse, block, asked);
     }
 
@@ -458,19 +455,19 @@ private:
     detail::core::reported entry_;
 };
 
-/// Frees at its end what was allocated from an arena resource since its construction, however many blocks that is:
+/// On destruction, frees every block allocated from an arena resource since the scope was constructed:
 ///
 ///     arena_scope scope(arenas);        parse(request, &arenas);        } // as if each block had been freed
 ///
-/// Arenas without blocks in use are free again, large blocks go back upstream. Blocks from before may be freed during
-/// the scope, and later. Scopes nest: they end in the reverse order of their construction.
+/// Arenas without blocks in use become free, and large blocks return to upstream. Older blocks may be freed during the
+/// scope or later. Scopes nest: they end in the reverse order of their construction.
 ///
-/// Thread safety: that of the resource, which is one for one thread.
+/// Thread safety: as the resource, which is for one thread at a time.
 class [[nodiscard]] arena_scope : detail::base::immovable<arena_scope>
 {
 public:
-    /// Effects: begins a scope. Allocates nothing. Of scopes nested deeper than 65,535, the blocks are freed by the
-    ///   65,535th.
+    /// Effects: begins a scope. Allocates nothing. Blocks of scopes nested deeper than 65,535 levels are freed by the
+    ///   scope at level 65,535.
     /// Complexity: O(1).
     template <class Policy>
     explicit arena_scope(basic_unsynchronized_arena_resource<Policy>& arenas) noexcept
@@ -478,12 +475,11 @@ public:
         arenas.arenas_.begin_scope(mark_);
     }
 
-    /// Effects: frees the blocks allocated since the construction. `clear` and `release` of the resource may have
-    ///   freed them before; if the resource has ended, this is a no-op.
-    /// Preconditions: no block from the scope is used or freed any more: its containers have ended, or are never
-    ///   destroyed. Scopes within this one have ended. If not, they end now, and a checking policy reports it.
-    /// Complexity: linear in the arenas and large blocks that the scope has taken; in their bytes, with a checking
-    ///   policy.
+    /// Effects: frees the blocks allocated since the construction, unless `clear` or `release` of the resource has
+    ///   freed them. No-op if the resource has been destroyed.
+    /// Preconditions: no block from the scope is used or freed any more: its containers have been destroyed, or never
+    ///   will be. Scopes within this one have ended. If not, they end now, and a checking policy reports it.
+    /// Complexity: linear in arenas and large blocks taken during the scope; in their bytes, with a checking policy.
     ~arena_scope()
     {
         if (mark_.arenas != nullptr)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of blocks as std::pmr sees it, for containers whose nodes all have one size.
+/// A memory resource over a pool of blocks, for std::pmr containers whose nodes all have the same size.
 ///
 ///     std::pmr::list<T> -> block_resource --- fits into a block ---> pool
 ///                                         --- does not ------------> upstream
 ///
-/// Size and alignment alone determine whether a request fits, so each block returns to its origin. Containers ask for
-/// the alignment of their nodes; a call that does not name one asks for `alignof(std::max_align_t)`, which blocks of 24
-/// bytes have only if the options of the pool say so.
+/// Size and alignment alone determine whether a request fits, so each block returns to its origin. Containers request
+/// the alignment of their nodes. A call without an alignment requests `alignof(std::max_align_t)`, which blocks of 24
+/// bytes have only if the pool's options set it.
 ///
-/// Thread safety: that of the pool and of upstream.
+/// Thread safety: as the pool and upstream.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 
@@ -28,13 +28,13 @@ template <class Pool>
 class block_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
-    /// Effects: makes a view of `pool`; what does not fit into a block comes from the pool's upstream.
-    /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is one that several may call
-    ///   at the same time, as the view does not take the pool's lock; or see the other constructor.
+    /// Effects: makes a view of `pool`. Requests that do not fit into a block go to the pool's upstream.
+    /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is thread-safe, because the
+    ///   view does not take the pool's lock. If it is not, use the other constructor.
     explicit block_resource(Pool& pool) noexcept : pool_(pool), upstream_(pool.upstream_resource()) {}
 
-    /// Effects: makes a view of `pool`; what does not fit into a block comes from `upstream`. (With
-    ///   std::pmr::null_memory_resource(), it is refused.)
+    /// Effects: makes a view of `pool`. Requests that do not fit into a block go to `upstream`.
+    ///   (std::pmr::null_memory_resource() rejects them.)
     /// Preconditions: both outlive the view.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     block_resource(Pool& pool, std::pmr::memory_resource* upstream) : pool_(pool), upstream_(upstream)
@@ -48,10 +48,10 @@ public:
     /// Effects: releases nothing: the blocks belong to the pool.
     ~block_resource() override = default;
 
-    /// Effects: hands out a block of the pool, or asks upstream. Through the concrete type this is no virtual call.
+    /// Effects: allocates a block from the pool or upstream. A call through the concrete type is not virtual.
     /// Returns: the block: at least `bytes` bytes, aligned to `alignment`.
     /// Throws: pool_exhausted if the pool is at its limit; what upstream throws.
-    /// Complexity: that of the pool, or of upstream.
+    /// Complexity: as the pool or upstream.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
@@ -61,9 +61,9 @@ public:
     }
 
     /// Effects: returns a block to the pool or upstream. nullptr is ignored.
-    /// Preconditions: `block` was requested with these `bytes` and this `alignment`. If the policy of the pool checks,
-    ///   a block of the pool is reported that does not look so, and the call is ignored.
-    /// Complexity: that of the pool, or of upstream.
+    /// Preconditions: `block` was requested with these `bytes` and this `alignment`. If the pool has a checking policy,
+    ///   a call with a block of the pool, but a size or alignment that does not fit, is reported and ignored.
+    /// Complexity: as the pool or upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
@@ -73,7 +73,7 @@ public:
             deallocate_upstream(block, bytes, alignment);
     }
 
-    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`.
+    /// Returns: the usable size of a block requested with `bytes` and `alignment`.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
         return fits(bytes, alignment) ? pool_.block_size() : bytes;
@@ -91,7 +91,7 @@ private:
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
     }
 
-    /// Before it fails, returns free blocks of the pool to upstream and retries.
+    /// If upstream fails, returns free slabs of the pool to it and retries.
     MEMORY_POOL_SLOW_PATH void* allocate_upstream(std::size_t bytes, std::size_t alignment)
     {
         void* block = nullptr;

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Raw blocks of one size for many threads: handed out and taken back in about a nanosecond, by any of them.
+/// A pool of raw blocks of one size that threads share. Allocating or freeing a block takes about a nanosecond.
 ///
 ///                    pop                    whole magazines                  blocks
 ///     allocate    <-------  this thread's  <---------------> depot          <-------> slabs <--- upstream
-///     deallocate  ------->    magazines        without a lock                with one
+///     deallocate  ------->    magazines        without a lock             under a lock
 ///                    push
 ///
-/// A thread takes and gives blocks in its own magazine, and exchanges whole magazines with the others through a depot.
-/// A block may be freed by any thread. Before a bounded pool says that it is exhausted, it takes the blocks out of the
-/// magazines of all threads. core/blocks/shared_store.hpp says how, and block_pool.hpp what a pool can do.
+/// A thread allocates and frees blocks in its own magazines, and exchanges whole magazines with other threads through a
+/// depot. Any thread may free a block. Before a bounded pool reports that it is exhausted, it takes the blocks out of
+/// the magazines of all threads. See block_pool.hpp for the interface, and core/blocks/shared_store.hpp for the
+/// implementation.
 ///
 ///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
 ///
-/// A process may fork while threads use its pools, but as with malloc, not from a signal handler, nor from what a pool
-/// calls with its lock held (its upstream, and the constructors of objects that are kept): a pool may be in the middle
-/// of an operation then, and the fork would wait for its end forever. In the child, blocks that other threads had in
-/// use or in flight stay in use. The child frees those that it knows of, or all with `clear` or `release`.
+/// A process may fork while threads use its pools. As with malloc, it must not fork in a signal handler. Nor may it
+/// fork in a function that a pool calls with its lock held: its upstream, or the constructor of a recycled object. In
+/// both cases a pool may be in the middle of an operation, and the fork would wait for it forever. In the child, blocks
+/// that other threads had in use or in flight stay in use. The child frees the blocks that it knows of, or all blocks
+/// with `clear` or `release`.
 ///
-/// Thread safety: any thread, but for `release`, `clear` and the destructor, which need the pool for themselves.
+/// Thread safety: any thread; `release`, `clear` and the destructor need exclusive access.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

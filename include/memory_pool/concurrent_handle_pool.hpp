@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type that are referred to by handles of 8 bytes, in a pool that threads share. Any thread may destroy
-/// an object at any time: `visit` keeps it alive for as long as its function runs.
+/// A pool that threads share, whose objects have 8-byte handles. Any thread may destroy an object at any time: `visit`
+/// keeps the object alive while its function runs.
 ///
-///     create(arguments...)     ->  handle          get(handle)  ->  T*, where no other thread destroys the object
-///     visit(handle, function)  ->  was it alive?   function(T&) ran, and the object was not destroyed before its end
+///     create(arguments...)     ->  handle          get(handle)  ->  T*, if no other thread destroys the object
+///     visit(handle, function)  ->  was it alive?   function(T&) runs; the object lives at least until it returns
 ///     destroy(handle)          ->  was it alive?   its handles are stale; the last visitor runs the destructor
 ///
-/// The pool itself does not lock the object: if several threads may visit it at the same time, and one modifies it,
-/// it needs a lock or atomic members.
+/// The pool does not lock its objects. If one thread modifies an object that other threads may visit at the same time,
+/// the object needs a lock or atomic members.
 ///
-/// Fork: as for concurrent_object_pool. An object that another thread was visiting in the parent is
-/// not destroyed in the child, until `clear`.
+/// Fork: as concurrent_object_pool. An object that another thread of the parent was visiting is not destroyed in the
+/// child before `clear`.
 ///
-/// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves.
+/// Thread safety: any thread; `clear`, `release` and the destructor need exclusive access.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/pool_handle.hpp>
 #include <memory_pool/core/objects/shared_places.hpp>
@@ -33,7 +33,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `T` with handles, for many threads. See policies.hpp for `Policy`, and basic_handle_pool
-/// for what else it can do.
+/// for more members.
 template <class T, class Policy>
 class concurrent_handle_pool
     : public basic_handle_pool<T, basic_concurrent_block_pool<Policy>, detail::core::shared_places>,
@@ -41,7 +41,7 @@ class concurrent_handle_pool
 {
     using base = basic_handle_pool<T, basic_concurrent_block_pool<Policy>, detail::core::shared_places>;
 
-    /// Of `visit`: bool, or an optional of what `Function` returns. Not of a reference, which could outlive the object.
+    /// The result of `visit`: bool, or an optional copy of the result of `Function`. A reference could dangle.
     template <class Function, class Result = std::invoke_result_t<Function, typename base::value_type&>>
     using visit_result = std::conditional_t<std::is_void_v<Result>, bool, std::optional<std::decay_t<Result>>>;
 
@@ -51,10 +51,10 @@ public:
 
     using base::base;
 
-    /// Effects: as the first, with default options.
+    /// Effects: makes a pool with default options that allocates from the default resource.
     concurrent_handle_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    /// Rejects wrong arguments, such as a number of objects: that is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_no_options<concurrent_handle_pool, Given, More...>>
     explicit concurrent_handle_pool(const Given&, const More&...) = delete;
@@ -62,15 +62,15 @@ public:
     concurrent_handle_pool(const concurrent_handle_pool&,
                            detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
 
-    /// Effects: calls `function(T&)`, if the object is alive. It is not destroyed before `function` ends: if `destroy`
-    ///   is called meanwhile, by any thread or by `function` itself, the handle is stale at once, and the last visitor
-    ///   runs the destructor at its end. `function` may use the pool, and visit any object.
-    /// Returns: if `function` returns nothing, whether the object was alive; else a std::optional with a copy of what
-    ///   it returns, which is empty if the object was not alive.
+    /// Effects: calls `function(T&)`, if the object is alive, and keeps the object alive until `function` returns. If
+    ///   any thread, or `function` itself, calls `destroy` meanwhile, the handle becomes stale at once, and the last
+    ///   visitor runs the destructor after its visit. `function` may use the pool, and visit any object.
+    /// Returns: if `function` returns void, whether the object was alive; otherwise, a std::optional with a copy of the
+    ///   result of `function`, or an empty one if the object was not alive.
     /// Preconditions: a handle that is not null is from this pool: see `handle`.
     /// Throws: what `function` throws, after the visit has ended.
-    /// Complexity: O(1), and `function`. Two atomic operations on the entry of the object in the table, no lock.
-    /// Thread safety: any thread. Several may visit an object at the same time.
+    /// Complexity: O(1), plus `function`. Two atomic operations on the object's entry in the table, no lock.
+    /// Thread safety: any thread. Several threads may visit an object at the same time.
     template <class Function>
     visit_result<Function> visit(handle visited, Function&& function)
     {

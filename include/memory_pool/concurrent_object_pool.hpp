@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type, made and destroyed in blocks of a pool that threads share.
+/// A pool of objects of one type that threads share.
 ///
 ///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
 ///     destroy(T*)           ->  T destroyed          ->  block back to the pool, by any thread
 ///
-///     objects alive = blocks in use (outside of create and destroy)
+///     live objects = blocks in use (outside of create and destroy)
 ///
-/// A process may fork as said of concurrent_block_pool. If other threads have used the pool, it destroys no objects by
-/// itself in the child: see `clear`. (It does not know of a thread that uses it for the first time, and is just
-/// destroying an object.)
+/// A process may fork, as with concurrent_block_pool. If other threads have used the pool, it does not destroy objects
+/// by itself in the child: see `clear`. (It does not notice a thread that is destroying an object in its first use of
+/// the pool.)
 ///
-/// It has no iterators, as other threads create and destroy objects meanwhile: `for_each` says when it may be called.
+/// The pool has no iterators, because other threads may create and destroy objects during the iteration. `for_each`
+/// states when it may be called.
 ///
-/// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves. Each
-/// object is its user's.
+/// Thread safety: any thread; `clear`, `release` and the destructor need exclusive access. Users synchronize access to
+/// the objects themselves.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -3,15 +3,15 @@
 /// \file
 /// The two ways in which pools signal errors.
 ///
-/// - What a program can meet and handle is thrown: `pool_exhausted`, `limit_exceeded`, `size_overflow`,
-///   `out_of_memory`, `std::invalid_argument`.
-/// - Misuse by the program is reported: two lines on stderr (what, and what to do), then the error handler,
-///   which aborts unless it was replaced. Where exceptions are off, the first kind goes this way too.
+/// - Errors that a correct program may meet and handle are exceptions: `pool_exhausted`, `limit_exceeded`,
+///   `size_overflow`, `out_of_memory`, `std::invalid_argument`.
+/// - Misuse by the program is reported: two lines on stderr (error and remedy), then a call of the error handler, which
+///   aborts by default. Without exceptions, errors of the first kind are reported, too.
 ///
-/// Nothing here allocates, so that it works when out of memory (throwing `std::invalid_argument` is the
-/// exception: the standard library keeps its text on the heap).
+/// Nothing here allocates, so errors work when out of memory. The exception is `std::invalid_argument`, whose text the
+/// standard library keeps on the heap.
 ///
-/// Thread safety: every function may be called from any thread at any time.
+/// Thread safety: any thread, at any time.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -24,46 +24,46 @@
 #include <new>
 
 namespace memory_pool {
-// Shared by all modules and translation units of a process, in any build configuration: outside of MEMORY_POOL_ABI and
-// with default visibility, so that a library calls the program's error handler and the program can catch the library's
-// exceptions. Frozen once released: inline functions must not depend on the configuration, classes must not change, and
-// error kinds and members of a report are only appended.
+// These declarations are shared by all modules and translation units of a process, in any build configuration. They are
+// outside of MEMORY_POOL_ABI and have default visibility, so that a library calls the program's error handler, and the
+// program can catch the library's exceptions. Frozen once released: inline functions must not depend on the
+// configuration, classes must not change, and error kinds and members of a report are only appended.
 
-/// What went wrong.
+/// The kind of an error.
 enum class MEMORY_POOL_VISIBLE error_kind
 {
     double_free,          ///< A block was freed that is not in use.
     foreign_pointer,      ///< A pointer was freed that no block of this pool contains, or a handle of another was used.
     misaligned_pointer,   ///< A pointer was freed that points into a block, not at its start.
-    size_mismatch,        ///< A block was freed to a resource with another size or alignment than requested.
+    size_mismatch,        ///< A block was freed with a size or alignment other than the requested one.
     buffer_overflow,      ///< The bytes just behind a block were written to.
     write_after_free,     ///< A block was written to after it was freed.
-    leak,                 ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    leak,                 ///< Objects outlived their pool, and its policy forbids that.
     hook_failed,          ///< A function that resets returned objects threw.
-    pool_exhausted,       ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
-    size_overflow,        ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,        ///< No memory was available. Reported only where exceptions are off.
-    invalid_argument,     ///< An option made no sense. Reported only where exceptions are off.
-    wrong_thread,         ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
-    limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
-    forbidden_allocation, ///< A thread has allocated in a no_allocation_scope in which that is fatal.
-    mismatched_deallocation, ///< A function freed a block of a non-matching one: delete after malloc or new[].
+    pool_exhausted,       ///< A bounded pool or resource was exhausted. Reported only without exceptions.
+    size_overflow,        ///< A size did not fit into std::size_t. Reported only without exceptions.
+    out_of_memory,        ///< No memory was available. Reported only without exceptions.
+    invalid_argument,     ///< An option was invalid. Reported only without exceptions.
+    wrong_thread,         ///< Another thread used a single-threaded pool. Reported only by pools that check it.
+    limit_exceeded,       ///< A limit in bytes would have been exceeded. Reported only without exceptions.
+    forbidden_allocation, ///< A thread allocated in a no_allocation_scope in which that is fatal.
+    mismatched_deallocation, ///< A block was freed by a non-matching function: delete after malloc or new[].
     buffer_underflow,        ///< The bytes just before a block were written to.
 };
 
-/// The argument of the error handler. The strings live until it returns.
+/// The argument of the error handler. The strings are valid until the handler returns.
 struct MEMORY_POOL_VISIBLE error_report
 {
-    error_kind kind;        ///< What went wrong.
+    error_kind kind;        ///< The kind of the error.
     const void* address;    ///< The pointer in question, or nullptr if there is none.
-    std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
+    std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is involved.
     const char* pool_name;  ///< `pool_options::name`, or nullptr.
     const char* text;       ///< The lines that were printed.
 };
 
-/// Called after the error was printed on stderr, with no lock held, and when the pool is consistent: it may use the
-/// pool, but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; an operation by
-/// the wrong thread proceeds. Where exceptions are off and a result is due, the program aborts.
+/// Called after the error was printed on stderr, with no lock held and the pool in a consistent state. The handler may
+/// use the pool, but must not throw. If it returns, the pool ignores the wrong operation and stays intact; an operation
+/// by the wrong thread proceeds. Without exceptions, an operation that must return a result aborts the program.
 using error_handler = void (*)(const error_report&);
 
 namespace process_wide {
@@ -110,16 +110,15 @@ MEMORY_POOL_VISIBLE inline message text_of_size_overflow(std::size_t count, std:
 MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_name, std::size_t limit,
                                                           std::size_t bytes_in_use, std::size_t bytes) noexcept
 {
-    return message(
-        "memory_pool: resource '%.100s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
-        resource_name, bytes, bytes_in_use, limit);
+    return message("memory_pool: resource '%.100s': %zu more bytes would exceed its limit of %zu bytes; %zu are in use",
+                   resource_name, bytes, limit, bytes_in_use);
 }
 } // namespace process_wide
 
-/// Effects: installs `handler` as the error handler; nullptr stands for the default, which aborts. Shared libraries use
-///   the handler of the program, except libraries loaded by dlopen if the program does not export its symbols
-///   (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace memory_pool hidden
-///   (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
+/// Effects: installs `handler` as the error handler; nullptr: the default, which aborts. Shared libraries use the
+///   handler of the program. Two kinds have a handler of their own: libraries loaded by dlopen if the program does not
+///   export its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace
+///   memory_pool hidden (--version-script, --exclude-libs, -Bsymbolic).
 /// Returns: the previous handler.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
@@ -138,7 +137,7 @@ MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
 class MEMORY_POOL_VISIBLE pool_exhausted : public std::bad_alloc
 {
 public:
-    /// Effects: stores `text`, which names the exhausted resource and its limit, and the figures in it.
+    /// Effects: stores `text`, which names the exhausted resource and its limit, and the values.
     pool_exhausted(const process_wide::message& text, const char* pool_name, std::size_t max_capacity,
                    std::size_t block_size) noexcept
         : text_(text), pool_name_(pool_name), max_capacity_(max_capacity), block_size_(block_size)
@@ -155,13 +154,13 @@ public:
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
-    /// Returns: the name that the pool was given in its options, not a copy.
+    /// Returns: the name from the options of the pool, not a copy.
     const char* pool_name() const noexcept { return pool_name_; }
 
-    /// Returns: how many blocks, or arenas, the pool may have.
+    /// Returns: the maximum number of blocks, or arenas, of the pool.
     std::size_t max_capacity() const noexcept { return max_capacity_; }
 
-    /// Returns: bytes in each of them.
+    /// Returns: bytes in each block or arena.
     std::size_t block_size() const noexcept { return block_size_; }
 
 private:
@@ -184,10 +183,10 @@ public:
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
-    /// Returns: how many blocks or objects were requested.
+    /// Returns: the requested number of blocks or objects.
     std::size_t count() const noexcept { return count_; }
 
-    /// Returns: bytes in each of them.
+    /// Returns: bytes in each block or object.
     std::size_t size() const noexcept { return size_; }
 
 private:
@@ -200,7 +199,7 @@ private:
 class MEMORY_POOL_VISIBLE limit_exceeded : public std::bad_alloc
 {
 public:
-    /// Effects: formats a text with the name of the resource and all three numbers of bytes.
+    /// Effects: formats a text with the name of the resource and the three byte counts.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
         : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes)),
           resource_name_(resource_name), limit_(limit), bytes_in_use_(bytes_in_use), bytes_(bytes)
@@ -210,16 +209,16 @@ public:
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
-    /// Returns: the name that the resource was given in its options, not a copy.
+    /// Returns: the name from the options of the resource, not a copy.
     const char* resource_name() const noexcept { return resource_name_; }
 
     /// Returns: the limit, in bytes.
     std::size_t limit() const noexcept { return limit_; }
 
-    /// Returns: bytes that were in use.
+    /// Returns: the bytes in use at that moment.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
 
-    /// Returns: bytes that were requested.
+    /// Returns: the requested bytes.
     std::size_t bytes() const noexcept { return bytes_; }
 
 private:

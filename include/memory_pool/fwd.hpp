@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Declares every pool and resource, and which kinds of them there are, for headers that only name them.
+/// Forward declarations of all pools and resources, and the aliases for their variants.
 ///
 ///     block_pool = basic_block_pool<>      object_pool<T> = basic_object_pool<T, basic_block_pool<>>      ...
 ///
-/// Thread safety: what is named `concurrent_`, `synchronized_` or `shared_` is for many threads, what is named
-/// `unsynchronized_`, and what has no such name, for one at a time.
+/// Thread safety: types named `concurrent_`, `synchronized_` or `shared_` are for many threads. Types named
+/// `unsynchronized_`, and those without such a prefix, are for one thread at a time.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -44,14 +44,14 @@ struct atomic_references;
 template <class Policy = default_policy, class Store = detail::core::local_store<Policy>>
 class basic_block_pool;
 
-/// Blocks of one size for one thread, without statistics, and without checks beyond those that cost nothing.
+/// Blocks of one size for one thread, without statistics, and with only the checks that cost nothing.
 using block_pool = basic_block_pool<>;
 
-/// Blocks of one size for many threads. See policies.hpp for `Policy`, and basic_block_pool for what it can do.
+/// Blocks of one size for many threads. See policies.hpp for `Policy`, and basic_block_pool for the interface.
 template <class Policy = default_policy>
 using basic_concurrent_block_pool = basic_block_pool<Policy, detail::core::shared_blocks<Policy>>;
 
-/// Blocks of one size for many threads, without statistics, and without checks beyond those that cost nothing.
+/// Blocks of one size for many threads, without statistics, and with only the checks that cost nothing.
 using concurrent_block_pool = basic_concurrent_block_pool<>;
 
 // Objects of one type.
@@ -67,7 +67,7 @@ using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using concurrent_object_pool = basic_object_pool<T, basic_concurrent_block_pool<Policy>>;
 
-// Objects of one type, and handles that become stale when their object is destroyed.
+// Objects of one type, with handles that become stale when the object is destroyed.
 
 template <class T>
 struct pool_handle;
@@ -76,7 +76,7 @@ class handle_pool;
 template <class T, class Policy = default_policy>
 class concurrent_handle_pool;
 
-// Objects that return by themselves.
+// Objects that return to their pool automatically.
 
 template <class T, class References = atomic_references>
 class pooled;
@@ -125,18 +125,18 @@ using resource_frame = basic_resource_frame<>;
 template <class Policy, class Arenas>
 class basic_arena_resource;
 
-/// Arenas for one thread. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
+/// Arenas for one thread. See policies.hpp for `Policy`, and basic_arena_resource for the interface.
 template <class Policy = default_policy>
 using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, detail::core::local_arenas>;
 
-/// Arenas for one thread, without checks beyond those that cost nothing.
+/// Arenas for one thread, with only the checks that cost nothing.
 using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;
 
-/// Arenas for many threads. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
+/// Arenas for many threads. See policies.hpp for `Policy`, and basic_arena_resource for the interface.
 template <class Policy = default_policy>
 using basic_synchronized_arena_resource = basic_arena_resource<Policy, detail::core::shared_arenas>;
 
-/// Arenas for many threads, without checks beyond those that cost nothing.
+/// Arenas for many threads, with only the checks that cost nothing.
 using synchronized_arena_resource = basic_synchronized_arena_resource<>;
 
 class arena_scope;
@@ -144,21 +144,21 @@ class arena_scope;
 template <class Pool, class Upstream>
 class basic_pool_resource;
 
-/// Pools by size for one thread. See policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource for
-/// what they can do.
+/// Pools by size for one thread. See policies.hpp for `Policy`, the policy of the pools, and basic_pool_resource for
+/// the interface.
 template <class Policy = default_policy>
 using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<Policy>, detail::core::plain_upstream>;
 
-/// Pools by size for one thread, without checks beyond those that cost nothing.
+/// Pools by size for one thread, with only the checks that cost nothing.
 using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
 
-/// Pools by size for many threads. See policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource
-/// for what they can do.
+/// Pools by size for many threads. See policies.hpp for `Policy`, the policy of the pools, and basic_pool_resource for
+/// the interface.
 template <class Policy = default_policy>
 using basic_synchronized_pool_resource =
     basic_pool_resource<basic_concurrent_block_pool<Policy>, detail::core::locked_upstream>;
 
-/// Pools by size for many threads, without checks beyond those that cost nothing.
+/// Pools by size for many threads, with only the checks that cost nothing.
 using synchronized_pool_resource = basic_synchronized_pool_resource<>;
 
 template <class Pool>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools whose blocks heaptrack counts one by one, with the call stacks that allocate them.
+/// A policy that reports each block of a pool to heaptrack, which records the call stack of the allocation.
 ///
 ///     memory_pool::object_pool<node, memory_pool::heaptrack_policy> nodes;        heaptrack ./program
 ///
-/// Needs heaptrack_api.h (Debian: heaptrack), and a program that is position-independent, which is the default. Without
-/// heaptrack, each block costs a test of a pointer. The memory that pools take from upstream is counted, too, where
-/// they take it.
+/// Needs heaptrack_api.h (Debian package: heaptrack), and a position-independent program, which is the default. Without
+/// heaptrack, each block costs a test of a pointer. Heaptrack also counts the memory that pools take from upstream, at
+/// the call stacks that take it.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,13 +20,13 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Notifies heaptrack.
+/// Notifies heaptrack of each block.
 struct heaptrack_observer
 {
     /// Effects: as observing_policy requires.
     static void allocated(const char* /*pool_name*/, const void* block, std::size_t bytes) noexcept
     {
-        heaptrack_report_alloc(const_cast<void*>(block), bytes); // A macro, with an `if`.
+        heaptrack_report_alloc(const_cast<void*>(block), bytes); // A macro that contains an `if`.
     }
 
     /// Effects: as observing_policy requires.

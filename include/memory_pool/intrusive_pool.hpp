@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed on request, and destroyed and returned when the last boost::intrusive_ptr to them is
-/// gone.
+/// A pool of objects owned by boost::intrusive_ptr. Each is constructed on request, and destroyed when the last pointer
+/// to it goes.
 ///
 ///     make(arguments...)  ->  block  ->  T constructed in it  ->  boost::intrusive_ptr<T>
 ///     the last pointer goes  ->  T destroyed  ->  block back to the pool, or, if the pool is gone, to its store
 ///
 ///     in_use = objects with references
 ///
-/// Thread safety: that of the references: any thread may acquire and release objects, unless they are derived from
-/// pooled<T, plain_references>: then one thread at a time may use the pool and its objects.
+/// Thread safety: any thread may acquire and release objects. If they derive from pooled<T, plain_references>, one
+/// thread at a time may use the pool and its objects.
 #pragma once
 
 #if defined(__has_include)
 #if !__has_include(<boost/smart_ptr/intrusive_ptr.hpp>)
-#error "memory_pool: this header needs Boost.SmartPtr (Debian package: libboost-dev). shared_pool.hpp does without."
+#error "memory_pool: this header needs Boost.SmartPtr (Debian package: libboost-dev). shared_pool.hpp does not."
 #endif
 #endif
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/counted_store.hpp>
@@ -35,7 +35,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
-/// Replaces a type that is not derived from `pooled`.
+/// Replaces a type that does not derive from `pooled`.
 struct no_pooled_object : pooled<no_pooled_object>
 {
     template <class... Arguments>
@@ -74,22 +74,22 @@ template <class T, class Policy>
 using recycling_pooled = recycling_pool_base<recycling_store<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
 } // namespace detail::core
 
-/// The blocks for objects of type `T`, which says how it counts its references.
+/// The pool of blocks for objects of type `T`: shared by threads if `T` counts references atomically.
 template <class T, class Policy>
 using blocks_for_references = detail::core::blocks_for_pooled<detail::core::pooled_object<T>, Policy>;
 
-/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See policies.hpp
-/// for `Policy`, and store_pool_base for what it can do.
+/// A pool of objects of type `T`, owned by boost::intrusive_ptr. `T` derives from `pooled`. See policies.hpp for
+/// `Policy`, and store_pool_base for the members.
 template <class T, class Policy>
 class intrusive_pool : public detail::core::constructing_pooled<detail::core::pooled_object<T>, Policy>
 {
 public:
     using intrusive_pool::constructing_pool_base::constructing_pool_base;
 
-    /// Effects: as the first, with default options.
+    /// Effects: makes a pool with default options that allocates from the default resource.
     intrusive_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    /// Rejects wrong arguments, such as a number of objects: that is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<intrusive_pool, Given, More...>>
     explicit intrusive_pool(const Given&, const More&...) = delete;
 

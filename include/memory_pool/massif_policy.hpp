@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools whose blocks Valgrind's massif counts one by one, with the call stacks that allocate them.
+/// A policy that reports each block of a pool to Valgrind's massif, which records the call stack of the allocation.
 ///
 ///     memory_pool::object_pool<node, memory_pool::massif_policy> nodes;        valgrind --tool=massif ./program
 ///
-/// Needs valgrind/valgrind.h. Outside of Valgrind, each request costs a few instructions that do nothing. The memory
-/// that pools take from upstream is counted, too, where they take it. Not together with MEMORY_POOL_VALGRIND=1, which
-/// is for memcheck.
+/// Needs valgrind/valgrind.h. Outside of Valgrind, each notification costs a few instructions without effect. Massif
+/// also counts the memory that pools take from upstream, at the call stacks that take it. Do not combine this policy
+/// with MEMORY_POOL_VALGRIND=1, which is for memcheck.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Notifies massif.
+/// Notifies massif of each block.
 struct massif_observer
 {
     /// Effects: as observing_policy requires.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The whole library in one line, but for intrusive_pool.hpp and recycling_pool.hpp, which need Boost. Each face also
-/// has a header of its own.
+/// Includes all pools and resources, except for intrusive_pool.hpp and recycling_pool.hpp, which need Boost.
 ///
-/// Thread safety: see each face.
+/// Thread safety: see each header.
 #pragma once
 
 #include <memory_pool/allocator.hpp>

@@ -10,7 +10,7 @@
  *     ...                                       an allocation is counted in the scope, and reported
  *     np_set_no_allocation_scope(outer);
  *
- * Thread safety: any thread; a scope belongs to one.
+ * Thread safety: any thread; a scope belongs to one thread.
  */
 #ifndef MEMORY_POOL_NO_ALLOCATION_SCOPE_H
 #define MEMORY_POOL_NO_ALLOCATION_SCOPE_H
@@ -43,24 +43,25 @@ typedef struct np_no_allocation_scope
     const char* name;
     /** The treatment of allocations. */
     np_allocating allocating;
-    /** Allocations so far. */
+    /** The number of allocations so far. */
     size_t allocations;
-    /** Their bytes, as requested. */
+    /** The requested bytes of these allocations. */
     size_t bytes;
-    /** Called for each allocation after it was made and counted, by the allocating thread; `allocator` is "np_alloc" or
-     *  the name of a pool. It may allocate, also from that pool, but not throw: a pool calls it when it has grown, with
-     *  no lock held; if it needed more than 8 blocks for that, once for those after the first 7, with all their bytes.
-     *  np_set_no_allocation_scope replaces NULL with a function that does what `allocating` says. */
+    /** Called by the allocating thread for each allocation, after it was made and counted. `allocator` is "np_alloc" or
+     *  the name of a pool. The function may allocate, even from that pool, but must not throw. A pool calls it after it
+     *  has grown, with no lock held. If growing took more than 8 allocations, one call reports all after the first 7,
+     *  with the sum of their bytes. np_set_no_allocation_scope replaces NULL with a function that implements
+     *  `allocating`. */
     void (*note)(struct np_no_allocation_scope* scope, size_t bytes, const char* allocator);
 } np_no_allocation_scope;
 
-/** Effects: makes the scope apply to this thread in place of the previous one. NULL: allocations are allowed.
+/** Effects: replaces the scope of this thread; NULL: allocations are allowed.
  *
- *    A call of np_alloc and the like, or of malloc and operator new where np_alloc replaces them, counts if it returns
- *    another block, or enlarges one by calling the OS. So does each call of a pool or arena of memory_pool that gets
- *    memory from its upstream: one allocation, whatever upstream does. Frees do not count. Calls that fail neither
- *    count nor get reported, even if allocations are fatal: their caller sees the failure, and may have a fallback,
- *    such as a pool that then asks for less.
+ *    A call of np_alloc and its relatives, or of malloc and operator new if np_alloc replaces them, counts if it
+ *    returns a new block, or grows a block by a system call. Each time that a pool or arena of memory_pool gets memory
+ *    from its upstream counts as one allocation, whatever upstream does. Frees do not count. Failed calls neither count
+ *    nor get reported, even if allocations are fatal: the caller sees the failure, and may have a fallback, such as a
+ *    pool that then requests less.
  *
  *    While a scope applies, each allocation and each free of the thread takes the slow path.
  *  Returns: the previous scope; NULL if there was none.

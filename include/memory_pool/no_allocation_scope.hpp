@@ -6,21 +6,21 @@
 ///     void audio_callback(float* samples, int count)
 ///     {
 ///         no_allocation_scope guard("audio callback");
-///         voices.create(...);                 from memory that the pool has: fine; if it must go upstream: reported
-///         text.append("...");                 if np_alloc is malloc: reported, when the string grows
+///         voices.create(...);                 not reported, unless the pool needs memory from upstream
+///         text.append("...");                 reported when the string grows, if np_alloc replaces malloc
 ///     }
 ///
-/// Of the allocations of this thread, these count:
+/// These allocations of the thread count:
 ///
-/// - A pool, arena or pool resource gets memory from its upstream, also during construction: one allocation, whatever
-///   upstream does.
-/// - np_alloc allocates a block, also by malloc and operator new where np_alloc replaces them (libnp_malloc.so,
-///   np_new_delete.hpp). Other mallocs are not seen.
+/// - A call of upstream by a pool, arena or pool resource, also during construction: one allocation, whatever upstream
+///   does.
+/// - A block from np_alloc, also through malloc and operator new if np_alloc replaces them (libnp_malloc.so,
+///   np_new_delete.hpp). Not detected: blocks from another malloc.
 ///
-/// An allocation is counted, and reported on stderr with its call stack; if it is fatal, the error handler is called,
-/// which aborts. Frees and failed allocations do not count, and are not reported.
+/// An allocation is counted, and reported on stderr with its call stack. If it is fatal, the error handler is called,
+/// which aborts. Frees and failed allocations neither count nor get reported.
 ///
-/// (ELF. Elsewhere np_alloc is not seen.)
+/// (Allocations from np_alloc are detected on ELF platforms only.)
 ///
 /// Thread safety: a scope belongs to the thread that began it.
 #pragma once
@@ -42,13 +42,13 @@ enum class allocating
     fatal = np_allocating_fatal,       ///< Reported each time, also to the error handler, which aborts by default.
 };
 
-/// While it exists, this thread must not allocate. The innermost scope applies.
+/// While a scope exists, its thread must not allocate. The innermost scope applies.
 class no_allocation_scope : detail::base::immovable<no_allocation_scope>
 {
 public:
     /// Effects: begins the scope. `name` is its name in reports.
-    /// Preconditions: `name` outlives it.
-    /// Complexity: O(1); with np_alloc, linear in its size classes, about 70.
+    /// Preconditions: `name` outlives the scope.
+    /// Complexity: O(1); with np_alloc, linear in size classes, about 70.
     explicit no_allocation_scope(const char* name, allocating treatment = allocating::reported) noexcept
         : scope_{name, static_cast<np_allocating>(treatment), 0, 0, &detail::core::report_allocation},
           outer_(detail::core::set_no_allocation_scope(&scope_))
@@ -57,15 +57,15 @@ public:
 
     /// Effects: ends the scope. The outer one applies again.
     /// Preconditions: called by the thread that began the scope.
-    /// Complexity: as that of the constructor.
+    /// Complexity: as the constructor.
     ~no_allocation_scope()
     {
-        if (detail::core::these_notes.count != 0) // It is one of what a pool calls, such as upstream.
+        if (detail::core::these_notes.count != 0) // A function that a pool calls, such as upstream, ends the scope.
             detail::core::these_notes.give();
         (void)detail::core::set_no_allocation_scope(outer_);
     }
 
-    /// Returns: the number of allocations, without those in nested scopes.
+    /// Returns: the number of allocations, excluding nested scopes.
     std::size_t allocations() const noexcept { return scope_.allocations; }
 
     /// Returns: the bytes of these allocations, as requested.
@@ -76,7 +76,7 @@ private:
     np_no_allocation_scope* const outer_;
 };
 
-/// While it exists, this thread may allocate, also within a no_allocation_scope.
+/// While an allocation_scope exists, its thread may allocate, even within a no_allocation_scope.
 class allocation_scope : detail::base::immovable<allocation_scope>
 {
 public:

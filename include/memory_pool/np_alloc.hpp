@@ -6,11 +6,11 @@
 ///     np_allocator<T> ----+
 ///     np_resource() ------+-->  np_allocate  -->  np_alloc, np_aligned_alloc  <-----+
 ///                                                            |                      |
-///                                            there is none   v                      |
+///                                            out of memory   v                      |
 ///                                     std::bad_alloc  <--  std::new_handler  -------+
-///                                                   none             it may have freed some
+///                                             no handler             retry: it may have freed memory
 ///
-/// Blocks from any of them can be freed by np_free and its relatives, and by all others here.
+/// np_free and its relatives free blocks from any of these, and each of these frees blocks of the others.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 #include <type_traits>
 
 inline namespace MEMORY_POOL_GLOBAL_ABI {
-/// Returns: as np_alloc(bytes). `file` and `line` are the allocation site.
+/// Returns: as np_alloc(bytes). `file` and `line` are the call site.
 /// Preconditions: `file` is a string that outlives the block, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
@@ -47,16 +47,16 @@ inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
 } // namespace MEMORY_POOL_GLOBAL_ABI
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-// Writing is a cancellation point, and cancellation is an exception, which must not leave these functions.
+// Writing is a cancellation point. Cancellation is an exception, which must not leave these functions.
 
-/// Writes to the file at `to`, which records errors.
+/// Writes to the FILE `to`, which records errors.
 inline void write_to_file(const char* text, std::size_t length, void* to) noexcept
 {
     const os::uncancelled until_written;
     (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
 }
 
-/// Writes to the stream at `to`, which records errors. Does not throw, as the caller could not handle it.
+/// Writes to the stream `to`, which records errors. Does not throw, as the caller could not handle that.
 template <class Stream>
 void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 {
@@ -67,14 +67,14 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 
 inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Effects: as np_statistics_print(format, write, argument), to a file.
-/// Complexity: as that one.
+/// Complexity: as np_statistics_print(format, write, argument).
 /// Thread safety: any thread.
 inline void np_statistics_print(np_format format = np_format_text, std::FILE* file = stderr) noexcept
 {
     ::np_statistics_print(format, &memory_pool::detail::core::write_to_file, file);
 }
 
-/// Effects: the same, to a stream.
+/// Effects: as np_statistics_print(format, write, argument), to a stream.
 /// Throws: what the stream throws on failure, if its exceptions are enabled.
 /// Complexity: as np_statistics_print(format, write, argument).
 /// Thread safety: any thread.
@@ -87,17 +87,18 @@ void np_statistics_print(np_format format, std::basic_ostream<char, Traits>& str
 }
 
 /// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
-/// Returns: the number of blocks in use that were allocated since the checkpoint. Complexity, thread safety: as that
-/// one.
+/// Returns: the number of blocks in use that were allocated after the checkpoint.
+/// Complexity, thread safety: as np_leak_diff(checkpoint, format, write, argument).
 inline std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format = np_format_text,
                                 std::FILE* file = stderr) noexcept
 {
     return ::np_leak_diff(checkpoint, format, &memory_pool::detail::core::write_to_file, file);
 }
 
-/// Effects: the same, to a stream.
-/// Returns: the number of blocks in use that were allocated since the checkpoint.
-/// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
+/// Effects: as np_leak_diff(checkpoint, format, write, argument), to a stream.
+/// Returns: the number of blocks in use that were allocated after the checkpoint.
+/// Throws: what the stream throws on failure, if its exceptions are enabled.
+/// Complexity, thread safety: as np_leak_diff(checkpoint, format, write, argument).
 template <class Traits>
 std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format, std::basic_ostream<char, Traits>& stream)
 {
@@ -108,15 +109,17 @@ std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format, std::basic_
 }
 
 /// Effects: as np_leak_report(format, write, argument), to a file.
-/// Returns: the number of blocks in use with an allocation site. Complexity, thread safety: as that one.
+/// Returns: the number of blocks in use with a call site.
+/// Complexity, thread safety: as np_leak_report(format, write, argument).
 inline std::size_t np_leak_report(np_format format = np_format_text, std::FILE* file = stderr) noexcept
 {
     return np_leak_diff(0, format, file);
 }
 
-/// Effects: the same, to a stream.
-/// Returns: the number of blocks in use with an allocation site.
-/// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
+/// Effects: as np_leak_report(format, write, argument), to a stream.
+/// Returns: the number of blocks in use with a call site.
+/// Throws: what the stream throws on failure, if its exceptions are enabled.
+/// Complexity, thread safety: as np_leak_report(format, write, argument).
 template <class Traits>
 std::size_t np_leak_report(np_format format, std::basic_ostream<char, Traits>& stream)
 {
@@ -125,7 +128,7 @@ std::size_t np_leak_report(np_format format, std::basic_ostream<char, Traits>& s
 } // namespace MEMORY_POOL_GLOBAL_ABI
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Every block of np_alloc is aligned to that many bytes, if not to more.
+/// The minimum alignment of a block of np_alloc, in bytes.
 inline constexpr std::size_t np_alignment = 16;
 
 namespace detail::core {
@@ -134,9 +137,8 @@ MEMORY_POOL_ALWAYS_INLINE void* try_np_allocate(std::size_t bytes, std::size_t a
     return alignment <= np_alignment ? ::np_alloc(bytes) : ::np_aligned_alloc(alignment, bytes);
 }
 
-/// Effects: calls the std::new_handler and retries, until the allocation succeeds.
-/// Returns: the block; nullptr if no handler is set (any more), or no such block can exist.
-/// Throws: what the handler throws.
+/// Calls the std::new_handler and retries until the allocation succeeds. Returns nullptr if no handler is set (any
+/// more), or `alignment` is invalid. Throws what the handler throws.
 MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, std::size_t alignment)
 {
     if (alignment > np_alignment && !base::is_power_of_two(alignment))
@@ -152,8 +154,7 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, s
     return block;
 }
 
-/// Returns: as np_allocate.
-/// Preconditions: np_alloc has just failed.
+/// np_allocate, after np_alloc has failed.
 MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::size_t alignment)
 {
     void* const block = np_allocate_with_handler(bytes, alignment);
@@ -164,10 +165,10 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
 }
 } // namespace detail::core
 
-/// Effects: allocates as `new` does: while out of memory, it calls the std::new_handler and retries.
-/// Returns: a block of at least `bytes`, with undefined content; unique also for 0 bytes.
+/// Effects: allocates as `new` does: while out of memory, calls the std::new_handler and retries.
+/// Returns: a block of at least `bytes`, with indeterminate contents; unique even for 0 bytes.
 /// Preconditions: `alignment` is a power of two.
-/// Throws: out_of_memory, which is a std::bad_alloc, if there is no memory, and no handler; what the handler throws.
+/// Throws: out_of_memory, which is a std::bad_alloc, if there is no memory and no handler; what the handler throws.
 /// Complexity: as np_alloc.
 /// Thread safety: any thread.
 [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* np_allocate(std::size_t bytes, std::size_t alignment = np_alignment)
@@ -176,10 +177,10 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
     return MEMORY_POOL_LIKELY(block != nullptr) ? block : detail::core::np_allocate_slowly(bytes, alignment);
 }
 
-/// Effects: frees a block. nullptr is ignored.
-/// Preconditions: `block` is from np_alloc or a relative of it, requested with that size and alignment, and in use.
+/// Effects: frees a block. Ignores nullptr.
+/// Preconditions: `block` is from np_alloc or one of its relatives, requested with that size and alignment, and in use.
 /// Complexity: as np_free.
-/// Thread safety: any thread, also one that has not allocated the block.
+/// Thread safety: any thread, not only the one that allocated the block.
 MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
                                              std::size_t alignment = np_alignment) noexcept
 {
@@ -203,9 +204,9 @@ class np_memory_resource final : public std::pmr::memory_resource
 };
 } // namespace detail::core
 
-/// Returns: the process-wide memory resource over np_alloc; never destroyed. It allocates as np_allocate does.
+/// Returns: the process-wide memory resource over np_alloc, which allocates as np_allocate does. Never destroyed.
 /// Complexity: O(1).
-/// Thread safety: any thread, also at the end of the program.
+/// Thread safety: any thread, even during static destruction.
 inline std::pmr::memory_resource* np_resource() noexcept
 {
     alignas(detail::core::np_memory_resource) static std::byte memory[sizeof(detail::core::np_memory_resource)];
@@ -213,18 +214,18 @@ inline std::pmr::memory_resource* np_resource() noexcept
     return resource;
 }
 
-/// A heap of np_alloc as a memory resource: all of its blocks go at once when it is cleared or destroyed.
+/// A heap of np_alloc as a memory resource. Clearing or destroying it frees all of its blocks at once.
 ///
-/// Thread safety: any thread, but for `clear` and the destructor, which need the resource for themselves.
+/// Thread safety: any thread. `clear` and the destructor need exclusive access.
 class np_heap_resource final : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
-    /// Effects: makes a heap.
-    /// Throws: out_of_memory if there is no memory for it.
+    /// Effects: creates a heap.
+    /// Throws: out_of_memory if there is no memory for the heap.
     np_heap_resource() : np_heap_resource(nullptr) {}
 
-    /// Effects: makes a heap that reports list by name, as np_heap_create_named.
-    /// Throws: out_of_memory if there is no memory for it.
+    /// Effects: creates a heap that reports list by name, as np_heap_create_named.
+    /// Throws: out_of_memory if there is no memory for the heap.
     explicit np_heap_resource(const char* name) : heap_(::np_heap_create_named(name))
     {
         if (heap_ == nullptr)
@@ -238,8 +239,8 @@ public:
     /// Complexity: as np_heap_destroy.
     ~np_heap_resource() override { ::np_heap_destroy(heap_); }
 
-    /// Effects: allocates in the heap. Through the concrete type this is no virtual call; see resource_allocator.
-    /// Returns: the block: at least `bytes` bytes, aligned to `alignment`.
+    /// Effects: allocates from the heap. Not a virtual call through the concrete type: see resource_allocator.
+    /// Returns: a block of at least `bytes`, aligned to `alignment`.
     /// Preconditions: `alignment` is a power of two.
     /// Throws: out_of_memory if there is no memory.
     /// Complexity: as np_heap_alloc.
@@ -253,8 +254,8 @@ public:
         return block;
     }
 
-    /// Effects: frees a block. nullptr is ignored.
-    /// Preconditions: it is of this heap, requested with that size and alignment, and in use.
+    /// Effects: frees a block. Ignores nullptr.
+    /// Preconditions: `block` is of this heap, requested with that size and alignment, and in use.
     /// Complexity: as np_free.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
     {
@@ -266,7 +267,7 @@ public:
     void clear() noexcept { ::np_heap_clear(heap_); }
 
     /// Returns: whether `block` is a block of this heap that is in use.
-    /// Preconditions: it is nullptr, or a block of np_alloc in use.
+    /// Preconditions: `block` is nullptr, or a block of np_alloc in use.
     /// Complexity: as np_heap_of.
     bool owns(const void* block) const noexcept { return ::np_heap_of(block) == heap_ && block != nullptr; }
 
@@ -299,23 +300,22 @@ private:
     np_heap* const heap_;
 };
 
-/// Allocates objects of type `T` from np_alloc, for containers of the standard library and others that take an
-/// allocator.
+/// Allocates objects of type `T` from np_alloc, for standard containers and other users of allocators.
 ///
-/// All are equal: memory from one can be freed by any other, also one for another type.
+/// All np_allocators are equal: each can free memory from any other, even one for another type.
 template <class T>
 class np_allocator
 {
 public:
-    using value_type = T;                                           ///< What it allocates.
-    using size_type = std::size_t;                                  ///< A number of them.
-    using difference_type = std::ptrdiff_t;                         ///< A distance between two.
+    using value_type = T;                                           ///< The type of the objects.
+    using size_type = std::size_t;                                  ///< A number of objects.
+    using difference_type = std::ptrdiff_t;                         ///< A distance between two objects.
     using is_always_equal = std::true_type;                         ///< Stateless.
     using propagate_on_container_copy_assignment = std::false_type; ///< Stateless.
-    using propagate_on_container_move_assignment = std::true_type;  ///< The same, but the memory moves.
+    using propagate_on_container_move_assignment = std::true_type;  ///< Stateless, but the memory moves.
     using propagate_on_container_swap = std::false_type;            ///< Stateless.
 
-    /// Effects: none: an allocator has no state.
+    /// Effects: none.
     constexpr np_allocator() noexcept = default;
 
     /// Effects: none.
@@ -324,14 +324,14 @@ public:
     {
     }
 
-    /// Returns: the maximum number of objects that could fit into memory.
+    /// Returns: the maximum number of objects that fit into the address space.
     static constexpr std::size_t max_size() noexcept
     {
         return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     }
 
-    /// Returns: room for `count` objects, aligned as they have to be.
-    /// Throws: size_overflow, which is a std::bad_array_new_length, if `count` is above `max_size()`; else as
+    /// Returns: uninitialized, aligned memory for `count` objects.
+    /// Throws: size_overflow, which is a std::bad_array_new_length, if `count` is above `max_size()`; otherwise as
     ///   np_allocate.
     /// Complexity: as np_alloc.
     /// Thread safety: any thread.
@@ -342,8 +342,8 @@ public:
         return static_cast<T*>(np_allocate(count * sizeof(T), alignof(T)));
     }
 
-    /// Effects: frees room for `count` objects.
-    /// Preconditions: `objects` came from `allocate(count)`.
+    /// Effects: frees memory for `count` objects.
+    /// Preconditions: `objects` is from `allocate(count)`.
     /// Complexity: as np_free.
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept

@@ -3,13 +3,13 @@
 /// \file
 /// Replaces the global operators new and delete of a program by np_alloc.
 ///
-///     new T[n], new (std::nothrow) T, ...  ->  operator new(bytes)      ->  np_allocate
-///     delete[] p, delete of a known size   ->  operator delete(block)   ->  np_free
-///     the same for over-aligned types      ->  those with an alignment  ->  np_allocate, np_free
+///     new T[n], new (std::nothrow) T, ...  ->  operator new(bytes)           ->  np_allocate
+///     delete[] p, delete of a known size   ->  operator delete(block)        ->  np_free
+///     new and delete, over-aligned types   ->  operators with an alignment   ->  np_allocate, np_free
 ///
-/// Include it in exactly one source file, of a program that is linked with memory_pool::np_alloc. The operators are not
-/// inline, as the standard asks, so a second one is an error when the program is linked. As in the standard library,
-/// all forms end in the plain one, or in the plain one with an alignment.
+/// Include this header in exactly one source file of a program that links memory_pool::np_alloc. The operators must not
+/// be inline, according to the standard, so a second definition is a linker error. As in the standard library, all
+/// forms call the plain form, or the plain form with an alignment.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,7 +28,7 @@ inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexce
 }
 
 #if MEMORY_POOL_EXCEPTIONS
-/// Returns: what `allocate()` returns; nullptr if it throws.
+/// Returns: the result of `allocate()`; nullptr if it throws.
 template <class Allocate>
 void* new_without_throwing(Allocate&& allocate, std::size_t, std::size_t = np_alignment) noexcept
 {
@@ -36,8 +36,7 @@ void* new_without_throwing(Allocate&& allocate, std::size_t, std::size_t = np_al
     return base::succeeds([&] { block = allocate(); }) ? block : nullptr;
 }
 #else
-/// Returns: what `allocate()` would, for those arguments; nullptr where exceptions are off and that would terminate the
-///   program.
+/// Returns: a block as from `allocate()`; nullptr instead of terminating the program, as exceptions are off.
 template <class Allocate>
 void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
 {
@@ -50,14 +49,13 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
 // NOLINTBEGIN(misc-definitions-in-headers): a replacement of these operators must not be inline.
 
 /// Returns: as memory_pool::np_allocate(bytes).
-/// Throws: as that: std::bad_alloc if there is no memory, and no std::new_handler; what the handler throws.
+/// Throws: std::bad_alloc if there is no memory and no std::new_handler; what the handler throws.
 void* operator new(std::size_t bytes)
 {
     return memory_pool::np_allocate(bytes);
 }
 
-/// Returns: as the plain form.
-/// Throws: as that.
+/// Returns, throws: as the plain form.
 void* operator new[](std::size_t bytes)
 {
     return ::operator new(bytes);
@@ -75,15 +73,13 @@ void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
     return memory_pool::detail::core::new_without_throwing([bytes] { return ::operator new[](bytes); }, bytes);
 }
 
-/// Returns: as memory_pool::np_allocate(bytes, alignment).
-/// Throws: as that.
+/// Returns, throws: as memory_pool::np_allocate(bytes, alignment).
 void* operator new(std::size_t bytes, std::align_val_t alignment)
 {
     return memory_pool::np_allocate(bytes, memory_pool::detail::core::alignment_of_new(alignment));
 }
 
-/// Returns: as the plain form with an alignment.
-/// Throws: as that.
+/// Returns, throws: as the plain form with an alignment.
 void* operator new[](std::size_t bytes, std::align_val_t alignment)
 {
     return ::operator new(bytes, alignment);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type, made and destroyed in blocks of a pool: for one thread, and what such pools have in common with
-/// those for several, concurrent_object_pool.hpp.
+/// A pool of objects of one type for one thread, and the common part of all object pools. concurrent_object_pool.hpp
+/// has the pool that threads share.
 ///
 ///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
 ///     destroy(T*)           ->  T destroyed          ->  block back to the pool
 ///
-///     objects alive = blocks in use (outside of create and destroy)
+///     live objects = blocks in use (outside of create and destroy)
 ///
 /// Iteration, over the pool of one thread:
 ///
-///     bits of 64 blocks:   1 1 0 1 0 0 1 1 ...      one load for the objects of all of them; dead ones are not touched
+///     bits of 64 blocks:   1 1 0 1 0 0 1 1 ...      one load finds the objects in all 64; free blocks are not touched
 ///                              ^
 ///                         the iterator
 ///
-/// Thread safety: that of the blocks: one thread at a time may use an object_pool; an iterator that moves, and `begin`,
-/// use it. Each object belongs to its user.
+/// Thread safety: as the block pool: one thread at a time may use an object_pool. `begin` and `operator++` of an
+/// iterator use the pool. Users synchronize access to the objects themselves.
 #pragma once
 
 #include <memory_pool/allocator.hpp>
@@ -24,7 +24,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
@@ -45,37 +45,38 @@
 #include <type_traits>
 #include <utility>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A forward iterator over the objects of an object pool for one thread that are alive, in the order of addresses.
+/// A forward iterator over the live objects of an object_pool, in address order.
 ///
-/// It stays valid while objects are created and destroyed in any way, its own included, and the pool grows: an object
-/// that is destroyed before the iterator comes to it is never visited; one that is created meanwhile may or may not be;
-/// every other is visited once. `trim`, `clear` and `release` invalidate all iterators of the pool. Any number of them
-/// may live at once; they are not registered anywhere.
+/// It stays valid when the pool grows, and when any object is created or destroyed, including the current one. An
+/// object destroyed before the iterator reaches it is not visited. An object created during the iteration may or may
+/// not be visited. Every other object is visited exactly once. `trim`, `clear` and `release` invalidate all iterators
+/// of the pool. Any number of iterators may exist; the pool does not register them.
 ///
-/// The cost of `create` does not change while iterators live. `destroy` and the bulk form return blocks straight to
-/// their slabs for a while: the next 64 blocks after `begin`, or after an iterator noticed a change. Then they go to
-/// the magazine again, and the next iterator that moves empties it: a few nanoseconds for each block in it.
+/// Iterators do not slow down `create`. `destroy` and `destroy_bulk` return blocks directly to their slabs for a while:
+/// the next 64 blocks after `begin`, or after an iterator noticed a change. Later blocks go to the magazine again, and
+/// the next iterator that moves empties the magazine, in a few nanoseconds per block.
 ///
-/// Iteration is the same with each policy. `checking_policy` reports an object that is erased twice, as `destroy` does.
+/// Iteration works the same with every policy. `checking_policy` reports an object that is erased twice, as `destroy`
+/// does.
 template <class Value, class Store>
 class object_iterator
 {
 public:
-    /// As algorithms require.
+    /// The category of the iterator.
     using iterator_category = std::forward_iterator_tag;
     /// The type of the objects.
     using value_type = std::remove_cv_t<Value>;
-    /// As std::iterator_traits names it.
+    /// The difference of two iterators, as std::iterator_traits requires.
     using difference_type = std::ptrdiff_t;
     /// A pointer to an object.
     using pointer = Value*;
     /// A reference to an object.
     using reference = Value&;
 
-    /// Effects: makes the iterator behind the last object of any pool.
+    /// Effects: makes the end iterator, which is the same for every pool.
     object_iterator() noexcept = default;
 
-    /// Effects: converts an iterator to one over const objects.
+    /// Effects: converts an iterator to a const_iterator.
     template <class Other,
               class = std::enable_if_t<!std::is_same_v<Other, Value> && std::is_same_v<const Other, Value>>>
     object_iterator(const object_iterator<Other, Store>& other) noexcept
@@ -84,18 +85,18 @@ public:
     }
 
     /// Returns: the object.
-    /// Preconditions: it is alive, or another one was made in its place.
+    /// Preconditions: the object is alive, or another object was created in its block.
     /// Complexity: O(1).
     reference operator*() const noexcept { return *operator->(); }
 
-    /// Returns: its address.
+    /// Returns: the address of the object.
     /// Preconditions: as `operator*`.
     /// Complexity: O(1).
     pointer operator->() const noexcept { return std::launder(static_cast<Value*>(static_cast<void*>(block_))); }
 
-    /// Effects: moves on to the next object. The one that it is at may have been destroyed.
-    /// Preconditions: it is at an object, or where one was.
-    /// Complexity: O(1), and linear in free blocks between the two, 64 at a time.
+    /// Effects: advances to the next object. The current object may have been destroyed.
+    /// Preconditions: this is not the end iterator.
+    /// Complexity: O(1), plus linear in free blocks between the two objects, 64 at a time.
     object_iterator& operator++() noexcept
     {
         const std::uint64_t behind = blocks_.bits & (blocks_.bits - 1);
@@ -113,8 +114,8 @@ public:
         return *this;
     }
 
-    /// Effects: as the other one.
-    /// Returns: a copy of itself from before.
+    /// Effects: as the prefix form.
+    /// Returns: the iterator before it advanced.
     object_iterator operator++(int) noexcept
     {
         const object_iterator before = *this;
@@ -122,7 +123,7 @@ public:
         return before;
     }
 
-    /// Returns: whether both are at the same object, or both at the end.
+    /// Returns: whether both refer to the same object, or both are end iterators.
     friend bool operator==(const object_iterator& a, const object_iterator& b) noexcept { return a.block_ == b.block_; }
     friend bool operator!=(const object_iterator& a, const object_iterator& b) noexcept { return a.block_ != b.block_; }
 
@@ -137,7 +138,7 @@ private:
     {
     }
 
-    /// Takes a copy, as an iterator whose address is passed on is kept out of registers.
+    /// Takes `blocks` by value: passing its address would keep the iterator out of registers.
     static object_iterator behind_change(Store& store, detail::core::blocks_in_use blocks) noexcept
     {
         const detail::core::blocks_in_use next = store.next_in_use(blocks);
@@ -147,20 +148,20 @@ private:
     char* lowest() const noexcept { return blocks_.first + detail::base::lowest_bit(blocks_.bits) * store_->stride(); }
 
     Store* store_ = nullptr;
-    detail::core::blocks_in_use blocks_; ///< The lowest bit that is set is that of the block it is at.
+    detail::core::blocks_in_use blocks_; ///< The lowest set bit is that of the current block.
     char* block_ = nullptr;              ///< nullptr: the end.
-    std::uint64_t changes_ = 0;          ///< Those of the store when `blocks_` was read.
+    std::uint64_t changes_ = 0;          ///< `changes()` of the store when `blocks_` was read.
 };
 
-/// What an object pool has as a range: nothing, if threads share it, as the others create and destroy objects
-/// meanwhile. A base of basic_object_pool.
+/// The range interface of an object pool, a base of basic_object_pool. Empty if threads share the pool, because other
+/// threads may create and destroy objects during the iteration.
 template <class Pool>
-class object_range // NOLINT(bugprone-crtp-constructor-accessibility): it has nothing that could be misused
+class object_range // NOLINT(bugprone-crtp-constructor-accessibility): the class is empty
     : public detail::core::shared_objects
 {
 };
 
-/// What an object pool for one thread has as a range. See object_iterator for what may happen meanwhile.
+/// The range interface of an object pool for one thread. See object_iterator for changes during the iteration.
 template <class Object, class Policy>
 class object_range<object_pool<Object, Policy>>
 {
@@ -171,34 +172,34 @@ class object_range<object_pool<Object, Policy>>
 public:
     /// A reference to an object.
     using reference = T&;
-    /// The same, to a constant one.
+    /// A reference to a constant object.
     using const_reference = const T&;
     /// A number of objects.
     using size_type = std::size_t;
-    /// As std::iterator_traits names it.
+    /// The difference of two iterators, as std::iterator_traits requires.
     using difference_type = std::ptrdiff_t;
-    /// See object_iterator.
+    /// An iterator over the objects: see object_iterator.
     using iterator = object_iterator<T, store_type>;
-    /// The same, for constant objects.
+    /// An iterator over constant objects.
     using const_iterator = object_iterator<const T, store_type>;
 
-    /// Returns: an iterator at the object with the lowest address.
-    /// Complexity: linear in words of 64 blocks before that object, and in blocks freed since the last iterator moved.
-    /// Thread safety: that of the pool, also if it is constant: free blocks move from its caches into its slabs.
+    /// Returns: an iterator to the object with the lowest address.
+    /// Complexity: linear in words of 64 blocks before that object, and in blocks freed since an iterator last moved.
+    /// Thread safety: as the pool, even if it is const: free blocks move from its caches into its slabs.
     iterator begin() noexcept { return first_in<iterator>(static_cast<pool_type&>(*this)); }
-    /// Returns: the same, for constant objects.
+    /// Returns: as the non-const overload.
     const_iterator begin() const noexcept { return first_in<const_iterator>(static_cast<const pool_type&>(*this)); }
 
-    /// Returns: the iterator behind the last object, which is always the same.
+    /// Returns: the end iterator, which never changes.
     iterator end() noexcept { return {}; }
-    /// Returns: the same, for constant objects.
+    /// Returns: as the non-const overload.
     const_iterator end() const noexcept { return {}; }
 
     /// Effects: destroys the object, and frees its block.
-    /// Returns: an iterator at the next object that is alive once that is done.
+    /// Returns: an iterator to the next object that is alive after the destructor has run.
     /// Preconditions: as `destroy`.
-    /// Complexity: as `destroy`, and as moving the iterator on.
-    /// Thread safety: that of the pool.
+    /// Complexity: as `destroy` and `operator++`.
+    /// Thread safety: as the pool.
     iterator erase(const_iterator position) noexcept
     {
         auto& pool = static_cast<pool_type&>(*this);
@@ -210,11 +211,11 @@ public:
         }
         detail::core::destroy_object(object);
         next.store_->deallocate(*next.blocks_.home, next.blocks_.lowest());
-        ++next.changes_; // For this change; if there were others, it still differs.
+        ++next.changes_; // Counts this change. After any other one, the numbers still differ.
         return ++next;
     }
 
-    /// Returns: objects alive: `in_use()`, by the name that ranges have for it.
+    /// Returns: the number of live objects, as `in_use()`.
     /// Complexity: O(1).
     size_type size() const noexcept { return static_cast<const pool_type&>(*this).in_use(); }
 
@@ -233,10 +234,10 @@ private:
 };
 
 /// Effects: destroys each object of `pool` for which `predicate(object)` is true.
-/// Returns: how many.
-/// Throws: what `predicate` throws. The objects before that one have been processed then.
-/// Complexity: linear in blocks that were ever in use, 64 at a time, and in objects.
-/// Thread safety: that of the pool.
+/// Returns: the number of objects destroyed.
+/// Throws: what `predicate` throws. All objects before the current one have been processed by then.
+/// Complexity: linear in blocks ever used, 64 at a time, and in objects.
+/// Thread safety: as the pool.
 template <class Object, class Policy, class Predicate>
 std::size_t erase_if(object_pool<Object, Policy>& pool, Predicate predicate)
 {
@@ -264,22 +265,22 @@ public:
     /// The pool's policy.
     using policy = typename Blocks::policy;
 
-    /// Destroys an object of a pool: the deleter of `unique_ptr`. Converts to a polymorphic_deleter, so that the owner
-    /// of an object can become that of a base.
+    /// The deleter of `unique_ptr`: destroys an object of a pool. Converts to a polymorphic_deleter, so an owner of an
+    /// object converts to an owner of its base.
     class deleter
     {
     public:
-        /// Effects: makes a deleter for no pool, which only nullptr may be used with.
+        /// Effects: makes a deleter without a pool, for nullptr only.
         deleter() noexcept = default;
 
         /// Effects: makes a deleter for the objects of `pool`.
         explicit deleter(basic_object_pool& pool) noexcept : pool_(&pool) {}
 
         /// Effects: destroys `object` and frees its block.
-        /// Preconditions: it is alive, from the pool, and the pool lives.
+        /// Preconditions: `object` is alive and from the pool, which still exists.
         void operator()(T* object) const noexcept { pool_->destroy(object); }
 
-        /// Returns: the same deleter, for pointers to a base.
+        /// Returns: a deleter that destroys the object through a pointer to its base.
         operator polymorphic_deleter() const noexcept
         {
             return {pool_, [](void* pool, void* object) noexcept {
@@ -306,24 +307,24 @@ public:
         detail::core::pool_access::set_kind(blocks_, "object_pool", "concurrent_object_pool");
     }
 
-    /// Effects: as the first, with default options, from `upstream`.
+    /// Effects: makes a pool with default options that allocates from `upstream`.
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit basic_object_pool(Resource* upstream) : basic_object_pool(pool_options{}, upstream)
     {
     }
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    /// Rejects wrong arguments, such as a number of objects: that is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_options<basic_object_pool, Given, More...>>
     explicit basic_object_pool(const Given&, const More&...) = delete;
 
-    // Neither copied nor moved: its objects have deleters that refer to it.
+    // Neither copyable nor movable: the deleters of its objects refer to it.
     basic_object_pool(const basic_object_pool&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete; // Hold it by a std::unique_ptr.
 
-    /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
+    /// Effects: destroys all live objects, as `clear` does, and returns all memory to upstream.
     ~basic_object_pool()
     {
-        // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
+        // Not asserted in the class, where `T` may still be incomplete: an object may own others of the pool.
         using complete = detail::core::complete_object<T>;
         static_assert(detail::base::is_destructible<complete>,
                       "the pool must be able to destroy its objects: make the "
@@ -334,11 +335,11 @@ public:
             return;
         hand_over();
         detail::core::pool_access::observe_end(blocks_);
-        // Also if the count is 0: a double destroy hides a leaked object until the blocks are inspected.
+        // Even if `in_use()` is 0: a double destroy hides a leaked object until the blocks are inspected.
         clear();
     }
 
-    /// Returns: how many bytes of upstream memory hold `count` objects: see basic_block_pool::bytes_for.
+    /// Returns: the bytes of upstream memory that `count` objects need: see basic_block_pool::bytes_for.
     static constexpr std::size_t bytes_for(std::size_t count) noexcept
     {
         return Blocks::bytes_for(count, sizeof(detail::core::complete_object<T>),
@@ -347,9 +348,9 @@ public:
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: the object.
-    /// Throws: as `Blocks::allocate`, and what the constructor throws. The block is back in the pool then.
-    /// Complexity: as `Blocks::allocate`, and the constructor.
-    /// Thread safety: that of the blocks.
+    /// Throws: as `Blocks::allocate`, and what the constructor throws. On failure the block is freed.
+    /// Complexity: as `Blocks::allocate`, plus the constructor.
+    /// Thread safety: as `Blocks`.
     template <class... Arguments>
     [[nodiscard]] T* create(Arguments&&... arguments)
     {
@@ -358,20 +359,20 @@ public:
 
     /// Effects: makes a `T` as `create` does, if a block is available.
     /// Returns: the object; or nullptr if the pool is at its limit, or upstream fails.
-    /// Throws: what the constructor throws. The block is back in the pool then.
+    /// Throws: what the constructor throws. On failure the block is freed.
     /// Complexity: as `create`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     template <class... Arguments>
     [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
     {
         return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: makes a `T` as `create` does, as soon as a block is available.
-    /// Preconditions: threads share the pool; only those of a concurrent_object_pool can wait.
+    /// Effects: makes a `T` as `create` does, after waiting for a block if none is available.
+    /// Preconditions: threads share the pool; only a concurrent_object_pool lets threads wait.
     /// Returns: the object.
-    /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. The block is back in the pool then.
-    /// Complexity: as `Blocks::allocate_wait`, and the constructor.
+    /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. On failure the block is freed.
+    /// Complexity: as `Blocks::allocate_wait`, plus the constructor.
     /// Thread safety: any thread.
     template <class... Arguments>
     [[nodiscard]] T* create_wait(Arguments&&... arguments)
@@ -381,9 +382,9 @@ public:
 
     /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
     /// Preconditions: as `create_wait`.
-    /// Returns: the object; or nullptr if no block came in time, or upstream fails and no object is alive that could be
-    ///   destroyed.
-    /// Throws: what the clock and the constructor throw. The block is back in the pool then.
+    /// Returns: the object; or nullptr if no block became available in time, or upstream fails while no object is
+    ///   alive.
+    /// Throws: what the clock and the constructor throw. On failure the block is freed.
     /// Complexity, thread safety: as `create_wait`.
     template <class Clock, class Duration, class... Arguments>
     [[nodiscard]] T* try_create_until(const std::chrono::time_point<Clock, Duration>& deadline,
@@ -403,10 +404,10 @@ public:
     }
 
     /// Effects: destroys `object` and frees its block. nullptr is ignored.
-    /// Preconditions: `object` is alive and from this pool. A checking policy reports a violation, before the
-    ///   destructor could run, and ignores the call.
-    /// Complexity: O(1), and the destructor.
-    /// Thread safety: that of the blocks.
+    /// Preconditions: `object` is alive and from this pool. A checking policy reports a violation without running the
+    ///   destructor, and ignores the call.
+    /// Complexity: O(1), plus the destructor.
+    /// Thread safety: as `Blocks`.
     MEMORY_POOL_ALWAYS_INLINE void destroy(T* object) noexcept
     {
         if (object == nullptr)
@@ -429,13 +430,13 @@ public:
         }
     }
 
-    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses from
-    ///   `objects` on. It takes all blocks before it makes the first object.
+    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses to the array
+    ///   `objects`. It allocates all blocks before it makes the first object.
     /// Returns: `count`.
-    /// Preconditions: the constructor visits no object of the pool, and does not clear it.
-    /// Throws: as `create`. The objects made so far are destroyed then, and all blocks are back in the pool.
-    /// Complexity: linear in `count`; takes blocks as `Blocks::allocate_bulk`.
-    /// Thread safety: that of the blocks.
+    /// Preconditions: the constructor neither iterates over the pool nor clears it.
+    /// Throws: as `create`. On failure the objects made so far are destroyed, and all blocks are freed.
+    /// Complexity: linear in `count`; allocates blocks as `Blocks::allocate_bulk`.
+    /// Thread safety: as `Blocks`.
     template <class... Arguments>
     std::size_t create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
     {
@@ -444,12 +445,12 @@ public:
         return count;
     }
 
-    /// Effects: makes up to `count` objects as `create_bulk` does, as many as there are blocks available.
-    /// Returns: how many.
+    /// Effects: makes up to `count` objects as `create_bulk` does, one for each available block.
+    /// Returns: the number of objects made.
     /// Preconditions: as `create_bulk`.
     /// Throws: what the constructor throws, as `create_bulk`.
     /// Complexity: as `create_bulk`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     template <class... Arguments>
     [[nodiscard]] std::size_t try_create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
     {
@@ -458,11 +459,10 @@ public:
         return taken;
     }
 
-    /// Effects: destroys `count` objects, as `destroy` does. It frees their blocks together, some time after it has
-    ///   destroyed them.
-    /// Preconditions: as `destroy`. Their destructors visit no object of the pool, and do not clear it.
-    /// Complexity: linear in `count`, and the destructors.
-    /// Thread safety: that of the blocks.
+    /// Effects: destroys `count` objects, as `destroy` does. It may free their blocks only after the last destructor.
+    /// Preconditions: as `destroy`. The destructors neither iterate over the pool nor clear it.
+    /// Complexity: linear in `count`, plus the destructors.
+    /// Thread safety: as `Blocks`.
     void destroy_bulk(T* const* objects, std::size_t count) noexcept
     {
         if (detail::base::checked_policy<policy>::checks || is_clearing_) {
@@ -478,40 +478,40 @@ public:
     }
 
     /// Effects: makes a `T` as `create` does.
-    /// Returns: its owner, which must not outlive the pool.
+    /// Returns: the owner of the object. It must not outlive the pool.
     /// Throws: as `create`.
     /// Complexity: as `create`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     template <class... Arguments>
     [[nodiscard]] unique_ptr make_unique(Arguments&&... arguments)
     {
         return unique_ptr(create(std::forward<Arguments>(arguments)...), deleter(*this));
     }
 
-    /// Effects: calls `visit(T&)` for each object that is alive, in the order of addresses. `visit` may destroy objects
-    ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
+    /// Effects: calls `visit(T&)` for each live object, in address order. `visit` may destroy and create objects, but
+    ///   must not call `trim` or `clear`. An object that it creates may or may not be visited.
     /// Throws: what `visit` throws.
-    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: an object under
-    ///   construction, or already destroyed, would be visited too. The same holds in the child of a fork, if a thread
-    ///   of the parent was creating or destroying one.
+    /// Complexity: linear in blocks ever used. Other functions bear no cost.
+    /// Thread safety: as `Blocks`, but no other thread may create or destroy objects at the same time: an object under
+    ///   construction, or already destroyed, would be visited too. In the child of a fork, an object that another
+    ///   thread of the parent was creating or destroying is visited too.
     template <class Visit>
     void for_each(Visit&& visit)
     {
         blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
     }
 
-    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed
-    ///   exactly once; and make new ones, which are destroyed too. Where destructors destroy others more than 1,000
-    ///   deep, the next one is destroyed after they have returned, so a list of any length can be destroyed. The memory
-    ///   is kept for later. Called by one of these destructors, it is a no-op. In the child of a fork, if other threads
-    ///   have used the pool in the parent, it destroys none: any of them may have been half made, or half destroyed, by
-    ///   a thread that does not exist there. It only takes their blocks back. Objects that are made after that are
-    ///   destroyed again.
-    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed
-    ///   again; destructors that make new objects eventually stop doing so; otherwise it does not terminate.
-    /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
-    /// Thread safety: that of the blocks.
+    /// Effects: destroys all live objects, and keeps the memory for later. Destructors may destroy other objects, each
+    ///   of which is destroyed exactly once, and create objects, which `clear` destroys too. If destructors destroy
+    ///   others more than 1,000 levels deep, the next object is destroyed after they have returned, so a list of any
+    ///   length can be destroyed. `clear` is a no-op if one of these destructors calls it.
+    ///   In the child of a fork, if other threads of the parent used the pool, `clear` runs no destructors and only
+    ///   frees the blocks: a thread that does not exist in the child may have left an object half constructed or half
+    ///   destroyed. Objects created after that are destroyed as usual.
+    /// Preconditions: not called by a destructor that `destroy` runs outside of `clear`: that object would be destroyed
+    ///   twice. Destructors stop creating objects at some point; otherwise `clear` does not terminate.
+    /// Complexity: linear in blocks ever used; in slabs if `T` is trivially destructible.
+    /// Thread safety: as `Blocks`.
     void clear() noexcept
     {
         if constexpr (std::is_trivially_destructible_v<detail::core::complete_object<T>>) {
@@ -519,28 +519,28 @@ public:
         } else {
             if (detail::core::pool_access::store(blocks_).has_lost_threads()) {
                 blocks_.clear();
-                is_clearing_ = false; // A lost thread may have been in clear().
+                is_clearing_ = false; // A thread of the parent may have been in clear().
                 return;
             }
             if (std::exchange(is_clearing_, true))
-                return; // called by a destructor, within clear()
-            endings_ = {};
-            do { // until none is left, or none can be destroyed
-                endings_.count = 0;
+                return; // A destructor within clear() calls this.
+            progress_ = {};
+            do { // until no object is left, or none can be destroyed
+                progress_.count = 0;
                 blocks_.for_each([this](void* block) { finish(object_in(block)); });
-            } while (endings_.count != 0 && in_use() != 0);
+            } while (progress_.count != 0 && in_use() != 0);
             is_clearing_ = false;
         }
     }
 
-    /// Effects: destroys every object that is alive, as `clear` does, and returns every slab to upstream.
+    /// Effects: destroys all live objects, as `clear` does, and returns every slab to upstream.
     /// Preconditions: as `clear`.
     /// Complexity: as `clear`.
     /// Thread safety: as `clear`.
     void release() noexcept
     {
         clear();
-        if (!is_clearing_) // Otherwise called by a destructor, within clear().
+        if (!is_clearing_) // Otherwise a destructor within clear() calls this.
             blocks_.release();
     }
 
@@ -552,19 +552,19 @@ public:
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
     /// Throws: as `Blocks::reserve`.
     /// Complexity: as `Blocks::reserve`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     void reserve(std::size_t count) { blocks_.reserve(count); }
 
     /// Effects: as `Blocks::reserve_for_thread`, for a pool shared by threads.
     /// Throws: what upstream throws.
     /// Complexity: as `Blocks::reserve_for_thread`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     void reserve_for_thread() { blocks_.reserve_for_thread(); }
 
-    /// Effects: returns slabs without objects alive to upstream.
+    /// Effects: returns slabs without live objects to upstream.
     /// Returns: the number of bytes returned.
     /// Complexity: as `Blocks::trim`.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: as `Blocks`.
     std::size_t trim() noexcept { return blocks_.trim(); }
 
     /// Returns: whether a block of this pool starts at `object`. Any pointer is allowed.
@@ -574,13 +574,13 @@ public:
     /// Returns: the number of objects allocated from upstream, alive or not.
     std::size_t capacity() const noexcept { return blocks_.capacity(); }
 
-    /// Returns: the maximum number of objects alive, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of live objects, `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
 
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks_.is_bounded(); }
 
-    /// Returns: objects alive.
+    /// Returns: the number of live objects.
     /// Complexity: as `Blocks::in_use`.
     std::size_t in_use() const noexcept { return blocks_.in_use(); }
 
@@ -656,7 +656,7 @@ private:
         guard.succeeded();
     }
 
-    /// Returns: whether it did; not if a checking policy has reported why not.
+    /// Returns: false if a checking policy reported misuse and the object was not destroyed.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
     {
         if constexpr (detail::base::checked_policy<policy>::checks) {
@@ -668,25 +668,25 @@ private:
         return true;
     }
 
-    /// An object whose destructor is running during clear(), and the one whose destructor destroys it.
-    struct ending
+    /// An object whose destructor is running within clear(), and the object whose destructor destroys it.
+    struct running_destructor
     {
         const T* object;
-        const ending* outer;
+        const running_destructor* outer;
     };
 
-    /// How far clear() is. In the child of a fork, this may be the work of a thread that does not exist there.
-    struct endings
+    /// The progress of clear(). In the child of a fork, it may be that of a thread which does not exist there.
+    struct clear_progress
     {
-        const ending* innermost = nullptr;
+        const running_destructor* innermost = nullptr;
         std::size_t depth = 0;
-        std::size_t count = 0; ///< Objects destroyed since clear() began to walk over them.
+        std::size_t count = 0; ///< Objects destroyed in the current pass over the blocks.
     };
 
-    /// Maximum depth of destructors that destroy others. The rest of a longer list is left to clear().
-    static constexpr std::size_t deepest_ending = 1000;
+    /// Maximum nesting of destructors that destroy other objects. Deeper objects are left to clear().
+    static constexpr std::size_t max_destructor_depth = 1000;
 
-    /// For destructors that destroy others.
+    /// destroy() called by a destructor that clear() runs.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
         if (!detail::core::pool_access::is_in_use(
@@ -701,32 +701,32 @@ private:
             (void)destroy_now(object);
             return;
         }
-        for (const ending* each = endings_.innermost; each != nullptr; each = each->outer)
+        for (const running_destructor* each = progress_.innermost; each != nullptr; each = each->outer)
             if (each->object == object)
                 return;
-        if (endings_.depth != deepest_ending)
+        if (progress_.depth != max_destructor_depth)
             finish(object);
     }
 
-    /// Destroys an object in use whose destructor is not running. clear() need not check that.
+    /// Destroys a live object whose destructor is not running, as clear() finds them.
     void finish(T* object) noexcept
     {
-        const ending here{object, endings_.innermost};
-        endings_.innermost = &here;
-        ++endings_.depth;
+        const running_destructor here{object, progress_.innermost};
+        progress_.innermost = &here;
+        ++progress_.depth;
         if constexpr (detail::base::checked_policy<policy>::checks)
             (void)blocks_.check(
                 detail::base::address_of(object)); // Reports an overflow; the object is destroyed anyway.
         if (destroy_now(object))
-            ++endings_.count;
-        --endings_.depth;
-        endings_.innermost = here.outer;
+            ++progress_.count;
+        --progress_.depth;
+        progress_.innermost = here.outer;
     }
 
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
 
     Blocks blocks_;
     bool is_clearing_ = false;
-    endings endings_;
+    clear_progress progress_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -4,12 +4,12 @@
 /// Whole pages, mapped and unmapped directly: an upstream for pools and arenas.
 ///
 ///     allocate(5000)  ->  | page | page |        deallocate  ->  unmapped
-///                         5000 bytes, and the rest of the second page
+///                         5000 bytes, and unused bytes up to the end of the second page
 ///
-///     bytes_in_use = the sum of what the system mapped for all chunks >= bytes_in_huge_pages
+///     bytes_in_use = sum of the bytes mapped for all chunks >= bytes_in_huge_pages
 ///
-/// The pages of each chunk are recorded in memory of the global operator new. So a foreign pointer is detected, and the
-/// destructor releases what is left.
+/// The pages of each chunk are recorded in memory from the global operator new, so that foreign pointers are detected,
+/// and the destructor releases remaining chunks.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,10 +19,10 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
@@ -37,23 +37,23 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The huge page policy of a page_resource. Huge pages cost fewer TLB misses, but memory in larger units.
+/// The huge page policy of a page_resource. Huge pages cause fewer TLB misses, but use memory in larger units.
 enum class huge_page_use
 {
-    as_the_system_does, ///< Nothing.
-    transparent,        ///< Aligns chunks that are large enough for one, and advises the system to use them there.
-    /// Uses reserved huge pages, whole ones even for a small chunk. If the system has too few: as `transparent`.
+    as_the_system_does, ///< No request: the setting of the OS decides.
+    transparent,        ///< Aligns chunks of at least a huge page, and advises the OS to use huge pages for them.
+    /// Uses reserved huge pages, whole ones even for a small chunk. If the OS has too few: as `transparent`.
     reserved,
 };
 
 /// The options of a page_resource.
 struct page_options
 {
-    /// What to do about huge pages. `bytes_in_huge_pages` tells the result.
+    /// The use of huge pages. `bytes_in_huge_pages` returns the result.
     huge_page_use huge_pages = huge_page_use::as_the_system_does;
 
-    /// Make every page resident at once, so that no page fault comes later. If it has no memory left, the allocation
-    /// fails; on systems other than Linux from 5.14, it may end the process.
+    /// Make every page resident at once, to avoid later page faults. If the OS is out of memory, the allocation fails;
+    /// except on Linux 5.14 and later, the OS may end the process instead.
     bool prefault = false;
 
     /// The resource's name in reports. Not copied: it must outlive the resource.
@@ -82,7 +82,7 @@ struct page_options
 class page_resource : public std::pmr::memory_resource, public detail::core::resource_by_address
 {
 public:
-    /// Effects: makes a resource without pages.
+    /// Effects: creates a resource without pages.
     explicit page_resource(const page_options& options = {}) : options_(options)
     {
         if (options_.name == nullptr)
@@ -92,7 +92,7 @@ public:
     page_resource(const page_resource&) = delete;
     page_resource& operator=(const page_resource&) = delete;
 
-    /// Effects: returns all pages to the OS. Chunks still in use are gone.
+    /// Effects: returns all pages to the OS, including those of chunks still in use.
     ~page_resource() override
     {
         while (!chunks_.empty())
@@ -103,17 +103,17 @@ public:
     /// Returns: the resource's name in reports.
     const char* name() const noexcept { return options_.name; }
 
-    /// Returns: bytes that the system has mapped for the chunks in use: whole pages, all of them.
+    /// Returns: bytes mapped for the chunks in use, in whole pages.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: reserved huge pages, and
-    ///   transparent ones, which the system may provide at the first write. Never too many: where the system counts the
-    ///   pages of others along with these, all that may belong to others is subtracted.
-    /// Complexity: linear in all mappings of the process, and in chunks for each that has huge pages: it reads a file
-    ///   of the system.
-    /// Thread safety: any thread; others that use the resource wait meanwhile.
+    /// Returns: the part of `bytes_in_use` that is in huge pages now, as reported by the OS: reserved huge pages, and
+    ///   transparent ones, which the OS may provide at the first write. A lower bound: where the OS counts huge pages
+    ///   of other memory together with these, all of the other memory is assumed to be in huge pages, and subtracted.
+    /// Complexity: linear in all mappings of the process, and for each mapping with huge pages, linear in chunks. Reads
+    ///   a file of the OS.
+    /// Thread safety: any thread; other threads that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
         const detail::base::lock_guard lock(mutex_);
@@ -131,8 +131,8 @@ public:
     }
 
 protected:
-    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system cannot map the
-    ///   pages; std::bad_alloc if there is no memory for their record. Nothing has changed.
+    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the OS cannot map the
+    ///   pages; std::bad_alloc if there is no memory for their record. On failure nothing has changed.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         detail::core::check_alignment(alignment, options_.name);
@@ -142,13 +142,13 @@ protected:
         if (chunk == nullptr)
             chunk = try_allocate(bytes, alignment, detail::os::page_kind::normal);
         if (chunk == nullptr)
-            detail::base::throw_out_of_memory(detail::base::message(
-                "memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu", options_.name,
-                bytes, alignment));
+            detail::base::throw_out_of_memory(
+                detail::base::message("memory_pool: resource '%.100s': the OS cannot map %zu bytes aligned to %zu",
+                                      options_.name, bytes, alignment));
         return chunk;
     }
 
-    /// A chunk that is not from here is reported as a foreign pointer, and ignored.
+    /// A chunk of another resource is reported as a foreign pointer, and ignored.
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t) override
     {
         if (chunk == nullptr)
@@ -162,23 +162,23 @@ protected:
         retry_what_the_system_refused();
     }
 
-    /// Returns: whether `other` is this one. Each has its own chunks.
+    /// Returns: whether `other` is this resource: each resource has its own chunks.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
     using chunk_map = std::map<void*, detail::os::page_mapping>;
 
-    /// Returns: an entry of the map that is in no map yet.
+    /// Creates an entry that is in no map yet.
     static chunk_map::node_type make_record()
     {
         chunk_map map;
         return map.extract(map.try_emplace(nullptr).first);
     }
 
-    /// Returns: the chunk, or nullptr if the system does not give that kind of pages.
+    /// Returns: the chunk, or nullptr if the OS cannot map pages of that kind.
     void* try_allocate(std::size_t bytes, std::size_t alignment, detail::os::page_kind kind)
     {
-        chunk_map::node_type record = make_record(); // First, so that nothing fails once pages are mapped.
+        chunk_map::node_type record = make_record(); // First, as it may throw.
         detail::os::page_mapping& mapping = record.mapped();
         mapping = detail::os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
         record.key() = mapping.memory;
@@ -212,8 +212,8 @@ private:
         return chunks_.insert(std::move(record)).position->first;
     }
 
-    /// Returns: the entry of the chunk, removed before its pages go back, as another thread may get the same addresses
-    ///   at once. Empty if there is no such chunk.
+    /// Removes the entry of the chunk, and returns it; empty if there is none. Must precede unmapping, as another
+    /// thread may then map the same addresses at once.
     chunk_map::node_type forget(void* chunk) noexcept
     {
         const detail::base::lock_guard lock(mutex_);
@@ -222,13 +222,12 @@ private:
             const detail::os::page_mapping& mapping = record.mapped();
             bytes_in_use_.fetch_sub(mapping.reserved_bytes, std::memory_order_relaxed);
             detail::base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
-            detail::base::permit_access(mapping.memory,
-                                        mapping.bytes); // The next owner of these addresses may use them.
+            detail::base::permit_access(mapping.memory, mapping.bytes); // For the next owner of these addresses.
         }
         return record;
     }
 
-    /// Unmaps pages, or records that munmap failed. An empty record is a no-op.
+    /// Unmaps pages, or records that this failed. No-op for an empty record.
     void give_back(chunk_map::node_type record) noexcept
     {
         if (record.empty() || detail::os::unmap_pages(record.mapped()))
@@ -244,7 +243,7 @@ private:
             refused_.erase(refused_.begin());
     }
 
-    /// Returns: how many bytes from `begin` to `end` are of chunks in pages of the normal kind.
+    /// The bytes from `begin` to `end` that belong to chunks in normal pages.
     std::size_t normal_bytes_within(std::uintptr_t begin, std::uintptr_t end) const noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -258,18 +257,18 @@ private:
         return bytes;
     }
 
-    static report_figures read_figures(const void* resource) noexcept
+    static report_statistics read_statistics(const void* resource) noexcept
     {
-        report_figures figures;
-        figures.bytes_in_use = static_cast<const page_resource*>(resource)->bytes_in_use();
-        return figures;
+        report_statistics statistics;
+        statistics.bytes_in_use = static_cast<const page_resource*>(resource)->bytes_in_use();
+        return statistics;
     }
 
     page_options options_;
     mutable detail::base::mutex mutex_;
-    chunk_map chunks_ MEMORY_POOL_GUARDED_BY(mutex_);  ///< In use.
-    chunk_map refused_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not in use, but unmapping failed.
-    std::atomic<std::size_t> bytes_in_use_{0}; ///< Written with the lock held. Reports read it without: see reported.
-    detail::core::reported entry_{"page_resource", options_.name, {&read_figures, this, true}};
+    chunk_map chunks_ MEMORY_POOL_GUARDED_BY(mutex_);  ///< Chunks in use.
+    chunk_map refused_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Free chunks that could not be unmapped.
+    std::atomic<std::size_t> bytes_in_use_{0}; ///< Written with the lock held. Reports read it without the lock.
+    detail::core::reported entry_{"page_resource", options_.name, {&read_statistics, this, true}};
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The options of a pool. Named members rather than arguments, so that two numbers cannot be swapped.
+/// The options of a pool. They are named members rather than arguments, so that two numbers cannot be swapped.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -11,87 +11,88 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// The options every pool understands. Each has a default that suits most pools.
+/// The options of all pools. Each has a default that suits most pools.
 struct pool_options
 {
-    /// The value of `max_capacity` that means: grow for as long as upstream gives memory.
+    /// The `max_capacity` of a pool that only upstream limits.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-    /// Blocks to allocate from upstream when the pool is made. 0: none, until the first request.
+    /// The number of blocks to allocate from upstream when the pool is made. 0: none before the first request.
     std::size_t initial_capacity = 0;
 
-    /// Maximum number of blocks in use; at least 1, and at least `initial_capacity`.
+    /// The maximum number of blocks in use; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
-    /// Blocks by which the pool grows, within the limit. 0: the pool doubles, or quadruples while it has less than
-    /// 16 KiB, by 1 MiB at most. Pools of reference-counted objects may take memory for several steps from upstream at
-    /// once, up to 64 KiB.
+    /// The number of blocks by which the pool grows, within its limit. 0: the pool doubles, or quadruples while it has
+    /// less than 16 KiB, by 1 MiB at most. Pools of reference-counted objects may take memory for several steps from
+    /// upstream at once, up to 64 KiB.
     std::size_t growth_step = 0;
 
-    /// Maximum number of free blocks that a thread caches in LIFO order. Those beyond are reused in address order,
-    /// which suits data that is traversed. 0: the fastest size for alternating allocations and frees, up to 4,096.
-    /// Below 16, 16 are cached.
+    /// The maximum number of free blocks that a thread caches in LIFO order. Further free blocks are reused in address
+    /// order, which suits data that is traversed. 0: the fastest size for alternating allocations and frees, up to
+    /// 4,096. Other values below 16 count as 16.
     std::size_t max_cached_blocks = 0;
 
-    /// Alignment of every block, in bytes: a power of two, or 0 for the natural one. That is the alignment of the type
-    /// in a pool of objects; elsewhere the largest, from 8 to `alignof(std::max_align_t)`, that divides the block size,
-    /// so that blocks of 8, 24 and 40 bytes take 8, 24 and 40. A pool of objects uses no less than the natural one.
+    /// The alignment of every block, in bytes: a power of two, or 0 for the natural alignment. In a pool of objects,
+    /// the natural alignment is that of the type, and a smaller value has no effect. In other pools, it is the largest
+    /// power of two from 8 to `alignof(std::max_align_t)` that divides the block size, so that blocks of 8, 24 and 40
+    /// bytes take no more than 8, 24 and 40 bytes.
     std::size_t alignment = 0;
 
-    /// Write to every page when it is taken from upstream, so that no page fault comes later. Makes growth, and with
-    /// `initial_capacity` creation, take time in proportion to the bytes.
+    /// Writes to every page taken from upstream, to avoid page faults later. The time to grow the pool, and to
+    /// construct it with an `initial_capacity`, is then proportional to the bytes.
     bool prefault = false;
 
     /// The pool's name in reports. Not copied: it must outlive the pool and its objects, as a string literal does.
     const char* name = "unnamed";
 
-    /// Returns: these options with that `initial_capacity`.
+    /// Returns: a copy of these options with another `initial_capacity`.
     [[nodiscard]] constexpr pool_options with_initial_capacity(std::size_t value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::initial_capacity, value);
     }
 
-    /// Returns: these options with that `max_capacity`.
+    /// Returns: a copy of these options with another `max_capacity`.
     [[nodiscard]] constexpr pool_options with_max_capacity(std::size_t value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::max_capacity, value);
     }
 
-    /// Returns: these options with that `growth_step`.
+    /// Returns: a copy of these options with another `growth_step`.
     [[nodiscard]] constexpr pool_options with_growth_step(std::size_t value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::growth_step, value);
     }
 
-    /// Returns: these options with that `max_cached_blocks`.
+    /// Returns: a copy of these options with another `max_cached_blocks`.
     [[nodiscard]] constexpr pool_options with_max_cached_blocks(std::size_t value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::max_cached_blocks, value);
     }
 
-    /// Returns: these options with that `alignment`.
+    /// Returns: a copy of these options with another `alignment`.
     [[nodiscard]] constexpr pool_options with_alignment(std::size_t value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::alignment, value);
     }
 
-    /// Returns: these options with that `prefault`.
+    /// Returns: a copy of these options with another `prefault`.
     [[nodiscard]] constexpr pool_options with_prefault(bool value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::prefault, value);
     }
 
-    /// Returns: these options with that `name`.
+    /// Returns: a copy of these options with another `name`.
     [[nodiscard]] constexpr pool_options with_name(const char* value) const noexcept
     {
         return detail::base::with_member(*this, &pool_options::name, value);
     }
 };
 
-/// What a recycling pool does to a returned object.
+/// The action of a recycling pool on a returned object.
 enum class recycle
 {
-    nothing,      ///< Leaves it as it is.
-    call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
+    nothing,      ///< Leaves the object unchanged.
+    call_destroy, ///< Calls `destroy()` of the object, which releases everything that the object should not keep.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

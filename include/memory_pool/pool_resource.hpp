@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of any size for std::pmr, from pools by size. They take the place of the classes of the same names in
-/// std::pmr.
+/// Blocks of any size for std::pmr, from one pool for each size class. Drop-in replacements for the classes of std::pmr
+/// with the same names.
 ///
-///     8 bytes:   pool of blocks          a block of 50 bytes comes from the pool of 56, and goes back to it
+///     8 bytes:   pool of blocks          a block of 50 bytes comes from the pool of 56 bytes, and returns to it
 ///     16 bytes:  pool of blocks
 ///     ...
 ///     large:     one by one from upstream
 ///
 ///     bytes_in_use = sum over pools of (blocks in use * block size) + large blocks
 ///
-/// For containers that live long and change: every block can be used again as soon as it is freed. Where all is given
-/// back together, an arena resource is faster still.
+/// Suits long-lived containers that change: every block can be reused as soon as it is freed. If all blocks are freed
+/// together, an arena resource is faster still.
 ///
-/// The pools of a synchronized_pool_resource have magazines for each thread, so most calls take no lock: see
-/// concurrent_block_pool.hpp, also for what a fork does.
+/// The pools of a synchronized_pool_resource have magazines for each thread, so most calls take no lock.
+/// concurrent_block_pool.hpp describes them, and the effects of a fork.
 ///
-/// Thread safety: unsynchronized_pool_resource: one thread at a time. synchronized_pool_resource: any thread, but for
-/// `release` and the destructor, which need the resource for themselves.
+/// Thread safety: unsynchronized_pool_resource: one thread at a time. synchronized_pool_resource: any thread; `clear`,
+/// `release` and the destructor need exclusive access.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
@@ -45,8 +45,8 @@
 #include <memory_resource>
 #include <optional>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
-/// core::locked_upstream.
+/// A resource with a `Pool` for each size class: a basic_block_pool over core::plain_upstream, or a
+/// basic_concurrent_block_pool over core::locked_upstream.
 template <class Pool, class Upstream>
 class basic_pool_resource final
     : public std::pmr::memory_resource,
@@ -69,11 +69,11 @@ public:
     {
     }
 
-    /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most
-    ///   blocks that a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up
-    ///   to a MiB, and 4096 bytes. There are no pools for blocks larger than a MiB. `name` is the resource's name in
-    ///   reports; it is not copied.
-    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call upstream under a lock, so never
+    /// Effects: makes a resource. Allocates nothing from `upstream` yet. `options` have the meaning they have in
+    ///   std::pmr: the maximum number of blocks that a pool takes from upstream at once, and the size of the largest
+    ///   block that comes from a pool. 0 selects the defaults: up to 1 MiB, and 4096 bytes. Blocks larger than 1 MiB
+    ///   never come from a pool. `name` is the resource's name in reports; it is not copied.
+    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call `upstream` under a lock, so never
     ///   concurrently.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     /// Complexity: O(1).
@@ -82,7 +82,7 @@ public:
                                  const char* name = default_name)
         : use({name != nullptr ? name : default_name, 0}), upstream_(upstream),
           pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name),
-          entry_of_rest_(kind, pools_.name(), {&read_figures, this, Upstream::is_shared})
+          entry_of_rest_(kind, pools_.name(), {&read_statistics, this, Upstream::is_shared})
     {
         if constexpr (Upstream::is_shared) {
             this->allow_any_thread();
@@ -92,7 +92,7 @@ public:
         detail::base::check_resource_policy<policy>();
     }
 
-    /// Rejects wrong arguments, such as the size of the largest block, which is an option.
+    /// Rejects wrong arguments, such as the size of the largest block: that is an option.
     template <class Given, class... More,
               class Reason = detail::core::if_wrong<
                   detail::core::a_pool_resource_takes_a_std_pmr_pool_options_and_then_a_memory_resource,
@@ -102,18 +102,19 @@ public:
     basic_pool_resource(const basic_pool_resource&, detail::core::hold_it_by_a_std_unique_ptr* = nullptr) = delete;
     basic_pool_resource& operator=(const basic_pool_resource&) = delete; // Hold it by a std::unique_ptr.
 
-    /// Effects: returns all memory to upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream, including blocks still in use.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
     ~basic_pool_resource() override = default;
 
-    /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
-    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
+    /// Effects: allocates a block. A call through the concrete type is not virtual; see resource_allocator. If upstream
+    ///   fails, it returns free slabs to upstream, as `trim` does, and tries once more.
+    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, even for 0 bytes.
     /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
-    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws, also after `trim`. No
-    ///   block is handed out then.
-    /// Complexity: that of `Pool`: O(1), and occasionally a call upstream.
-    /// Thread safety: that of `Pool`.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. On failure no block
+    ///   is allocated.
+    /// Complexity: as `Pool`: O(1), and occasionally a call to upstream.
+    /// Thread safety: as `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
@@ -133,11 +134,11 @@ public:
 
     /// Effects: frees a block. nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
-    ///   `alignment`. If not, the pool of that size reports it, as its policy says; one that checks also reports a
-    ///   block of another pool as one whose size or alignment is wrong.
-    /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock; a checking
-    ///   policy looks them up: logarithmic in large blocks, on average.
-    /// Thread safety: that of `Pool`; in shared pools, any thread may free the block.
+    ///   `alignment`. If not, the pool of that size reports the misuse that its policy detects. A checking policy also
+    ///   reports a block of another pool, as a wrong size or alignment.
+    /// Complexity: as `Pool`: O(1). For large blocks, a call to upstream, and in shared pools a lock; a checking policy
+    ///   looks large blocks up: logarithmic in large blocks, on average.
+    /// Thread safety: as `Pool`; in shared pools, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
@@ -160,8 +161,8 @@ public:
 
     /// Effects: returns every slab that is wholly free to upstream.
     /// Returns: the number of bytes returned.
-    /// Complexity: that of `Pool`: linear in slabs and free blocks.
-    /// Thread safety: that of `Pool`.
+    /// Complexity: as `Pool`: linear in slabs and free blocks.
+    /// Thread safety: as `Pool`.
     std::size_t trim() noexcept
     {
         (void)note_use();
@@ -173,7 +174,7 @@ public:
     /// Thread safety: no other thread may use the resource at the same time.
     using use::hand_over;
 
-    /// Effects: frees every block, and keeps the slabs for later. Large blocks go back upstream.
+    /// Effects: frees every block, and keeps the slabs for later. Large blocks return to upstream.
     /// Complexity: linear in slabs, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void clear() noexcept
@@ -183,7 +184,7 @@ public:
         publish_rest();
     }
 
-    /// Effects: frees every block, and returns all memory to upstream. The resource works on.
+    /// Effects: frees every block, and returns all memory to upstream. The resource remains usable.
     /// Complexity: linear in slabs and large blocks.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept
@@ -194,17 +195,17 @@ public:
     }
 
     /// Returns: whether a block of this resource, in use or not, starts at `address`. Any pointer is allowed.
-    /// Complexity: linear in pools, of which there are a few dozen at most; logarithmic in slabs, and, on average and
-    ///   amortized, in large blocks.
-    /// Thread safety: that of `Pool`.
+    /// Complexity: linear in pools, of which there are a few dozen at most; logarithmic in slabs; logarithmic in large
+    ///   blocks, on average and amortized.
+    /// Thread safety: as `Pool`.
     bool owns(const void* address) const noexcept
     {
         return pools_.find_owner(address) != nullptr ||
                with_large([address](const auto& large) { return large.owns(address); });
     }
 
-    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for that
-    ///   many comes from the same pool.
+    /// Returns: the usable size of a block requested with `bytes` and `alignment`. A request for that size comes from
+    ///   the same pool.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
         return pools_.block_size(bytes, alignment);
@@ -213,10 +214,10 @@ public:
     /// Returns: the options in effect.
     std::pmr::pool_options options() const noexcept { return pools_.options(); }
 
-    /// Returns: bytes in blocks in use, each as large as its pool makes it, and in large blocks; approximate while
-    ///   other threads are active.
+    /// Returns: the bytes of blocks in use, each rounded up to its size class, plus the bytes of large blocks;
+    ///   approximate while other threads use the resource.
     /// Complexity: linear in pools, and as `Pool::in_use`.
-    /// Thread safety: that of `Pool`.
+    /// Thread safety: as `Pool`.
     std::size_t bytes_in_use() const noexcept
     {
         return pools_.bytes_in_pools() + with_large([](const auto& large) { return large.bytes_in_use(); });
@@ -224,7 +225,7 @@ public:
 
     /// Returns: bytes held from upstream, bookkeeping included.
     /// Complexity: linear in pools.
-    /// Thread safety: that of `Pool`.
+    /// Thread safety: as `Pool`.
     std::size_t bytes_reserved() const noexcept
     {
         return pools_.bytes_for_pools() + with_large([](const auto& large) { return large.bytes_reserved(); });
@@ -292,7 +293,7 @@ private:
             pools_.report_misuse(error_kind::foreign_pointer, block, given);
     }
 
-    /// Effects: reports a block that is not in `pool`; or, if that is nullptr, any misuse that freeing it would be.
+    /// Reports a block that is from another pool or a large one; if `pool` is nullptr, reports any misuse.
     /// Returns: false if misuse was reported.
     MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
                                           const detail::base::block_request& given) const noexcept
@@ -314,7 +315,7 @@ private:
     {
         [[maybe_unused]] const auto held = upstream_.lock();
         Pool& made = pools_.make(number);
-        detail::core::pool_access::store(made).allow_any_thread(); // The resource knows its thread.
+        detail::core::pool_access::store(made).allow_any_thread(); // The resource checks the thread.
         detail::core::pool_access::set_kind(made, kind, kind);
         publish_rest();
         return made;
@@ -335,23 +336,23 @@ private:
         return look(pools_.large());
     }
 
-    // Reports: each pool has an entry of its own, and there is one for the rest.
+    // Reports: each pool has its own entry. One more entry covers the remaining memory.
 
-    static report_figures read_figures(const void* resource) noexcept
+    static report_statistics read_statistics(const void* resource) noexcept
     {
-        const auto& its = *static_cast<const basic_pool_resource*>(resource);
-        [[maybe_unused]] const auto held = its.upstream_.lock();
-        return its.figures_of_rest();
+        const auto& self = *static_cast<const basic_pool_resource*>(resource);
+        [[maybe_unused]] const auto held = self.upstream_.lock();
+        return self.statistics_of_rest();
     }
 
-    /// Large blocks, and the memory of the pools themselves.
-    report_figures figures_of_rest() const noexcept
+    /// Large blocks, and the memory of the pool objects themselves.
+    report_statistics statistics_of_rest() const noexcept
     {
-        report_figures figures;
-        figures.bytes_in_use = pools_.large().bytes_in_use();
-        figures.bytes_reserved = pools_.large().bytes_reserved();
-        pools_.for_each([&figures](const Pool&) { figures.bytes_reserved += sizeof(Pool); });
-        return figures;
+        report_statistics statistics;
+        statistics.bytes_in_use = pools_.large().bytes_in_use();
+        statistics.bytes_reserved = pools_.large().bytes_reserved();
+        pools_.for_each([&statistics](const Pool&) { statistics.bytes_reserved += sizeof(Pool); });
+        return statistics;
     }
 
     void publish_rest() const noexcept

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bases of coroutine promises, whose frames come from process-wide pools by size, or from any memory resource.
+/// Bases of coroutine promises that allocate frames from process-wide pools, one for each size class, or from a memory
+/// resource.
 ///
 ///     struct promise_type : memory_pool::pooled_frame { ... };
 ///
@@ -14,18 +15,18 @@
 ///     block of a resource_frame:   | frame | the resource, or nullptr: the pools |
 ///
 /// The pools have caches for each thread: see concurrent_block_pool.hpp. They are never destroyed, so a coroutine may
-/// be destroyed in any thread, after the thread that made it has ended, at thread exit, and during static destruction.
+/// be destroyed by any thread, after the thread that made it has ended, at thread exit, and during static destruction.
 ///
-/// Nothing here needs C++20: a class of any kind may be derived from a frame, and `new` then takes it from there.
+/// This header does not need C++20: any class may derive from a frame, and `new` then allocates it from there.
 ///
-/// Thread safety: any thread; with a resource, that of the resource.
+/// Thread safety: any thread; with a resource, as the resource.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/resources/process_pools.hpp>
@@ -45,10 +46,10 @@ template <std::size_t Alignment>
 constexpr void check_frame_alignment() noexcept
 {
     static_assert(base::is_power_of_two(Alignment) && Alignment >= alignof(std::max_align_t),
-                  "the alignment of frames is a power of two, and that of std::max_align_t at least");
+                  "the alignment of frames must be a power of two, and at least that of std::max_align_t");
 }
 
-/// Whether a `Source` has a resource(), as std::pmr::polymorphic_allocator and resource_allocator do.
+/// True if `Source` has a resource(), as std::pmr::polymorphic_allocator and resource_allocator do.
 template <class Source, class = void>
 inline constexpr bool has_resource = false;
 template <class Source>
@@ -56,7 +57,7 @@ inline constexpr bool
     has_resource<Source, std::enable_if_t<std::is_convertible_v<decltype(std::declval<const Source&>().resource()),
                                                                 std::pmr::memory_resource*>>> = true;
 
-/// Returns: the resource that follows std::allocator_arg: a pointer to it, or an allocator over it.
+/// Returns: the resource of the argument behind std::allocator_arg: a pointer to it, or an allocator over it.
 template <class Source>
 std::pmr::memory_resource* resource_of(const Source& source)
 {
@@ -75,11 +76,11 @@ std::pmr::memory_resource* resource_of(const Source& source)
 }
 } // namespace detail::core
 
-/// A base of promises whose frames come from process-wide pools by size, one set for each `Policy`. Frames of more
-/// than 32 KiB, alignment included, come from new and delete, under a lock.
+/// A base of promises that allocates frames from process-wide pools. Each `Policy` has its own set of pools. Frames of
+/// more than 32 KiB, alignment included, come from new and delete, under a lock.
 ///
-/// Frames are aligned to `Alignment`. A compiler does not say what alignment a frame needs, so a promise or a local
-/// variable that needs more than that of new needs it named here.
+/// Frames are aligned to `Alignment`. Compilers do not pass on the alignment that a frame needs. If a promise or a
+/// local variable of the coroutine needs more than the alignment of new, choose it here.
 template <class Policy, std::size_t Alignment>
 class basic_pooled_frame
 {
@@ -92,7 +93,7 @@ public:
     /// Effects: allocates a frame.
     /// Returns: the frame: `bytes` bytes, aligned to `Alignment`. Never nullptr.
     /// Throws: what new throws.
-    /// Complexity: O(1), and occasionally a call of new.
+    /// Complexity: O(1), and occasionally a call to new.
     /// Thread safety: any thread.
     [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes)
     {
@@ -107,7 +108,7 @@ public:
                       "a pooled_frame has pools of its own: derive the promise from resource_frame for a resource");
         return pools::allocate(bytes, Alignment);
     }
-    /// The same, for a member function or a lambda.
+    /// Rejects a resource for a coroutine that is a member function or a lambda.
     template <class Object, class Source, class... Arguments>
     static void* operator new(std::size_t bytes, Object&, std::allocator_arg_t, const Source& source, Arguments&&...)
     {
@@ -115,29 +116,28 @@ public:
     }
 
     /// Effects: frees a frame. nullptr is ignored.
-    /// Preconditions: it is from `operator new` of this class, with that size, and in use. If not, that is reported, as
-    ///   the policy says.
+    /// Preconditions: `frame` is in use, and from `operator new` of this class with the same size. If not, the pools
+    ///   report the misuse that the policy detects.
     /// Complexity: O(1).
-    /// Thread safety: any thread, not only the one that has allocated it.
+    /// Thread safety: any thread, not only the one that allocated the frame.
     MEMORY_POOL_INLINE_IN_COROUTINE static void operator delete(void* frame, std::size_t bytes) noexcept
     {
         pools::deallocate(frame, bytes, Alignment);
     }
 
-    /// Effects: returns all memory of the pools in which no frame is in use to new and delete. It is that of all frames
-    ///   with this policy.
+    /// Effects: returns all slabs without frames in use to new and delete, for all frames with this policy.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in slabs and free frames.
     /// Thread safety: any thread.
     static std::size_t trim() noexcept { return pools::trim(); }
 
-    /// Returns: bytes in frames in use, each as large as its pool makes it, of all frames with this policy; approximate
-    ///   while other threads are active.
+    /// Returns: the bytes of frames in use, each rounded up to its size class, for all frames with this policy;
+    ///   approximate while other threads allocate or free frames.
     /// Complexity: linear in pools and threads.
     /// Thread safety: any thread.
     static std::size_t bytes_in_use() noexcept { return pools::bytes_in_use(); }
 
-    /// Returns: bytes held from new and delete, bookkeeping included, for all frames with this policy.
+    /// Returns: bytes allocated by new and not yet deleted, bookkeeping included, for all frames with this policy.
     /// Complexity: linear in pools.
     /// Thread safety: any thread.
     static std::size_t bytes_reserved() noexcept { return pools::bytes_reserved(); }
@@ -156,35 +156,36 @@ protected:
     ~basic_pooled_frame() = default;
 };
 
-/// A base of promises whose frames come from the memory resource that follows std::allocator_arg among the first
-/// arguments of the coroutine, as for std::generator; or, if the coroutine takes none, from the pools of pooled_frame.
-/// The resource is given as a pointer, or as an allocator that has a resource(), as std::pmr::polymorphic_allocator.
+/// A base of promises that allocates frames from the memory resource that follows std::allocator_arg among the first
+/// arguments of the coroutine, as for std::generator. If the coroutine has no such argument, frames come from the pools
+/// of pooled_frame. Pass the resource as a pointer, or as an allocator with a resource(), such as
+/// std::pmr::polymorphic_allocator.
 ///
 ///     task load(std::allocator_arg_t, std::pmr::memory_resource*, int key);
 ///     task client::load(std::allocator_arg_t, std::pmr::polymorphic_allocator<>, int key);        also a lambda
 ///
-/// Each frame is larger by a pointer. Its alignment is that of basic_pooled_frame.
+/// Each frame is larger by a pointer. See basic_pooled_frame for `Alignment`.
 template <std::size_t Alignment>
 class basic_resource_frame
 {
     using pools = detail::core::process_pools<concurrent_block_pool>;
 
 public:
-    /// Effects: allocates a frame, from the pools.
+    /// Effects: allocates a frame from the pools.
     /// Returns: the frame: `bytes` bytes, aligned to `Alignment`. Never nullptr.
     /// Throws: what new throws.
-    /// Complexity: O(1), and occasionally a call of new.
+    /// Complexity: O(1), and occasionally a call to new.
     /// Thread safety: any thread.
     [[nodiscard]] static void* operator new(std::size_t bytes) { return allocate(bytes, nullptr); }
 
-    // Always inlined: a template of operator new does not match operator delete for GCC (-Wmismatched-new-delete).
+    // Always inlined: GCC does not match a template of operator new with operator delete (-Wmismatched-new-delete).
 
-    /// Effects: allocates a frame from the resource of `source`: of a coroutine that is a function or a static member.
+    /// Effects: allocates the frame of a function or static member function from the resource of `source`.
     /// Returns: the frame: `bytes` bytes, aligned to `Alignment`.
     /// Preconditions: the resource outlives the frame.
     /// Throws: std::invalid_argument if the resource is nullptr; what the resource throws.
-    /// Complexity: that of the resource.
-    /// Thread safety: that of the resource.
+    /// Complexity: as the resource.
+    /// Thread safety: as the resource.
     template <class Source, class... Arguments>
     [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes, std::allocator_arg_t,
                                                                             const Source& source, Arguments&&...)
@@ -192,7 +193,8 @@ public:
         return allocate(bytes, detail::core::resource_of(source));
     }
 
-    /// The same, of a coroutine that is a member function or a lambda: its object comes first.
+    /// Effects: allocates the frame of a member function or a lambda, whose first argument is the object.
+    /// Returns, preconditions, throws, complexity, thread safety: as the overload above.
     template <class Object, class Source, class... Arguments>
     [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes, Object&,
                                                                             std::allocator_arg_t, const Source& source,
@@ -201,10 +203,10 @@ public:
         return allocate(bytes, detail::core::resource_of(source));
     }
 
-    /// Effects: frees a frame, into the resource it is from. nullptr is ignored.
-    /// Preconditions: it is from `operator new` of this class, with that size, and in use.
-    /// Complexity: O(1), or that of the resource.
-    /// Thread safety: any thread; with a resource, that of the resource.
+    /// Effects: returns a frame to the pools or its resource. nullptr is ignored.
+    /// Preconditions: `frame` is in use, and from `operator new` of this class with the same size.
+    /// Complexity: O(1); with a resource, as the resource.
+    /// Thread safety: any thread; with a resource, as the resource.
     static void operator delete(void* frame, std::size_t bytes) noexcept
     {
         if (frame == nullptr)
@@ -226,7 +228,7 @@ protected:
 private:
     using resource_pointer = std::pmr::memory_resource*;
 
-    /// Where the resource is stored, in bytes from the frame.
+    /// The offset of the pointer to the resource in the frame, in bytes.
     static constexpr std::size_t offset_of_resource(std::size_t bytes) noexcept
     {
         return detail::base::round_up(bytes, alignof(resource_pointer));
@@ -243,8 +245,8 @@ private:
     }
 };
 
-/// A pooled_frame or resource_frame for promises that have a get_return_object_on_allocation_failure, which is called
-/// if `Frame` throws: there is no memory, or the resource is nullptr.
+/// A pooled_frame or resource_frame for promises with get_return_object_on_allocation_failure. The coroutine calls that
+/// function if `Frame` throws: on OOM, or if the resource is nullptr.
 ///
 ///     struct promise_type : memory_pool::nothrow_frame<memory_pool::pooled_frame> { ... };
 template <class Frame>
@@ -253,13 +255,14 @@ class nothrow_frame : public Frame
 public:
     /// Effects: allocates as `Frame` does.
     /// Returns: the frame, or nullptr if `Frame` throws.
-    /// Complexity: that of `Frame`.
-    /// Thread safety: that of `Frame`.
+    /// Complexity: as `Frame`.
+    /// Thread safety: as `Frame`.
     [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes) noexcept
     {
         return try_allocate([&] { return Frame::operator new(bytes); });
     }
-    /// The same, for all other arguments that `Frame` takes.
+    /// Effects: allocates with any other arguments that `Frame` accepts.
+    /// Returns, complexity, thread safety: as the overload above.
     template <class... Arguments, class = decltype(Frame::operator new(std::size_t{}, std::declval<Arguments>()...))>
     [[nodiscard]] MEMORY_POOL_INLINE_IN_COROUTINE static void* operator new(std::size_t bytes,
                                                                             Arguments&&... arguments) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools with a sampling profiler: which call stacks allocated the blocks in use, and all blocks so far.
+/// A sampling profiler for pools: it shows the call stacks that allocated the blocks in use, and all blocks so far.
 ///
 ///     memory_pool::object_pool<order, memory_pool::profiling_policy<>> orders(pool_options{}.with_name("orders"));
 ///     ...
@@ -13,11 +13,11 @@
 ///
 /// A block of n bytes is sampled with probability p = 1 - exp(-n / mean), and the sample counts as 1 / p blocks.
 ///
-/// With NP_LEAKS=1 or NP_LEAKS_EXIT=status in the environment, the blocks in use of such a pool are listed on stderr by
-/// call site when it is destroyed, before their objects are. Reference-counted objects may outlive their pool: these
-/// are listed only if the policy reports that, such as profiling_policy<leak_reporting_policy<>>.
+/// With NP_LEAKS=1 or NP_LEAKS_EXIT=status in the environment, the destructor of such a pool lists the blocks in use on
+/// stderr by call site, before it destroys their objects. Reference-counted objects may outlive their pool: they are
+/// listed only with a policy that reports leaks, such as profiling_policy<leak_reporting_policy<>>.
 ///
-/// Thread safety: any thread. A lock is held while the profile is copied, not while it is written.
+/// Thread safety: any thread. Writing a profile holds a lock only while it copies the profile.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -63,19 +63,19 @@ struct profiling_observer
     }
 };
 
-/// A policy that profiles pools, and is otherwise `Policy`.
+/// `Policy` with a profiler.
 template <class Policy = default_policy>
 using profiling_policy = observing_policy<profiling_observer, Policy>;
 
-/// Effects: samples on average one block per `mean` bytes that pools with a profiling_policy allocate; 524,288 by
-///   default, or the number in NP_PROFILE_BYTES in the environment. 1: each block, so figures are exact. 0: none;
-///   earlier samples are still tracked. Other threads notice the change within 64 KiB of allocations.
+/// Effects: samples, on average, one block per `mean` bytes that pools with a profiling_policy allocate. The default is
+///   NP_PROFILE_BYTES in the environment, or 524,288. 1 samples each block, so the statistics are exact. 0 stops
+///   sampling; earlier samples are still tracked. Other threads notice the change within 64 KiB of allocations.
 inline void set_profile_bytes(std::size_t mean) noexcept
 {
     detail::core::pool_profile::set_mean(mean);
 }
 
-/// Returns: the mean bytes between samples.
+/// Returns: the mean number of bytes between samples.
 inline std::size_t profile_bytes() noexcept
 {
     (void)detail::core::pool_profile::get(); // Reads the environment.
@@ -83,7 +83,7 @@ inline std::size_t profile_bytes() noexcept
 }
 
 namespace detail::core {
-/// Returns: an error, or 0.
+/// Returns: 0, or an error number.
 inline int write_pool_profile(profile_format format, report_output to)
 {
     pool_profile::taken taken;
@@ -96,8 +96,8 @@ inline int write_pool_profile(profile_format format, report_output to)
 }
 } // namespace detail::core
 
-/// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and those
-///   in use. On OOM nothing is written, and the stream is bad.
+/// Effects: writes the current profile: for each call stack and pool, the blocks and bytes allocated so far, and the
+///   blocks and bytes in use. On OOM, it writes nothing and sets the badbit of the stream.
 /// Throws: what the stream throws.
 inline void write_profile(std::ostream& to, profile_format format)
 {
@@ -109,9 +109,9 @@ inline void write_profile(std::ostream& to, profile_format format)
 }
 
 /// Effects: writes the profile to the file at `path`, in which `%p` stands for the process ID, and `%%` for a percent
-///   sign: as text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise for pprof. The profile is
-///   written to a file with `.tmp` appended to the name, which then replaces the one at `path`.
-/// Returns: whether it was written; if not, errno says why. False on Windows.
+///   sign. The format is text if the path ends in `.txt`, folded if it ends in `.folded`, otherwise pprof. The profile
+///   is written to a file with `.tmp` appended to the name, which then replaces the file at `path`.
+/// Returns: whether the profile was written. On failure, errno has the reason. Always false on Windows.
 inline bool dump_profile(const char* path) noexcept
 {
     const int error_before = errno;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed once and recycled with their contents: the buffer of a vector, a handle, a connection.
-/// They return when the last boost::intrusive_ptr to them is gone.
+/// A pool of objects owned by boost::intrusive_ptr. Each is constructed once and recycled with its contents: the buffer
+/// of a vector, a handle, a connection. An object returns to the pool when the last pointer to it goes.
 ///
 ///     the pool grows             ->  T() for each new object
 ///     allocate_through_init(...) ->  object.init(...)            ->  boost::intrusive_ptr<T>
@@ -10,7 +10,7 @@
 ///
 ///     capacity = objects constructed = in_use + kept for later
 ///
-/// Thread safety: that of the references, as in intrusive_pool.hpp.
+/// Thread safety: as intrusive_pool.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -23,19 +23,18 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by
-/// boost::intrusive_ptr. See policies.hpp for `Policy`, which may not check, and store_pool_base for what it
-/// can do.
+/// A pool of objects of type `T`, owned by boost::intrusive_ptr. `T` derives from `pooled` and has a default
+/// constructor. See policies.hpp for `Policy`, which must not be a checking one, and store_pool_base for the members.
 template <class T, class Policy>
 class recycling_pool : public detail::core::recycling_pooled<detail::core::kept_pooled_object<T>, Policy>
 {
 public:
     using recycling_pool::recycling_pool_base::recycling_pool_base;
 
-    /// Effects: as the first, with default options.
+    /// Effects: makes a pool with default options that allocates from the default resource.
     recycling_pool() = default;
 
-    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    /// Rejects wrong arguments, such as a number of objects: that is an option.
     template <class Given, class... More, class Reason = detail::core::if_no_action<recycling_pool, Given, More...>>
     explicit recycling_pool(const Given&, const More&...) = delete;
 

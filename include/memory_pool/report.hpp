@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reports: the figures of all pools and resources of the program that have a name.
+/// Reports: the statistics of all named pools and resources of the program.
 ///
-///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() from now on, until it ends
+///     object_pool<order> orders(pool_options{}.with_name("orders"));      in snapshot() until the pool is destroyed
 ///
-/// Those that threads share are read under their lock. Those of one thread publish their figures when they take a
-/// batch of blocks from a slab or put one back, grow, or are trimmed or cleared: report_entry::age says when that was.
+/// Shared pools are read under their lock. Single-threaded pools publish their statistics when they exchange a batch of
+/// blocks with a slab, grow, or are trimmed or cleared: report_entry::age is the time since then.
 ///
-/// A report is what snapshot() returns, and beside it the statistics of np_alloc, if the program is linked with it or
-/// has libnp_malloc.so preloaded:
+/// A report contains a snapshot(), and the statistics of np_alloc if the program is linked with np_alloc, or
+/// libnp_malloc.so is preloaded:
 ///
 ///     write_report(std::cout, report_format::text);
 ///
 ///     text         a table
-///     json         docs/report.schema.json describes it
-///     prometheus   metrics for Prometheus, in its text format; pools with the same kind, name and block size together
+///     json         see docs/report.schema.json
+///     prometheus   the text format of Prometheus; pools with equal kind, name and block size are added up
 ///
-/// A report each time the process gets a signal:
+/// A report on each signal:
 ///
-///     report_on_signal(SIGUSR1, "/run/server.%p.json");       kill -USR1 <process>: the file is written, or replaced
+///     report_on_signal(SIGUSR1, "/run/server.%p.json");       kill -USR1 <process>: writes or replaces the file
 ///
-/// Thread safety: any thread, while others allocate and pools come and go; and in the child of a fork. Not from the
-/// upstream of a pool shared by threads, which is called with its lock held.
+/// Thread safety: any thread, while other threads allocate, create and destroy pools; also in the child of a fork. Not
+/// from the upstream of a shared pool, which the pool calls with its lock held.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -30,9 +30,9 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
@@ -58,8 +58,8 @@
 #include <vector>
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: calls `each(view, bytes, argument)` for each heap of np_alloc that has a name. The view, of `bytes` bytes,
-///   is a report_view.
+/// Effects: calls `each(view, bytes, argument)` for each named heap of np_alloc. `view` is a report_view of size
+///   `bytes`.
 MEMORY_POOL_WEAK void memory_pool_np_visit_heaps(void (*each)(const void* view, std::size_t bytes, void* argument),
                                                  void* argument);
 }
@@ -71,31 +71,31 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool or resource in a report.
 struct report_entry
 {
-    /// The class: "object_pool", "synchronized_arena_resource", ... A pool resource has an entry for each size of block
-    /// in use so far, and one, with a block size of 0, for its large blocks.
+    /// The class: "object_pool", "synchronized_arena_resource", ... A pool resource has an entry for each block size
+    /// used so far, and an entry with block size 0 for its large blocks.
     std::string kind;
 
-    /// The name, of which the first 127 characters are kept.
+    /// The first 127 characters of the name.
     std::string name;
 
-    report_figures figures; ///< As of this moment, or of when its owner published them.
+    report_statistics statistics; ///< Current statistics, or those last published by the owner.
 
-    /// How long ago its owner has published these figures; nullopt: they are of this moment.
+    /// The time since the owner published the statistics; nullopt: they are current.
     std::optional<std::chrono::milliseconds> age;
 
-    /// Whether this process is the child of a fork, and the thread that made it does not exist here. Until it is used
-    /// here, these are the figures published last; 0 if none were.
+    /// True in the child of a fork if the thread that created the pool does not exist there. Until the child uses the
+    /// pool, the statistics are the last published ones, or 0.
     bool is_of_lost_thread = false;
 };
 
-/// The figures of one moment, or of moments close together.
+/// The statistics of all named pools and resources, each read at about the same time.
 struct report_snapshot
 {
-    std::chrono::system_clock::time_point time; ///< When it was taken.
+    std::chrono::system_clock::time_point time; ///< The time of the snapshot.
     long process = 0;                           ///< The process ID; 0 where the system has none.
-    std::vector<report_entry> entries;          ///< In the order in which they were made; heaps of np_alloc come last.
+    std::vector<report_entry> entries;          ///< In the order of construction, heaps of np_alloc last.
 
-    /// How many pools with a name are missing, as there was no memory to list them.
+    /// The number of named pools that are missing because there was no memory to list them.
     std::size_t left_out = 0;
 
     /// Returns: the sums over the entries.
@@ -103,7 +103,7 @@ struct report_snapshot
     {
         report_totals sums;
         for (const report_entry& each : entries)
-            sums.add(each.figures);
+            sums.add(each.statistics);
         return sums;
     }
 };
@@ -111,14 +111,13 @@ struct report_snapshot
 namespace detail::report {
 inline void add_entry(const core::report_view& seen, report_snapshot& taken)
 {
-    report_entry entry{seen.kind.data(), seen.name.data(), seen.figures, std::nullopt, seen.is_of_lost_thread};
+    report_entry entry{seen.kind.data(), seen.name.data(), seen.statistics, std::nullopt, seen.is_of_lost_thread};
     if (seen.is_published)
         entry.age = std::chrono::milliseconds(seen.age_ms);
     taken.entries.push_back(std::move(entry));
 }
 
-/// Effects: adds the named heaps of np_alloc, if it is in the process and of the same version; a view of another
-///   version may be of another type.
+/// Adds the named heaps of np_alloc, if it is in the process. Skips views of another size: those of another version.
 inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -133,10 +132,10 @@ inline void add_np_heaps([[maybe_unused]] report_snapshot& taken)
 }
 } // namespace detail::report
 
-/// Returns: the figures of all pools and resources that have a name, in the order in which they were made; then those
-///   of heaps of np_alloc that have one.
+/// Returns: the statistics of all named pools and resources, in the order of construction, then of named heaps of
+///   np_alloc.
 /// Throws: std::bad_alloc.
-/// Complexity: linear in pools; that of their `in_use` and `bytes_in_use`.
+/// Complexity: linear in pools, times the complexity of their `in_use` and `bytes_in_use`.
 /// Thread safety: any thread.
 inline report_snapshot snapshot()
 {
@@ -153,9 +152,8 @@ inline report_snapshot snapshot()
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: as np_get_statistics_sized and np_statistics_print; the last writes the member `slabs` of a report, and a
-///   comma before it, if np_option_report_slabs is set. By other names, as a weak reference to those would not have
-///   them linked from an archive.
+/// Aliases of np_get_statistics_sized and np_statistics_print, as weak references to these would not link them from an
+/// archive; and a function that writes a comma and the member `slabs` of a report, if np_option_report_slabs is set.
 MEMORY_POOL_WEAK void memory_pool_np_get_statistics(np_statistics* statistics, std::size_t bytes) noexcept;
 MEMORY_POOL_WEAK void memory_pool_np_print_statistics(
     np_format format, void (*write)(const char* text, std::size_t length, void* argument), void* argument);
@@ -174,7 +172,7 @@ enum class report_format
 };
 
 namespace detail::report {
-/// Returns: whether np_alloc is in the process, and its statistics if it is.
+/// Reads the statistics of np_alloc. Returns whether it is in the process.
 inline bool read_np_alloc([[maybe_unused]] np_statistics& statistics) noexcept
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -186,8 +184,8 @@ inline bool read_np_alloc([[maybe_unused]] np_statistics& statistics) noexcept
     return false;
 }
 
-/// Effects: writes the statistics of np_alloc, or `nothing` if it is not in the process.
-inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format format, std::string_view nothing)
+/// Writes the statistics of np_alloc, or `otherwise` if it is not in the process.
+inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format format, std::string_view otherwise)
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
     if (memory_pool_np_print_statistics != nullptr) {
@@ -197,7 +195,7 @@ inline void write_np_alloc(core::report_output& to, [[maybe_unused]] np_format f
         return;
     }
 #endif
-    to << nothing;
+    to << otherwise;
 }
 
 inline core::report_view view_of(const report_entry& entry) noexcept
@@ -205,7 +203,7 @@ inline core::report_view view_of(const report_entry& entry) noexcept
     core::report_view view{};
     entry.kind.copy(view.kind.data(), view.kind.size() - 1);
     entry.name.copy(view.name.data(), view.name.size() - 1);
-    view.figures = entry.figures;
+    view.statistics = entry.statistics;
     view.is_published = entry.age.has_value();
     view.age_ms = view.is_published ? static_cast<std::uint64_t>(entry.age->count()) : 0;
     view.is_of_lost_thread = entry.is_of_lost_thread;
@@ -224,7 +222,7 @@ void write(const report_snapshot& taken, core::report_output to, np_format forma
                [&](core::report_output& end) { write_np_alloc(end, format, without_np_alloc); });
 }
 
-/// Writes metrics in Prometheus' text format, version 0.0.4.
+/// Writes metrics in the text format of Prometheus, version 0.0.4.
 class prometheus_report
 {
 public:
@@ -240,7 +238,7 @@ public:
     }
 
 private:
-    /// Labels of a time series, which must not occur twice.
+    /// The labels of a time series (kind, name, block size), which must be unique.
     using labels = std::tuple<std::string, std::string, std::uint64_t>;
 
     struct metric
@@ -248,56 +246,58 @@ private:
         std::string_view name;
         std::string_view type;
         std::string_view help;
-        std::uint64_t report_figures::* value;
-        bool is_counted; ///< By some policies only.
+        std::uint64_t report_statistics::* value;
+        bool is_counted; ///< Only some policies count it.
     };
 
     static constexpr std::array<metric, 11> metrics{{
-        {"memory_pool_capacity_blocks", "gauge", "Blocks for which there is memory.", &report_figures::capacity, false},
-        {"memory_pool_in_use_blocks", "gauge", "Blocks in use.", &report_figures::in_use, false},
-        {"memory_pool_peak_in_use_blocks", "gauge", "The maximum of blocks in use.", &report_figures::peak_in_use,
-         true},
-        {"memory_pool_slabs", "gauge", "Slabs.", &report_figures::slabs, false},
-        {"memory_pool_reserved_bytes", "gauge", "Bytes held from upstream.", &report_figures::bytes_reserved, false},
-        {"memory_pool_in_use_bytes", "gauge", "Bytes of blocks in use.", &report_figures::bytes_in_use, false},
-        {"memory_pool_cached_bytes", "gauge", "Bytes of free blocks in caches.", &report_figures::bytes_cached, false},
-        {"memory_pool_slack_bytes", "gauge", "Bytes lost between blocks in use.", &report_figures::bytes_of_slack,
+        {"memory_pool_capacity_blocks", "gauge", "Blocks for which the pool has memory.", &report_statistics::capacity,
+         false},
+        {"memory_pool_in_use_blocks", "gauge", "Blocks in use.", &report_statistics::in_use, false},
+        {"memory_pool_peak_in_use_blocks", "gauge", "Peak of blocks in use.", &report_statistics::peak_in_use, true},
+        {"memory_pool_slabs", "gauge", "Slabs.", &report_statistics::slabs, false},
+        {"memory_pool_reserved_bytes", "gauge", "Bytes held from upstream.", &report_statistics::bytes_reserved, false},
+        {"memory_pool_in_use_bytes", "gauge", "Bytes of blocks in use.", &report_statistics::bytes_in_use, false},
+        {"memory_pool_cached_bytes", "gauge", "Bytes of free blocks in caches.", &report_statistics::bytes_cached,
+         false},
+        {"memory_pool_slack_bytes", "gauge", "Bytes lost between blocks in use.", &report_statistics::bytes_of_slack,
          false},
         {"memory_pool_limit", "gauge", "The limit, in blocks, or in bytes where block_size is 0.",
-         &report_figures::limit, false},
-        {"memory_pool_allocations_total", "counter", "Blocks handed out.", &report_figures::allocations, true},
-        {"memory_pool_failures_total", "counter", "Failed allocations.", &report_figures::failures, true},
+         &report_statistics::limit, false},
+        {"memory_pool_allocations_total", "counter", "Allocated blocks.", &report_statistics::allocations, true},
+        {"memory_pool_failures_total", "counter", "Failed allocations.", &report_statistics::failures, true},
     }};
 
     void add(const report_entry& entry)
     {
-        const auto [place, is_new] =
-            series_.try_emplace(labels(label(entry.kind), label(entry.name), entry.figures.block_size), entry.figures);
+        const auto [place, is_new] = series_.try_emplace(
+            labels(label(entry.kind), label(entry.name), entry.statistics.block_size), entry.statistics);
         if (is_new)
             return;
-        report_figures& sum = place->second;
+        report_statistics& sum = place->second;
         const bool is_limited =
-            sum.limit != report_figures::unlimited && entry.figures.limit != report_figures::unlimited;
-        const std::uint64_t limit = is_limited ? sum.limit + entry.figures.limit : report_figures::unlimited;
+            sum.limit != report_statistics::unlimited && entry.statistics.limit != report_statistics::unlimited;
+        const std::uint64_t limit = is_limited ? sum.limit + entry.statistics.limit : report_statistics::unlimited;
         for (const metric& each : metrics)
-            sum.*each.value += entry.figures.*each.value;
+            sum.*each.value += entry.statistics.*each.value;
         sum.limit = limit;
-        sum.counts = std::min(sum.counts, entry.figures.counts);
+        sum.counts = std::min(sum.counts, entry.statistics.counts);
     }
 
-    void write(const metric& its)
+    void write(const metric& written)
     {
         bool has_begun = false;
-        for (const auto& [labels_of_one, figures] : series_) {
-            const bool is_known = !its.is_counted || figures.counts != 0;
-            if (!is_known || (its.value == &report_figures::limit && figures.limit == report_figures::unlimited))
+        for (const auto& [labels_of_one, statistics] : series_) {
+            const bool is_known = !written.is_counted || statistics.counts != 0;
+            if (!is_known ||
+                (written.value == &report_statistics::limit && statistics.limit == report_statistics::unlimited))
                 continue;
             if (!has_begun)
-                write_head(its.name, its.type, its.help);
+                write_head(written.name, written.type, written.help);
             has_begun = true;
-            to_ << its.name << "{kind=\"";
+            to_ << written.name << "{kind=\"";
             to_ << std::get<0>(labels_of_one) << "\",name=\"" << std::get<1>(labels_of_one) << "\",block_size=\""
-                << std::get<2>(labels_of_one) << "\"} " << figures.*its.value << "\n";
+                << std::get<2>(labels_of_one) << "\"} " << statistics.*written.value << "\n";
         }
     }
 
@@ -320,12 +320,12 @@ private:
         np_statistics statistics{};
         if (!read_np_alloc(statistics))
             return;
-        write_head("np_alloc_committed_bytes", "gauge", "Committed memory of np_alloc; the sum of all parts.");
+        write_head("np_alloc_committed_bytes", "gauge", "Committed memory of np_alloc, by part.");
         for (const part& each : parts)
             to_ << "np_alloc_committed_bytes{part=\"" << each.name << "\"} " << statistics.*each.value << "\n";
-        write_head("np_alloc_slack_bytes", "gauge", "Of those in use: not asked for.");
+        write_head("np_alloc_slack_bytes", "gauge", "Bytes of blocks in use beyond the requests.");
         to_ << "np_alloc_slack_bytes " << statistics.bytes_of_slack << "\n";
-        write_head("np_alloc_purged_bytes_total", "counter", "Bytes returned to the system.");
+        write_head("np_alloc_purged_bytes_total", "counter", "Bytes returned to the OS.");
         to_ << "np_alloc_purged_bytes_total " << statistics.bytes_purged << "\n";
         write_head("np_alloc_misuse_reports_total", "counter", "Reports of misuse.");
         to_ << "np_alloc_misuse_reports_total " << statistics.misuse_reports << "\n";
@@ -336,8 +336,7 @@ private:
         to_ << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
     }
 
-    /// Returns: a text, escaped for use between quotes. Texts are compared after that: different ones may become the
-    ///   same.
+    /// Escapes a label value. Labels are compared after escaping, as different texts may become equal.
     static std::string label(std::string_view value)
     {
         std::string text;
@@ -355,7 +354,7 @@ private:
     }
 
     core::report_output to_;
-    std::map<labels, report_figures> series_;
+    std::map<labels, report_statistics> series_;
 };
 inline void write_report(core::report_output to, report_format format, const report_snapshot& taken)
 {
@@ -367,7 +366,7 @@ inline void write_report(core::report_output to, report_format format, const rep
 }
 } // namespace detail::report
 
-/// Effects: writes a report of the snapshot `taken`, and of the current statistics of np_alloc.
+/// Effects: writes a report of the snapshot `taken`, with the current statistics of np_alloc.
 /// Throws: what the stream throws; std::bad_alloc.
 inline void write_report(std::ostream& to, report_format format, const report_snapshot& taken)
 {
@@ -377,7 +376,7 @@ inline void write_report(std::ostream& to, report_format format, const report_sn
     detail::report::write_report(detail::core::report_output(write, &to), format, taken);
 }
 
-/// Effects: writes a report of this moment.
+/// Effects: writes a report of a new snapshot.
 /// Throws: what the stream throws; std::bad_alloc.
 inline void write_report(std::ostream& to, report_format format)
 {
@@ -385,8 +384,7 @@ inline void write_report(std::ostream& to, report_format format)
 }
 
 namespace detail::report {
-/// Effects: writes a report to a file, which takes the place of the old one when it is complete.
-/// Returns: whether it was written.
+/// Writes a report to a temporary file, which replaces `path` when it is complete. Returns whether that succeeded.
 inline bool write_report_file(const char* path, report_format format)
 {
     os::replaced_file file(path);
@@ -398,7 +396,7 @@ inline bool write_report_file(const char* path, report_format format)
 class signalled_reports : base::immovable<signalled_reports>
 {
 public:
-    /// Returns: those of the process. Never destroyed: a signal may come at any time.
+    /// The instance of the process. Never destroyed, as a signal may arrive at any time.
     static signalled_reports& get()
     {
         static auto* const all = new signalled_reports;
@@ -408,13 +406,13 @@ public:
     bool add(int signal, std::string path, report_format format)
     {
         const base::lock_guard control(control_);
-        one& its = find_or_add(signal);
+        one& entry = find_or_add(signal);
         {
             const base::lock_guard lock(mutex_);
-            its.path.swap(path);
-            its.format = format;
+            entry.path.swap(path);
+            entry.format = format;
         }
-        return its.thread.is_on() || its.thread.start(signal, &write, &its);
+        return entry.thread.is_on() || entry.thread.start(signal, &write, &entry);
     }
 
     void remove(int signal)
@@ -426,7 +424,7 @@ public:
     }
 
 private:
-    /// For one signal. Kept when reports on that signal are turned off.
+    /// The report of one signal. Kept when reports on that signal are stopped.
     struct one
     {
         explicit one(int of) noexcept : signal(of) {}
@@ -437,8 +435,9 @@ private:
         os::signal_thread thread;
     };
 
-    /// A fork takes these locks before those of pools, as a thread that holds them may wait for a report, which takes
-    /// those: handlers before a fork run in reverse order of registration.
+    /// A fork must take these locks before the locks of pools: a thread that holds `control_` may wait for a report,
+    /// which takes locks of pools. Handlers before a fork run in reverse order of registration, so pools register
+    /// theirs first.
     signalled_reports()
     {
         (void)core::report_registry::get();
@@ -475,7 +474,7 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         try {
             write_one(*static_cast<const one*>(argument));
-        } catch (const std::exception&) { // Out of memory: no report this time.
+        } catch (const std::exception&) { // Out of memory: skip this report.
             return;
         }
 #else
@@ -483,14 +482,14 @@ private:
 #endif
     }
 
-    static void write_one(const one& its)
+    static void write_one(const one& entry)
     {
         std::string path;
         report_format format{};
         {
             const base::lock_guard lock(get().mutex_);
-            path = its.path;
-            format = its.format;
+            path = entry.path;
+            format = entry.format;
         }
         if (!write_report_file(path.c_str(), format))
             base::print(
@@ -509,17 +508,17 @@ private:
     }
 
     base::mutex control_; ///< Held while threads are started and stopped.
-    base::mutex mutex_;   ///< Of paths and formats.
+    base::mutex mutex_;   ///< Protects paths and formats.
     std::vector<std::unique_ptr<one>> all_ MEMORY_POOL_GUARDED_BY(control_);
 };
 } // namespace detail::report
 
-/// Effects: from now on, each time the process gets that signal, a report of this moment is written to the file at
-///   `path`, in which `%p` stands for the process ID, and `%%` for a percent sign. The report is written
-///   beside the file, with `.tmp` behind its name, and then takes its place, so that it is always complete. The handler
-///   of the signal only wakes a thread that writes it; it replaces the previous handler. Called again for a
-///   signal, it changes the path and the format. Where the file cannot be written, nothing happens. In the child of a
-///   fork, the signal is ignored until this is called there.
+/// Effects: starts writing a report to the file at `path` each time the process receives `signal`. In `path`, `%p`
+///   stands for the process ID, and `%%` for a percent sign. The report is written to a temporary file, with `.tmp`
+///   appended to the name, which then replaces the file, so the file is always complete. If the file cannot be written,
+///   a message is printed on stderr. The signal handler, which replaces the previous one, only wakes the thread that
+///   writes the report. A further call for the same signal changes path and format. In the child of a fork, the signal
+///   is ignored until the child calls this function.
 /// Returns: whether it succeeded; if not, errno says why: the signal cannot be handled, or no thread can be created.
 ///   False on Windows and Apple systems.
 /// Throws: std::bad_alloc.
@@ -528,7 +527,7 @@ inline bool report_on_signal(int signal, std::string path, report_format format 
     return detail::report::signalled_reports::get().add(signal, std::move(path), format);
 }
 
-/// Effects: stops reports on that signal, after a report in progress, and restores the previous handler.
+/// Effects: stops reports on `signal`, after a report in progress, and restores the previous handler.
 inline void stop_report_on_signal(int signal)
 {
     detail::report::signalled_reports::get().remove(signal);

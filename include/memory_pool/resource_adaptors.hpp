@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Adaptors in front of any std::pmr::memory_resource, in any order. Each does one thing.
+/// Adaptors in front of any std::pmr::memory_resource, which can be stacked in any order. Each does one thing.
 ///
 ///     container  ->  tracking_resource  ->  limit_resource  ->  synchronized_resource  ->  any resource
 ///
-///     An adaptor asks its upstream for what it was asked for: the same bytes, the same alignment, the same address.
+///     An adaptor passes bytes, alignment and address to its upstream unchanged.
 ///
 /// tracking_resource counts allocations, in total and by call site:
 ///
-///     std::pmr::vector v(&tracked)        ------------------------> [ counts all ] -> upstream
-///     std::pmr::vector w(tracked.for_site())    -> [ counts this line ] -----^
+///     std::pmr::vector v(&tracked)        ----------------------> [ total ] -> upstream
+///     std::pmr::vector w(tracked.for_site())    -> [ call site ] -----^
 ///
 ///     in_use = allocations - deallocations          bytes_in_use >= the sum of bytes_in_use of all sites
 ///
@@ -19,19 +19,19 @@
 ///     0 -------- bytes_in_use -------- soft_limit ------------ limit
 ///                                       on_soft_limit is called  | limit_exceeded is thrown
 ///
-///     bytes taken from upstream and not given back <= bytes_in_use <= limit, at any moment
+///     bytes outstanding from upstream <= bytes_in_use <= limit, at any moment
 ///
 /// failing_resource injects failures, for tests of out-of-memory handling:
 ///
 ///     allocation   1    2    3    4   ...
-///     fail_at(3)   |    |    X    |        X: std::bad_alloc, and upstream is not asked
+///     fail_at(3)   |    |    X    |        X: std::bad_alloc, without a call of upstream
 ///
-///     calls = failures + allocations that upstream was asked for
+///     calls = failures + allocation requests to upstream
 ///
 /// synchronized_resource calls its upstream under a lock, one call at a time.
 ///
-/// Thread safety: synchronized_resource: any thread. The others: any thread, if upstream is for any thread; otherwise
-/// one thread at a time.
+/// Thread safety: synchronized_resource: any thread. Other adaptors: any thread if upstream is thread-safe, else one
+/// thread at a time.
 #pragma once
 
 #include <memory_pool/base/call_site.hpp>
@@ -41,9 +41,9 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/base/with_member.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/core/threads/pool_locks.hpp>
@@ -60,7 +60,7 @@
 #include <type_traits>
 #include <utility>
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
+/// An adaptor that forwards every call. It holds no memory, so its destructor has nothing to release.
 class resource_adaptor : public std::pmr::memory_resource, public resource_by_address
 {
 public:
@@ -91,7 +91,7 @@ protected:
             upstream_->deallocate(chunk, bytes, alignment);
     }
 
-    /// Two adaptors are never equal, whatever their upstream: memory counted by one must not go back through the other.
+    /// Two adaptors are never equal: memory that one has counted must not be freed through another.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
@@ -101,20 +101,18 @@ private:
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
-/// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call
-/// site.
+/// An adaptor that counts allocations and deallocations: the base of tracking_resource, and its view for a call site.
 class counting_adaptor : public resource_adaptor
 {
 public:
     explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
 
-    /// Returns: exact statistics so far. While other threads use the resource, the figures are of moments close
-    ///   together.
+    /// Returns: exact statistics. While other threads use the resource, they are not a consistent snapshot.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     resource_statistics statistics() const noexcept { return counters_.read(); }
 
-    /// Effects: makes the chunks and bytes in use now the peaks: of all, or of this site.
+    /// Effects: resets the peaks to the chunks and bytes in use now: in total, or for a view, of its call site.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     void reset_peak() noexcept { counters_.reset_peak(); }
@@ -138,8 +136,7 @@ protected:
     {
         if (chunk == nullptr)
             return;
-        // Before upstream has it: from then on, another thread may be handed the same bytes, which must not count
-        // twice.
+        // Before upstream frees the chunk: then another thread may allocate it, and its bytes must not count twice.
         counters_.count_deallocation(bytes);
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
@@ -149,31 +146,29 @@ private:
 };
 } // namespace detail::core
 
-/// Counts what passes through. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
+/// Counts allocations and deallocations. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
 ///
-/// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a
-/// site.
+/// Costs three atomic additions per allocation, and two per deallocation; through a view of a call site, twice as many.
 class tracking_resource : public detail::core::counting_adaptor
 {
 public:
-    /// Effects: makes a resource with all counts 0.
-    ///   `name` is the resource's name in reports; it is not copied.
+    /// Effects: creates a resource with all counts 0. `name` is its name in reports, and is not copied.
     /// Preconditions: `upstream` and `name` outlive the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
                                const char* name = detail::core::default_name)
-        : counting_adaptor(upstream), entry_("tracking_resource", name, {&read_figures, this, true})
+        : counting_adaptor(upstream), entry_("tracking_resource", name, {&read_statistics, this, true})
     {
     }
 
-    /// Effects: makes a view of this resource for `site`, if there is none yet. What passes through the view is counted
-    ///   for the site, and here. Views are kept in memory of the global operator new, which is not counted, and not
-    ///   asked of upstream.
-    /// Returns: the view, the same one for the same site each time. It lives as long as the resource. Views are equal
-    ///   neither to each other nor to the resource: memory goes back the way it came, so that each site has its own
-    ///   again. A container that is moved into one of another site copies.
+    /// Effects: creates a view of this resource for the call site `site`, if there is none yet. Allocations through the
+    ///   view count for the call site and for the resource. Views are allocated by the global operator new: they are
+    ///   not counted, and take no memory from upstream.
+    /// Returns: the view, always the same one for a call site. It lives as long as the resource. Views are equal
+    ///   neither to each other nor to the resource, so that memory is freed through the view that allocated it. Moving
+    ///   a container into one of another call site copies the elements.
     /// Throws: std::bad_alloc if there is no memory for a view.
-    /// Complexity: logarithmic in sites.
+    /// Complexity: logarithmic in call sites.
     /// Thread safety: any thread.
     [[nodiscard]] std::pmr::memory_resource* for_site(const call_site& site = call_site::here())
     {
@@ -181,10 +176,10 @@ public:
         return &sites_.try_emplace(site, this).first->second;
     }
 
-    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each site, in the order of files and
-    ///   lines. `visit` may use the resource; a site that it adds may or may not be visited.
+    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each call site, in the order of files
+    ///   and lines. `visit` may use the resource. A call site added meanwhile may or may not be visited.
     /// Throws: what `visit` throws.
-    /// Complexity: O(n log n) for n sites.
+    /// Complexity: O(n log n) for n call sites.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_site(Visit&& visit) const
@@ -193,7 +188,7 @@ public:
             visit(entry->first, entry->second.statistics());
     }
 
-    /// Effects: prints a line on the whole, and one on each site.
+    /// Effects: prints a line with the totals, and one for each call site.
     /// Complexity: as `for_each_site`.
     /// Thread safety: any thread.
     void print(std::FILE* file = stderr) const
@@ -216,7 +211,8 @@ private:
                            static_cast<unsigned long long>(statistics.failures));
     }
 
-    // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
+    // for_each_site takes the lock for each step, not during `visit`. Entries do not move until the resource is
+    // destroyed.
     const site_map::value_type* first_site() const
     {
         const detail::base::lock_guard lock(mutex_);
@@ -234,21 +230,21 @@ private:
         return position != sites_.end() ? &*position : nullptr;
     }
 
-    static report_figures read_figures(const void* resource) noexcept
+    static report_statistics read_statistics(const void* resource) noexcept
     {
         const resource_statistics counted = static_cast<const tracking_resource*>(resource)->statistics();
-        report_figures figures;
-        figures.in_use = counted.in_use;
-        figures.bytes_in_use = counted.bytes_in_use;
-        figures.counts = 1;
-        figures.peak_in_use = counted.peak_in_use;
-        figures.allocations = counted.allocations;
-        figures.failures = counted.failures;
-        return figures;
+        report_statistics statistics;
+        statistics.in_use = counted.in_use;
+        statistics.bytes_in_use = counted.bytes_in_use;
+        statistics.counts = 1;
+        statistics.peak_in_use = counted.peak_in_use;
+        statistics.allocations = counted.allocations;
+        statistics.failures = counted.failures;
+        return statistics;
     }
 
     mutable detail::base::mutex mutex_;
-    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The map only, not its entries.
+    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The lock protects the map, not its entries.
     detail::core::reported entry_;
 };
 
@@ -257,20 +253,19 @@ class limit_resource;
 /// The options of a limit_resource.
 struct limit_options
 {
-    /// The value that means: no limit.
+    /// No limit.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
     /// Maximum bytes in use, counted as requested.
     std::size_t limit = unbounded;
 
-    /// `on_soft_limit` is called when more bytes than these are in use; at most `limit`, or `unbounded`.
+    /// The bytes in use above which `on_soft_limit` is called; at most `limit`, or `unbounded`.
     std::size_t soft_limit = unbounded;
 
-    /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been
-    /// counted and before upstream is asked for them. It may give memory back through the resource, and allocate (which
-    /// crosses the limit again only after enough was given back). If it throws, the allocation fails with that, and is
-    /// not counted. It must not use a resource in front of this one, which may be in the middle of a call with its lock
-    /// held.
+    /// Called once each time the bytes in use rise above `soft_limit`, by the allocating thread, after its bytes were
+    /// counted and before the call of upstream. It may free memory through the resource, and allocate, which causes
+    /// another call only after enough was freed. If it throws, the allocation fails with that exception, and does not
+    /// count. It must not use a resource in front of this one, which may be in the middle of a call with its lock held.
     std::function<void(limit_resource&)> on_soft_limit;
 
     /// The resource's name in reports and in limit_exceeded. Not copied: it must outlive the resource.
@@ -301,11 +296,11 @@ struct limit_options
     }
 };
 
-/// Hands out no more bytes than its limit.
+/// Limits the bytes in use.
 class limit_resource : public detail::core::resource_adaptor
 {
 public:
-    /// Effects: makes a resource with a limit of `limit` bytes in use.
+    /// Effects: creates a resource with a limit of `limit` bytes in use.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit limit_resource(std::size_t limit, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -313,7 +308,7 @@ public:
     {
     }
 
-    /// Effects: makes a resource as the options say.
+    /// Effects: creates a resource with these options.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr, or `soft_limit` is above `limit` and not `unbounded`.
     explicit limit_resource(limit_options options,
@@ -332,30 +327,30 @@ public:
     /// Returns: the maximum number of bytes in use.
     std::size_t limit() const noexcept { return options_.limit; }
 
-    /// Returns: above how many bytes in use `on_soft_limit` is called.
+    /// Returns: the bytes in use above which `on_soft_limit` is called.
     std::size_t soft_limit() const noexcept { return options_.soft_limit; }
 
     /// Returns: the resource's name in reports.
     const char* name() const noexcept { return options_.name; }
 
-    /// Returns: bytes in use, including those being allocated or freed at the moment.
+    /// Returns: bytes in use, including allocations and deallocations in progress.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: the most bytes in use at once, since construction or the last `reset_peak`.
+    /// Returns: the peak of bytes in use since construction or the last `reset_peak`.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t peak_bytes_in_use() const noexcept { return peak_bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Effects: makes the bytes in use now the peak.
+    /// Effects: resets the peak to the bytes in use now.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     void reset_peak() noexcept { peak_bytes_in_use_.store(bytes_in_use(), std::memory_order_relaxed); }
 
 protected:
-    /// Throws: limit_exceeded if the limit would be exceeded; what `on_soft_limit` and upstream throw. Nothing has
-    ///   changed then.
+    /// Throws: limit_exceeded if the limit would be exceeded; what `on_soft_limit` and upstream throw. On failure
+    ///   nothing has changed.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t before = count(bytes);
@@ -368,8 +363,8 @@ protected:
         return chunk;
     }
 
-    /// Effects: returns the chunk to upstream, and then counts its bytes as free, so that upstream never has more
-    ///   outstanding than is counted.
+    /// Effects: returns the chunk to upstream, and then subtracts its bytes, so that never more bytes are outstanding
+    ///   from upstream than are counted.
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         if (chunk == nullptr)
@@ -379,7 +374,7 @@ protected:
     }
 
 private:
-    /// Returns: bytes in use before.
+    /// Adds `bytes`. Returns the bytes in use before.
     std::size_t count(std::size_t bytes)
     {
         std::size_t before = bytes_in_use();
@@ -392,38 +387,37 @@ private:
 
     void uncount(std::size_t bytes) noexcept { bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-    static report_figures read_figures(const void* resource) noexcept
+    static report_statistics read_statistics(const void* resource) noexcept
     {
-        const auto& its = *static_cast<const limit_resource*>(resource);
-        report_figures figures;
-        if (its.limit() != limit_options::unbounded)
-            figures.limit = its.limit();
-        figures.bytes_in_use = its.bytes_in_use();
-        return figures;
+        const auto& self = *static_cast<const limit_resource*>(resource);
+        report_statistics statistics;
+        if (self.limit() != limit_options::unbounded)
+            statistics.limit = self.limit();
+        statistics.bytes_in_use = self.bytes_in_use();
+        return statistics;
     }
 
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
     std::atomic<std::size_t> peak_bytes_in_use_{0};
-    detail::core::reported entry_{"limit_resource", options_.name, {&read_figures, this, true}};
+    detail::core::reported entry_{"limit_resource", options_.name, {&read_statistics, this, true}};
 };
 
-/// How likely each allocation is to fail.
+/// The probability that an allocation fails.
 struct failure_chance
 {
     /// From 0, never, to 1, always.
     double probability = 0;
 
-    /// The same seed makes the same allocations fail, on every platform: the decision on the n-th depends on this and
-    /// n.
+    /// The random seed. On every platform, `probability`, `seed` and n alone decide whether the n-th allocation fails.
     std::uint64_t seed = 0;
 };
 
-/// Makes chosen allocations fail. Deallocations pass.
+/// Makes chosen allocations fail. Forwards deallocations.
 class failing_resource : public detail::core::resource_adaptor
 {
 public:
-    /// Effects: makes a resource whose allocation number `call`, counted from 1, fails; or none, if that is 0.
+    /// Effects: creates a resource whose allocation number `call`, counted from 1, fails; 0: none.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit failing_resource(std::uint64_t call,
@@ -432,11 +426,11 @@ public:
     {
     }
 
-    /// A probability is no number of a call: see the constructor below.
+    /// A probability is not the number of a call: pass a failure_chance.
     template <class Number, std::enable_if_t<std::is_floating_point_v<Number>, bool> = true>
     explicit failing_resource(Number, std::pmr::memory_resource* = nullptr) = delete;
 
-    /// Effects: makes a resource whose allocations fail by chance: `failing_resource(failure_chance{0.01, seed})`.
+    /// Effects: creates a resource whose allocations fail by chance: `failing_resource(failure_chance{0.01, seed})`.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr, or the probability is not between 0 and 1.
     explicit failing_resource(const failure_chance& chance,
@@ -445,8 +439,7 @@ public:
     {
     }
 
-    /// Effects: makes the allocation number `call` from now on, counted from 1, fail, and no other; or none, if that is
-    ///   0.
+    /// Effects: makes only allocation number `call`, counted from 1 from now on, fail; 0: none.
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call) noexcept
     {
@@ -455,7 +448,7 @@ public:
         chance_ = {};
     }
 
-    /// Effects: makes allocations fail by chance from now on, and no others.
+    /// Effects: makes allocations fail only by chance from now on.
     /// Throws: std::invalid_argument if the probability is not between 0 and 1.
     /// Thread safety: any thread.
     void fail_by_chance(const failure_chance& chance)
@@ -479,7 +472,7 @@ public:
         return calls_;
     }
 
-    /// Returns: the number of these calls that failed here.
+    /// Returns: the number of allocations that this resource made fail.
     /// Thread safety: any thread.
     std::uint64_t failures() const noexcept
     {
@@ -488,7 +481,7 @@ public:
     }
 
 protected:
-    /// Throws: out_of_memory, which is a std::bad_alloc, if it was told to; what upstream throws.
+    /// Throws: out_of_memory, which is a std::bad_alloc, if this allocation is chosen; what upstream throws.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         if (const std::uint64_t failed_call = count_call())
@@ -501,15 +494,14 @@ protected:
 private:
     static failure_chance checked(const failure_chance& chance)
     {
-        const bool is_one = chance.probability >= 0 && chance.probability <= 1; // Not a number is neither.
-        if (!is_one)
+        const bool is_probability = chance.probability >= 0 && chance.probability <= 1; // False for NaN.
+        if (!is_probability)
             detail::base::throw_invalid_argument(detail::base::message(
                 "memory_pool: failing_resource: the probability %f is not between 0 and 1", chance.probability));
         return chance;
     }
 
-    /// Effects: counts a call.
-    /// Returns: its number, if it is to fail, and otherwise 0.
+    /// Counts a call. Returns its number if it must fail, otherwise 0.
     std::uint64_t count_call()
     {
         const detail::base::lock_guard lock(mutex_);
@@ -521,8 +513,7 @@ private:
         return calls_;
     }
 
-    /// Effects: counts down to the call that is to fail.
-    /// Returns: whether this is it.
+    /// Counts down to the call that must fail. Returns whether this is that call.
     bool is_due() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (calls_until_failure_ == 0)
@@ -531,8 +522,7 @@ private:
         return calls_until_failure_ == 0;
     }
 
-    /// Returns: a number from 0 to 1, without 1, that looks random: the n-th of the generator SplitMix64 with that
-    ///   seed.
+    /// The n-th pseudo-random number in [0, 1) of the generator SplitMix64 with that seed.
     static double fraction(std::uint64_t seed, std::uint64_t n) noexcept
     {
         std::uint64_t bits = seed + n * 0x9E37'79B9'7F4A'7C15;
@@ -550,12 +540,12 @@ private:
     std::uint64_t calls_since_chance_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Since chance_ was set.
 };
 
-/// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
-/// call it back. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
+/// Makes a single-threaded resource thread-safe, if all threads use it through this adaptor. Upstream must not call the
+/// adaptor. As with any std::mutex, a child forked while another thread is in a call finds the lock held.
 class synchronized_resource : public detail::core::resource_adaptor
 {
 public:
-    /// Effects: makes a resource that lets one call at a time through to `upstream`.
+    /// Effects: creates a resource that calls `upstream` under a lock.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit synchronized_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -564,7 +554,7 @@ public:
     }
 
 private:
-    /// Makes upstream know that a lock is held: see pool_use.
+    /// Shows upstream that a lock is held: see pool_use.
     struct lock_count : detail::base::immovable<lock_count>
     {
         lock_count() noexcept { ++detail::core::pool_locks_of_this_thread; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What pools and resources count.
+/// The statistics of pools and resources.
 ///
 ///     in_use = allocations - deallocations <= peak_in_use
 ///
@@ -14,11 +14,11 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// What a pool whose policy counts has done since it was made.
+/// The statistics of a pool with a counting policy since its construction.
 struct pool_statistics
 {
-    std::uint64_t allocations = 0;   ///< Blocks handed out.
-    std::uint64_t deallocations = 0; ///< Blocks freed, also by `release` and `clear`.
+    std::uint64_t allocations = 0;   ///< Blocks allocated.
+    std::uint64_t deallocations = 0; ///< Blocks freed, including by `release` and `clear`.
     std::uint64_t failures = 0;      ///< Failed allocations.
     std::size_t in_use = 0;          ///< Blocks in use now.
     std::size_t peak_in_use = 0;     ///< Peak of blocks in use.
@@ -26,11 +26,11 @@ struct pool_statistics
     std::size_t bytes_reserved = 0;  ///< Bytes held from upstream, bookkeeping included.
 };
 
-/// The allocations of a memory resource since construction. A chunk is what one allocation returns; its bytes are those
-/// requested.
+/// The statistics of a memory resource since its construction. A chunk is the result of one allocation; its bytes are
+/// the requested bytes.
 struct resource_statistics
 {
-    std::uint64_t allocations = 0;     ///< Chunks handed out.
+    std::uint64_t allocations = 0;     ///< Chunks allocated.
     std::uint64_t deallocations = 0;   ///< Chunks freed.
     std::uint64_t failures = 0;        ///< Failed allocations.
     std::size_t in_use = 0;            ///< Chunks in use now.

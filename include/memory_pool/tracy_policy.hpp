@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools whose blocks Tracy shows, each pool as a memory pool of its own, by its name.
+/// A policy that shows the blocks of pools in Tracy, where each pool is a memory pool with its name.
 ///
 ///     memory_pool::object_pool<particle, memory_pool::tracy_policy> particles(pool_options{}.with_name("particles"));
 ///
-/// Needs Tracy's headers, and TRACY_ENABLE; without that, its macros are empty. Tracy identifies a pool by the address
-/// of its name: give each one a string literal, or a string that lives as long as the program.
+/// Needs Tracy's headers. Without TRACY_ENABLE, Tracy's macros are empty, and the policy has no effect. Tracy
+/// identifies a pool by the address of its name: use a string literal, or a string that lives as long as the program.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,7 +19,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Notifies Tracy.
+/// Notifies Tracy of each block.
 struct tracy_observer
 {
     /// Effects: as observing_policy requires.

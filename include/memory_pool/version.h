@@ -2,14 +2,14 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * The version of the library, for programs in C and C++. CMake and the packages read it here, too: docs/versioning.md.
+ * The version of the library, for C and C++. CMake and the packages also read it from this file: docs/versioning.md.
  *
  * Thread safety: constants.
  */
 #ifndef MEMORY_POOL_VERSION_H
 #define MEMORY_POOL_VERSION_H
 
-/** Incremented for incompatible changes; in 0.x, MINOR is. */
+/** Incremented for incompatible changes; in 0.x, these increment MINOR. */
 #define MEMORY_POOL_VERSION_MAJOR 0
 /** Incremented for additions. */
 #define MEMORY_POOL_VERSION_MINOR 1

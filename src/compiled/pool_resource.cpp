@@ -4,7 +4,7 @@
 /// libmemory_pool: pool resources.
 #include <memory_pool/concurrent_block_pool.hpp>
 
-// Not sorted: it changes what the next header does.
+// Not sorted: this changes the effect of the next header.
 #include "instances.hpp"
 
 #include <memory_pool/pool_resource.hpp>

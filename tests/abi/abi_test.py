@@ -125,13 +125,13 @@ class Mixtures(Programs):
                 self.succeed([*COMPILER, *flags, main, *parts, "-o", "program"])
                 self.succeed(["./program"])
 
-    def test_without_and_with_exceptions(self):
+    def test_with_and_without_exceptions(self):
         self.act_as_built("noexcept")
 
     def test_with_and_without_address_sanitizer(self):
         self.act_as_built("asan")
 
-    def test_for_valgrind_and_not(self):
+    def test_with_and_without_valgrind(self):
         self.act_as_built("valgrind")
 
 
@@ -158,7 +158,7 @@ class Libraries(Programs):
     def setUp(self):
         self.make_library()
 
-    def test_linked_with(self):
+    def test_linked_library(self):
         for flags in ([], HIDDEN):
             with self.subTest(flags=flags):
                 self.link_host("-DLOADS_THE_LIBRARY=0", *flags, "./library.so")
@@ -172,12 +172,12 @@ class Libraries(Programs):
 class Passing(Programs):
     """Passing a pool between units of different configurations is a link error that names the configuration."""
 
-    def test_alike(self):
+    def test_equal_configurations_link(self):
         units = [self.compile("passes.cpp", f"{part}.o", f"-DTAKES_THE_POOL={part}") for part in (0, 1)]
         self.succeed([*COMPILER, *units, "-pthread", "-o", "program"])
         self.succeed(["./program"])
 
-    def test_not_alike(self):
+    def test_different_configurations_do_not_link(self):
         taker = self.compile("passes.cpp", "taker.o", "-DTAKES_THE_POOL=1")
         for way, flags in WAYS.items():
             with self.subTest(way=way):
@@ -209,7 +209,7 @@ class Releases(Programs):
         self.assertEqual(count, 1, pattern)
         return text
 
-    def test_meet_in_one_program(self):
+    def test_can_be_mixed_in_one_program(self):
         units = [
             self.compile("pools.cpp", "plain.o", "-DUNIT=plain"),
             self.compile("pools.cpp", "other.o", "-DUNIT=other", project=self.later_headers(version=1)),
@@ -225,7 +225,7 @@ class Releases(Programs):
         self.link_host("-DLOADS_THE_LIBRARY=1", "-rdynamic", "-ldl")
         self.succeed(["./host", "./library.so"])
 
-    def test_a_layout_does_not_change_without_the_version(self):
+    def test_a_changed_layout_needs_a_new_version(self):
         check = ["-w", "-fsyntax-only", HERE / "layout.cpp"]
         self.succeed([*self.compiler(), *check])
         result = run([*self.compiler(self.later_headers(version=0)), *check])
@@ -307,9 +307,9 @@ class Declarations:
 
 
 class Names(Programs):
-    """All declarations of the headers are in the inline namespace, except for what is unique in a process."""
+    """All declarations of the headers are in the inline namespace, except entities that are unique in a process."""
 
-    def test_say_how_a_unit_is_built(self):
+    def test_name_the_configuration(self):
         for flags, name in (([], "v0"), (["-fno-exceptions", "-fno-rtti"], "v0_noexcept"),
                             (["-fsanitize=address"], "v0_asan"), (["-fsanitize=thread"], "v0_tsan"),
                             (["-DMEMORY_POOL_VALGRIND=1"], "v0_valgrind"),
@@ -321,7 +321,7 @@ class Names(Programs):
                 output = self.succeed([*self.compiler(), *flags, "-E", "-P", "-x", "c++", "-"], input=text)
                 self.assertEqual(output.split()[-3:], [name, f"memory_pool_{name}", f"{name}_suffix"])
 
-    def test_are_found(self):
+    def test_parser_finds_declarations(self):
         found = Declarations("""# 1 "a.hpp" 1
             namespace outer { inline namespace v0 { enum class shade : int { dark = f({1}) }; }
             template <class T = int> class [[nodiscard]] thing : public std::list<T> { int member; } ; namespace inner {
@@ -342,7 +342,7 @@ class Names(Programs):
         )
 
     def test_of_declarations(self):
-        # The policies need headers of other tools.
+        # These policies need headers of other tools.
         left_out = r"(heaptrack|massif|tracy)_policy" + ("|intrusive|recycling" if self.is_boost_missing() else "")
         includes = "".join(f"#include <{header}>\n" for header in headers(PROJECT) if not re.search(left_out, header))
         text = self.succeed([*self.compiler(), "-fno-exceptions", "-E", "-x", "c++", "-"], input=includes)

@@ -5,8 +5,8 @@
 ///
 /// Units compiled against headers of different releases can be linked into one program, and share objects if the
 /// version is the same. Once a version is released, a change that fails here requires a new version: update the values
-/// here and MEMORY_POOL_ABI_VERSION in base/config.hpp, and document it in CHANGELOG.md. What is outside of
-/// MEMORY_POOL_ABI has no version and must not change, except that error kinds and members of the report may be
+/// here and MEMORY_POOL_ABI_VERSION in base/config.hpp, and document it in CHANGELOG.md. Types outside of
+/// MEMORY_POOL_ABI have no version and must not change, except that error kinds and members of the report may be
 /// appended.
 #include <memory_pool/memory_pool.hpp>
 

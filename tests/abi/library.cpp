@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A shared library that exports only its two functions: it is compiled with -fvisibility=hidden.
+/// A shared library, compiled with -fvisibility=hidden, that exports only two functions.
 #include <memory_pool/block_pool.hpp>
 
 #define SHOWN extern "C" __attribute__((visibility("default")))
 
-/// Effects: frees a block twice, which is reported.
+/// Effects: frees a block twice, which the pool reports.
 SHOWN void misuse_a_pool()
 {
     memory_pool::basic_block_pool<memory_pool::checking_policy> pool(64);

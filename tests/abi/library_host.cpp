@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program that uses the library in library.cpp: linked with it, or loaded by dlopen from the file given as argument.
+/// A program that links with the library of library.cpp, or loads the file given as argument by dlopen.
 #include <memory_pool/errors.hpp>
 
 #include <cstdio>
@@ -27,14 +27,14 @@ void use(void (*misuse)(), void (*exhaust)())
     memory_pool::set_error_handler([](const memory_pool::error_report&) { ++reports; });
     misuse();
     if (reports != 1)
-        fail("the handler of the program was not called");
+        fail("the program's error handler was not called");
     try {
         exhaust();
     } catch (const memory_pool::pool_exhausted&) {
         return;
     } catch (...) {
     }
-    fail("the program did not catch what the library has thrown");
+    fail("the program did not catch the library's exception");
 }
 } // namespace
 

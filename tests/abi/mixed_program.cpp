@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program of two units of different configurations: see pools.cpp. This unit has no pools.
+/// A program of two units with different configurations: see pools.cpp. This unit uses no pools.
 #include <cstdio>
 
 extern "C" int plain();
@@ -12,11 +12,11 @@ int requests_to_memcheck = 0;
 int main()
 {
     if (const int line = plain()) {
-        std::fprintf(stderr, "pools.cpp:%d, in the unit that is built as usual\n", line);
+        std::fprintf(stderr, "pools.cpp:%d, in the unit of the default configuration\n", line);
         return 1;
     }
     if (const int line = other()) {
-        std::fprintf(stderr, "pools.cpp:%d, in the unit that is built otherwise\n", line);
+        std::fprintf(stderr, "pools.cpp:%d, in the unit of the other configuration\n", line);
         return 1;
     }
     return 0;

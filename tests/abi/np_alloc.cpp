@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// As pools.cpp, for np_alloc: units of any configuration use one build of the library.
+/// Like pools.cpp, for np_alloc: units of any configuration share one build of the library.
 #include <memory_pool/np_alloc.hpp>
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Passes a pool from one unit to another, in which TAKES_THE_POOL is 1. They link if their configurations are the
-/// same.
+/// Passes a pool to another unit, compiled with TAKES_THE_POOL=1. Units link only if their configurations are equal.
 #include <memory_pool/block_pool.hpp>
 
 void take(memory_pool::block_pool& pool);

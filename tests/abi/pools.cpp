@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// One of the units of a program, each with a configuration of its own. UNIT is the name of its function, which returns
-/// 0 if pools behave as in a program of that single configuration, else the line of the failed check.
+/// One unit of a program whose units have different configurations. UNIT names its function, which returns 0 if pools
+/// behave as in a program with only this configuration, or else the line of the failed check.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 
@@ -58,7 +58,7 @@ int fails_with_exceptions()
 {
     upstream_without_memory upstream;
     Pool without_memory(64, {}, &upstream);
-    if (without_memory.try_allocate() != nullptr) // It catches what upstream throws.
+    if (without_memory.try_allocate() != nullptr) // catches the exception of upstream
         return __LINE__;
     Pool pool(64, bounded_to_one_block());
     void* const block = pool.allocate();

@@ -26,7 +26,7 @@ std::size_t depth_below(const node* top)
     return top == nullptr ? 0 : 1 + std::max(depth_below(top->lower), depth_below(top->higher));
 }
 
-TEST(address_tree, finds_nothing_while_it_is_empty)
+TEST(address_tree, finds_nothing_when_empty)
 {
     tree none;
     EXPECT_TRUE(none.empty());
@@ -34,7 +34,7 @@ TEST(address_tree, finds_nothing_while_it_is_empty)
     EXPECT_EQ(none.around(nullptr).behind, nullptr);
 }
 
-TEST(address_tree, finds_the_neighbours_of_any_address_as_a_sorted_set_does)
+TEST(address_tree, finds_neighbors_like_a_sorted_set)
 {
     std::vector<node> nodes(300);
     tree some;
@@ -57,7 +57,7 @@ TEST(address_tree, finds_the_neighbours_of_any_address_as_a_sorted_set_does)
     }
 }
 
-TEST(address_tree, is_shallow_whatever_the_order_and_the_distance_of_its_nodes)
+TEST(address_tree, is_shallow_for_sorted_insertion_at_any_distance)
 {
     constexpr std::size_t count = 10'000;
     for (const std::size_t distance : {1U, 2U, 7U, 64U, 256U}) {
@@ -65,7 +65,7 @@ TEST(address_tree, is_shallow_whatever_the_order_and_the_distance_of_its_nodes)
         tree rising;
         for (std::size_t i = 0; i != count; ++i)
             rising.insert(&nodes[i * distance]);
-        // The root is above all; the node that no other points to.
+        // The root is the only node to which no other node points.
         std::set<const node*> tops;
         for (std::size_t i = 0; i != count; ++i)
             tops.insert(&nodes[i * distance]);
@@ -74,11 +74,11 @@ TEST(address_tree, is_shallow_whatever_the_order_and_the_distance_of_its_nodes)
             tops.erase(each.higher);
         }
         ASSERT_EQ(tops.size(), 1U);
-        EXPECT_LE(depth_below(*tops.begin()), 60U) << "a random tree of 10,000 has about 31";
+        EXPECT_LE(depth_below(*tops.begin()), 60U) << "a random tree of 10,000 nodes has a depth of about 31";
     }
 }
 
-TEST(address_tree, forgets_all_nodes_when_it_is_cleared)
+TEST(address_tree, clear_removes_all_nodes)
 {
     node only;
     tree some;

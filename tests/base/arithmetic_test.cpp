@@ -11,7 +11,7 @@
 namespace base = memory_pool::detail::base;
 
 namespace {
-constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t max_size = std::numeric_limits<std::size_t>::max();
 
 TEST(is_power_of_two, is_true_for_one_set_bit_only)
 {
@@ -19,10 +19,10 @@ TEST(is_power_of_two, is_true_for_one_set_bit_only)
     EXPECT_TRUE(base::is_power_of_two(std::size_t{1} << 40));
     EXPECT_FALSE(base::is_power_of_two(0));
     EXPECT_FALSE(base::is_power_of_two(24));
-    EXPECT_FALSE(base::is_power_of_two(largest));
+    EXPECT_FALSE(base::is_power_of_two(max_size));
 }
 
-TEST(round_up, leaves_multiples_and_raises_the_rest)
+TEST(round_up, keeps_multiples_and_raises_other_numbers)
 {
     EXPECT_EQ(base::round_up(0, 16), 0u);
     EXPECT_EQ(base::round_up(1, 16), 16u);
@@ -30,34 +30,34 @@ TEST(round_up, leaves_multiples_and_raises_the_rest)
     EXPECT_EQ(base::round_up(17, 16), 32u);
 }
 
-TEST(divide_round_up, covers_the_whole)
+TEST(divide_round_up, rounds_up)
 {
     EXPECT_EQ(base::divide_round_up(0, 7), 0u);
     EXPECT_EQ(base::divide_round_up(7, 7), 1u);
     EXPECT_EQ(base::divide_round_up(8, 7), 2u);
-    EXPECT_EQ(base::divide_round_up(largest, 2), largest / 2 + 1);
+    EXPECT_EQ(base::divide_round_up(max_size, 2), max_size / 2 + 1);
 }
 
-TEST(saturating_arithmetic, stops_at_the_largest)
+TEST(saturating_arithmetic, stops_at_the_maximum)
 {
     EXPECT_EQ(base::saturating_multiply(6, 7), 42u);
-    EXPECT_EQ(base::saturating_multiply(0, largest), 0u);
-    EXPECT_EQ(base::saturating_multiply(largest, 0), 0u);
-    EXPECT_EQ(base::saturating_multiply(largest / 2 + 1, 2), largest);
+    EXPECT_EQ(base::saturating_multiply(0, max_size), 0u);
+    EXPECT_EQ(base::saturating_multiply(max_size, 0), 0u);
+    EXPECT_EQ(base::saturating_multiply(max_size / 2 + 1, 2), max_size);
     EXPECT_EQ(base::saturating_add(40, 2), 42u);
-    EXPECT_EQ(base::saturating_add(largest, 1), largest);
+    EXPECT_EQ(base::saturating_add(max_size, 1), max_size);
 }
 
-TEST(power_of_two_at_least, finds_it_or_says_zero)
+TEST(power_of_two_at_least, returns_the_power_or_zero)
 {
     EXPECT_EQ(base::power_of_two_at_least(0), 1u);
     EXPECT_EQ(base::power_of_two_at_least(1), 1u);
     EXPECT_EQ(base::power_of_two_at_least(33), 64u);
     EXPECT_EQ(base::power_of_two_at_least(64), 64u);
-    EXPECT_EQ(base::power_of_two_at_least(largest), 0u);
+    EXPECT_EQ(base::power_of_two_at_least(max_size), 0u);
 }
 
-TEST(bits, agree_with_a_walk_over_all_positions)
+TEST(bits, are_found_at_every_position)
 {
     for (unsigned position = 0; position != base::bits_per_word; ++position) {
         const std::uint64_t word = std::uint64_t{1} << position;
@@ -69,7 +69,7 @@ TEST(bits, agree_with_a_walk_over_all_positions)
     EXPECT_EQ(base::count_bits(~std::uint64_t{0}), 64u);
 }
 
-TEST(bit_range, sets_just_the_bits_asked_for)
+TEST(bit_range, sets_exactly_the_requested_bits)
 {
     EXPECT_EQ(base::bit_range(0, 64), ~std::uint64_t{0});
     EXPECT_EQ(base::bit_range(0, 1), 1u);
@@ -92,7 +92,7 @@ TEST(arithmetic, computes_an_address_past_another)
     EXPECT_EQ(*static_cast<std::uint32_t*>(base::address_past(words, 2 * sizeof words[0])), 3u);
 }
 
-TEST(is_before, is_the_order_of_addresses_also_of_different_objects)
+TEST(is_before, orders_addresses_of_different_objects)
 {
     const int pair[2] = {};
     EXPECT_TRUE(base::is_before(&pair[0], &pair[1]));

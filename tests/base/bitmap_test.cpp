@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t bits = 200;
 using words = std::array<std::uint64_t, base::words_for(bits)>;
 
-TEST(bitmap, takes_a_word_for_each_64_bits_begun)
+TEST(bitmap, rounds_up_to_words_of_64_bits)
 {
     EXPECT_EQ(base::words_for(0), 0u);
     EXPECT_EQ(base::words_for(1), 1u);
@@ -34,7 +34,7 @@ TEST(bitmap, sets_and_clears_one_bit)
     }
 }
 
-TEST(bitmap, finds_the_first_bit_that_is_set_and_the_first_that_is_clear)
+TEST(bitmap, finds_the_first_set_and_the_first_clear_bit)
 {
     for (std::size_t index = 0; index != bits; ++index) {
         words map{};
@@ -51,7 +51,7 @@ TEST(bitmap, finds_the_first_bit_that_is_set_and_the_first_that_is_clear)
     }
 }
 
-TEST(bitmap, finds_nothing_from_the_end_on)
+TEST(bitmap, finds_nothing_past_the_end)
 {
     const words map{~std::uint64_t{0}};
     EXPECT_EQ(base::find_bit<true>(map.data(), 64, 64), 64u);

@@ -39,32 +39,32 @@ TEST(limit_exceeded, is_a_bad_alloc_that_names_the_resource_and_the_numbers)
     static_assert(std::is_base_of_v<std::bad_alloc, mp::limit_exceeded>);
     const std::string text = mp::limit_exceeded("cache", 1000, 900, 101).what();
     EXPECT_TRUE(contains(text, "'cache'")) << text;
-    EXPECT_TRUE(contains(text, "101 bytes more than the 900 in use are above its limit of 1000 bytes")) << text;
+    EXPECT_TRUE(contains(text, "101 more bytes would exceed its limit of 1000 bytes; 900 are in use")) << text;
 }
 
-TEST(out_of_memory, is_a_bad_alloc_that_says_who_had_none)
+TEST(out_of_memory, is_a_bad_alloc_with_a_message)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);
     EXPECT_STREQ(mp::out_of_memory(mp::detail::base::message("none for %s", "me")).what(), "none for me");
 }
 
-TEST(error_name, is_another_one_for_each_kind)
+TEST(error_name, differs_for_each_kind)
 {
     std::set<std::string> names;
     int kind = 0;
     for (; mp::error_name(mp::error_kind(kind)) != std::string("unknown error"); ++kind)
         EXPECT_TRUE(names.insert(mp::error_name(mp::error_kind(kind))).second) << kind;
-    EXPECT_EQ(kind, static_cast<int>(mp::error_kind::buffer_underflow) + 1) << "the last one";
+    EXPECT_EQ(kind, static_cast<int>(mp::error_kind::buffer_underflow) + 1) << "the last kind";
 }
 
-TEST(remedy_for, tells_what_to_do_about_each_misuse)
+TEST(remedy_for, exists_for_each_misuse)
 {
     for (const mp::error_kind kind :
          {mp::error_kind::double_free, mp::error_kind::buffer_underflow, mp::error_kind::mismatched_deallocation})
         EXPECT_GT(std::string(mp::detail::base::remedy_for(kind)).size(), 10U);
 }
 
-TEST(message, speaks_of_one_block_and_of_several)
+TEST(message, distinguishes_singular_and_plural)
 {
     EXPECT_TRUE(contains(mp::pool_exhausted("orders", 1, 48).what(), "1 block of 48 bytes"));
     EXPECT_TRUE(contains(mp::size_overflow(1, 789).what(), "1 block of 789 bytes"));
@@ -72,7 +72,7 @@ TEST(message, speaks_of_one_block_and_of_several)
     EXPECT_TRUE(contains(mp::detail::base::leak_message(2, 48, "orders").c_str(), "2 objects of 48 bytes"));
 }
 
-TEST(message, cuts_off_what_does_not_fit)
+TEST(message, is_truncated)
 {
     const std::string long_name(10'000, 'x');
     const std::string text = mp::pool_exhausted(long_name.c_str(), 1, 1).what();
@@ -80,13 +80,13 @@ TEST(message, cuts_off_what_does_not_fit)
     EXPECT_LT(text.size(), 1000u);
 }
 
-TEST(message, says_all_that_is_to_be_said_of_a_pool_with_a_very_long_name)
+TEST(message, shortens_only_the_name_of_a_pool)
 {
     const std::string long_name(10'000, 'x');
     const char* const name = long_name.c_str();
     EXPECT_TRUE(contains(mp::pool_exhausted(name, 123, 48).what(), "123 blocks of 48 bytes"));
     EXPECT_TRUE(contains(mp::limit_exceeded(name, 1000, 900, 101).what(), "its limit of 1000 bytes"));
-    EXPECT_TRUE(contains(mp::detail::base::leak_message(3, 48, name).c_str(), "or use a policy that allows it"));
+    EXPECT_TRUE(contains(mp::detail::base::leak_message(3, 48, name).c_str(), "or use a policy that allows leaks"));
     const test::error_recorder recorder;
     mp::detail::base::report_misuse(mp::error_kind::double_free, nullptr, 48, name);
     mp::detail::base::report_misuse(
@@ -95,11 +95,11 @@ TEST(message, says_all_that_is_to_be_said_of_a_pool_with_a_very_long_name)
     mp::detail::base::report_more_misuse(3, mp::error_kind::double_free, 48, name);
     for (const auto& report : recorder.reports()) {
         EXPECT_TRUE(contains(report.text, mp::detail::base::remedy_for(report.kind))) << report.text;
-        EXPECT_EQ(report.pool_name, long_name) << "the error handler gets all of it";
+        EXPECT_EQ(report.pool_name, long_name) << "the error handler gets the full name";
     }
 }
 
-/// Returns: the exception that `action` throws.
+/// Returns the exception that `action` throws.
 template <class Exception, class Action>
 std::optional<Exception> thrown_by(Action&& action)
 {
@@ -111,7 +111,7 @@ std::optional<Exception> thrown_by(Action&& action)
     return std::nullopt;
 }
 
-TEST(throwing, throws_what_it_says_with_its_figures)
+TEST(throwing, passes_its_arguments_to_the_exception)
 {
     const auto exhausted = thrown_by<mp::pool_exhausted>([] { mp::detail::base::throw_exhausted("p", 7, 48); });
     ASSERT_TRUE(exhausted);
@@ -156,7 +156,7 @@ TEST(try_to, drops_an_exception_after_enough_progress)
     EXPECT_NO_THROW(mp::detail::base::try_to([] {}, [] { return false; }));
 }
 
-TEST(error_handler, is_told_everything_about_a_misuse)
+TEST(error_handler, receives_all_details_of_a_misuse)
 {
     const test::error_recorder recorder;
     const int block = 0;
@@ -182,7 +182,7 @@ TEST(error_handler, can_be_replaced_and_restored)
     }
     EXPECT_EQ(mp::get_error_handler(), initial);
     EXPECT_EQ(mp::set_error_handler(nullptr), initial);
-    EXPECT_EQ(mp::get_error_handler(), initial) << "nullptr stands for the default";
+    EXPECT_EQ(mp::get_error_handler(), initial) << "nullptr restores the default";
 }
 
 TEST(error_handler_death, aborts_by_default_after_printing)
@@ -193,7 +193,7 @@ TEST(error_handler_death, aborts_by_default_after_printing)
                 "memory_pool: buffer overflow: address .*, block size 7 bytes, pool 'p'\n  remedy: ");
 }
 
-TEST(error_name, tells_all_errors_apart)
+TEST(error_name, is_distinct_for_all_errors)
 {
     using mp::error_kind;
     const error_kind all[] = {error_kind::double_free,     error_kind::foreign_pointer,  error_kind::misaligned_pointer,

@@ -9,7 +9,7 @@
 namespace base = memory_pool::detail::base;
 
 namespace {
-TEST(failure_guard, acts_when_the_scope_is_left_before_it_succeeded)
+TEST(failure_guard, acts_on_scope_exit_without_success)
 {
     int failures = 0;
     {

@@ -103,14 +103,14 @@ TYPED_TEST(intrusive_list_test, adds_at_both_ends)
     EXPECT_FALSE(this->list_.empty());
 }
 
-TYPED_TEST(intrusive_list_test, begins_with_the_last_if_that_is_added_first)
+TYPED_TEST(intrusive_list_test, add_last_works_on_an_empty_list)
 {
     this->add_last(0);
     this->add_last(1);
     EXPECT_EQ(this->listed(), (numbers{0, 1}));
 }
 
-TYPED_TEST(intrusive_list_test, leaves_a_node_where_it_is_that_is_added_again)
+TYPED_TEST(intrusive_list_test, ignores_nodes_that_are_already_listed)
 {
     this->add_first(0);
     this->add_first(0);
@@ -120,7 +120,7 @@ TYPED_TEST(intrusive_list_test, leaves_a_node_where_it_is_that_is_added_again)
     EXPECT_EQ(this->listed(), (numbers{1, 0}));
 }
 
-TYPED_TEST(intrusive_list_test, loses_nodes_in_every_order_and_ignores_those_that_are_not_listed)
+TYPED_TEST(intrusive_list_test, removes_nodes_in_any_order_and_ignores_unlisted_nodes)
 {
     numbers order{0, 1, 2};
     do {
@@ -139,7 +139,7 @@ TYPED_TEST(intrusive_list_test, loses_nodes_in_every_order_and_ignores_those_tha
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TYPED_TEST(intrusive_list_test, visits_all_although_they_are_removed_meanwhile)
+TYPED_TEST(intrusive_list_test, allows_removal_during_a_visit)
 {
     for (std::size_t number = 0; number != 3; ++number)
         this->add_last(number);
@@ -162,7 +162,7 @@ TYPED_TEST(intrusive_list_test, is_empty_after_clear)
     EXPECT_TRUE(this->list_.has(0, this->links()));
 }
 
-TYPED_TEST(intrusive_list_test, takes_nodes_of_a_list_that_is_gone_once_they_are_forgotten)
+TYPED_TEST(intrusive_list_test, accepts_forgotten_nodes_of_a_cleared_list)
 {
     for (std::size_t number = 0; number != 3; ++number)
         this->add_last(number);
@@ -177,7 +177,7 @@ TYPED_TEST(intrusive_list_test, takes_nodes_of_a_list_that_is_gone_once_they_are
     EXPECT_EQ(this->listed(), (numbers{2, 0}));
 }
 
-TYPED_TEST(intrusive_list_test, notices_a_link_that_does_not_lead_back)
+TYPED_TEST(intrusive_list_test, detects_a_wrong_back_link)
 {
     this->add_last(0);
     this->add_last(1);

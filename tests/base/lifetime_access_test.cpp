@@ -71,7 +71,7 @@ using pools = testing::Types<mp::object_pool<secret>, checked<secret>, mp::concu
                              mp::handle_pool<secret>, mp::concurrent_handle_pool<secret>>;
 TYPED_TEST_SUITE(lifetime_access, pools, );
 
-TYPED_TEST(lifetime_access, lets_pools_create_and_destroy_objects_of_a_class_with_private_ones)
+TYPED_TEST(lifetime_access, lets_pools_use_private_constructors_and_destructors)
 {
     TypeParam pool;
     const auto one = pool.create("one");
@@ -99,7 +99,7 @@ void expect_made_and_gone()
     EXPECT_EQ(secret::alive, 0);
 }
 
-TEST(lifetime_access_of_owners, lets_shared_pools_and_allocate_unique_do_so)
+TEST(lifetime_access_of_owners, applies_to_shared_pools_and_allocate_unique)
 {
     expect_made_and_gone<mp::shared_pool<secret>>();
     expect_made_and_gone<mp::unsynchronized_shared_pool<secret>>();
@@ -129,7 +129,7 @@ private:
     ~counted_secret() { --alive; }
 };
 
-TEST(lifetime_access_of_owners, lets_intrusive_and_recycling_pools_do_so)
+TEST(lifetime_access_of_owners, applies_to_intrusive_and_recycling_pools)
 {
     {
         mp::intrusive_pool<counted_secret> pool;

@@ -14,7 +14,7 @@ namespace base = memory_pool::detail::base;
 using memory_pool::error_kind;
 
 namespace {
-TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
+TEST(misuse_log, reports_its_entries_and_the_number_of_omitted_ones)
 {
     const test::error_recorder recorder;
     base::misuse_log log;
@@ -36,7 +36,7 @@ TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
     EXPECT_TRUE(test::contains(left_out.text, "2 more at the same time, the last a foreign pointer"));
 }
 
-/// What finds misuse.
+/// A store that reports misuse.
 struct owner
 {
     struct identity_type
@@ -59,7 +59,7 @@ struct owner
     base::misuse_log* log_ = nullptr;
 };
 
-TEST(late_reports, come_when_the_outermost_ends)
+TEST(late_reports, are_delivered_at_the_end_of_the_outermost_scope)
 {
     const test::error_recorder recorder;
     owner finder;
@@ -78,7 +78,7 @@ TEST(late_reports, come_when_the_outermost_ends)
     EXPECT_EQ(recorder.reports()[0].pool_name, "test");
 }
 
-TEST(late_reports, are_over_when_the_error_handler_is_called)
+TEST(late_reports, end_before_the_error_handler_runs)
 {
     test::error_recorder recorder;
     owner finder;
@@ -92,7 +92,7 @@ TEST(late_reports, are_over_when_the_error_handler_is_called)
         const base::late_reports reports(finder);
         finder.find_misuse();
     }
-    finder.find_misuse(); // is reported at once again
+    finder.find_misuse(); // reported immediately again
     EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::double_free));
     recorder.handle_by(nullptr);
 }

@@ -21,7 +21,7 @@ bool may_be_touched([[maybe_unused]] const void* address)
 
 constexpr bool tool_watches = MEMORY_POOL_ASAN != 0;
 
-TEST(poisoning, follows_a_block_through_its_life)
+TEST(poisoning, tracks_the_lifetime_of_a_block)
 {
     alignas(8) static char slab[64];
     const int pool = 0;
@@ -39,7 +39,7 @@ TEST(poisoning, follows_a_block_through_its_life)
     base::pool_gone(&pool);
 }
 
-TEST(poisoning, answers_for_any_address)
+TEST(poisoning, can_be_queried_for_any_address)
 {
     alignas(8) char bytes[16] = {};
     base::forbid_access(bytes, 8);
@@ -47,12 +47,12 @@ TEST(poisoning, answers_for_any_address)
     EXPECT_FALSE(base::is_access_forbidden(bytes + 8));
     EXPECT_FALSE(base::is_access_forbidden(nullptr));
     base::permit_access(bytes, 8);
-    // No shadow: beyond the addresses of programs.
+    // An address without shadow memory, outside of the address space of programs.
     EXPECT_EQ(base::is_access_forbidden(reinterpret_cast<const void*>(std::uintptr_t{0xdead'beef'dead'beef})),
               tool_watches);
 }
 
-TEST(poisoning, tells_a_free_block_of_an_arena_from_one_that_the_program_has_poisoned)
+TEST(poisoning, distinguishes_free_and_user_poisoned_arena_blocks)
 {
     alignas(8) static char arena[64];
     for (const std::size_t bytes : {1u, 7u, 8u, 24u}) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The scripts refuse what they cannot work with, by name, before anything is measured."""
+"""The scripts reject invalid arguments by name, before any measurement."""
 import subprocess
 import sys
 import tempfile
@@ -53,7 +53,7 @@ def run(script, *arguments):
 
 
 class Arguments(unittest.TestCase):
-    def test_what_is_refused(self):
+    def test_rejects_invalid_arguments(self):
         for script, options in REFUSED.items():
             for option, values in options.items():
                 for value in values:
@@ -63,7 +63,7 @@ class Arguments(unittest.TestCase):
                         self.assertIn(f"argument {option}: {value.rpartition(',')[2]!r} ", result.stderr)
                         self.assertNotIn("Traceback", result.stderr)
 
-    def test_what_is_not(self):
+    def test_accepts_valid_arguments(self):
         with tempfile.TemporaryDirectory() as nothing:
             for script, arguments in {
                 "race.py": (

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How attacks.py judges the ends of attacks."""
+"""attacks.py classifies the results of attacks."""
 import sys
 import unittest
 from pathlib import Path
@@ -11,7 +11,7 @@ import attacks  # pylint: disable=wrong-import-position
 
 
 class Attacks(unittest.TestCase):
-    def test_are_stopped_by_a_signal_an_error_or_when_nothing_is_left(self):
+    def test_count_as_stopped_at_a_signal_an_error_or_erased_content(self):
         for status, output, errors, expected in (
             (-6, "", "double free", "stopped"),
             (1, "goes on\n", "", "stopped"),
@@ -23,7 +23,7 @@ class Attacks(unittest.TestCase):
             self.assertEqual(attacks.result_of(status, output, errors), expected)
         self.assertRaises(ValueError, attacks.result_of, 0, "", "")
 
-    def test_count_as_stopped_if_each_round_stops_them(self):
+    def test_count_as_stopped_if_every_round_stops_them(self):
         cells = [attacks.Cell("a", size) for size in attacks.SIZES]
         first = dict.fromkeys(cells, attacks.Ending("stopped", ""))
         second = {**first, cells[1]: attacks.Ending("told", "")}

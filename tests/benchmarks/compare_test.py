@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""compare.py runs its programs under several mallocs and on littered heaps, tested with programs that report what they
-find in their environment."""
+"""compare.py runs its programs under several mallocs and on littered heaps, tested with programs that report their
+environment."""
 import contextlib
 import io
 import json
@@ -17,7 +17,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import compare  # pylint: disable=wrong-import-position
 
-# Takes ten nanoseconds under glibc, and under another malloc as many as its name has letters; a pool takes two.
+# Reports ten nanoseconds under glibc; under another malloc, the length of its name; for a pool, two.
 PROGRAM = f"""#!{sys.executable}
 import json, os, sys
 preloaded = [path for path in os.environ["LD_PRELOAD"].split(":") if path]
@@ -34,7 +34,7 @@ print(json.dumps({{"context": {{}}, "benchmarks": [row("new_delete", time), row(
 """
 
 
-# Stands in for every library that is preloaded.
+# Stands in for all preloaded libraries.
 LISTED = subprocess.run(["ldd", sys.executable], stdout=subprocess.PIPE, text=True, check=True).stdout
 ANY_LIBRARY = next(line.split()[2] for line in LISTED.splitlines() if "libm.so" in line)
 
@@ -55,7 +55,7 @@ class Compare(unittest.TestCase):
             self.libraries[name] = str(path)
 
     def compare(self, *arguments, programs=("structures_benchmark",)):
-        """Returns (status or message, what was printed)."""
+        """Returns (status or message, output)."""
         said = io.StringIO()
         with mock.patch.object(sys, "argv", ["compare.py", f"--build={self.build}", *arguments]), \
                 mock.patch.object(compare, "PROGRAMS", programs), \
@@ -75,7 +75,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(self.lines(said), [["list/100", "new_delete", "10.00", "[10.00]", "1.00", "0.20"],
                                             ["list/100", "object_pool", "2.00", "[2.00]", "5.00", "1.00"]])
 
-    def test_several_mallocs_stand_beside_each_other(self):
+    def test_several_mallocs_have_adjacent_columns(self):
         written = self.build / "figures.json"
         status, said = self.compare("--mallocs=glibc,one,three", f"--json={written}")
         self.assertEqual(status, 0)
@@ -93,7 +93,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(missed(1.16, 1000), ["iterate/1000: object_pool takes 1.16 ns a block, plf_colony 1.00"])
         self.assertEqual(missed(9.0, 10), [], "rows of a few blocks are only shown")
 
-    def test_a_heap_is_littered_under_each(self):
+    def test_the_heap_is_littered_under_each_malloc(self):
         (self.build / "np_alloc" / "litter.so").symlink_to(ANY_LIBRARY)
         littered = ("--mallocs=glibc,three", "--litter=20", "--litter-sizes=8-16")
         status, said = self.compare(*littered)
@@ -101,20 +101,20 @@ class Compare(unittest.TestCase):
         self.assertIn("litter     20 blocks of 8 to 16 bytes, 40 % kept, seed 1\n", said)
         self.assertEqual(self.lines(said)[0][2:], ["10.00", "(1.00)", "5.00", "(1.00)"])
 
-    def test_a_heap_that_is_not_littered_has_no_figures(self):
+    def test_a_heap_that_is_not_littered_has_no_results(self):
         (self.build / "np_alloc" / "litter.so").symlink_to(ANY_LIBRARY)
         with mock.patch.dict(os.environ, IS_LAZY="1"):
             status, said = self.compare("--litter=20")
         self.assertEqual(status, "compare.py: the heap of structures_benchmark was not littered")
         self.assertEqual(self.lines(said), [])
 
-    def test_a_library_that_is_none(self):
+    def test_an_invalid_library(self):
         os.unlink(self.libraries["one"])
         Path(self.libraries["one"]).touch()
         status, _ = self.compare("--mallocs=one")
         self.assertIn("cannot be preloaded", status)
 
-    def test_what_is_not_there(self):
+    def test_missing_programs_and_mallocs(self):
         status, _ = self.compare("--litter=20")
         self.assertIn(f"there is no {self.build}/np_alloc/litter.so; build the target `race` first", status)
         status, said = self.compare("--mallocs=np_alloc")

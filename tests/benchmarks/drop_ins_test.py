@@ -57,7 +57,7 @@ print(json.dumps(first))
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("0 goals missed", result.stdout)
 
-    def test_takes_the_time_that_the_row_is_about(self):
+    def test_uses_per_block_or_manual_time_or_cpu_time(self):
         self.program("ArenaMR", [
             row("a/1/8/stand_in", cpu_time=10.0, real_time=1.0), row("a/1/8/drop_in", cpu_time=5.0, real_time=1.0),
             row("b/1/8/stand_in/manual_time", cpu_time=1.0, real_time=10.0),
@@ -84,9 +84,9 @@ print(json.dumps(first))
         result = self.compare("--rounds=1", "--check")
         self.assertEqual(result.returncode, 1)
         self.assertIn("the geometric mean of the ratios is 1.000, not below 1", result.stdout)
-        self.assertEqual(self.compare("--rounds=1").returncode, 0, "only what is checked can fail")
+        self.assertEqual(self.compare("--rounds=1").returncode, 0, "without --check, nothing fails")
 
-    def test_says_what_is_wrong_with_a_program(self):
+    def test_reports_faulty_programs(self):
         for name, rows, text in (("ArenaMR", [row("pair/drop_in", cpu_time=1.0)], "a row is named pair/drop_in"),
                                  ("custAlloc", [row("a/1/8/drop_in", error_occurred=True, error_message="overlap")],
                                   "a/1/8/drop_in: overlap"),
@@ -96,7 +96,7 @@ print(json.dumps(first))
             self.assertEqual(result.returncode, 1)
             self.assertIn(text, result.stderr)
 
-    def test_refuses_what_is_no_drop_in_and_what_is_not_built(self):
+    def test_rejects_unknown_drop_ins_and_missing_programs(self):
         result = self.compare("pool")
         self.assertEqual(result.returncode, 2)
         self.assertIn("'pool' is none of memory_pool, ", result.stderr)

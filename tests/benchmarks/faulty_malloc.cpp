@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A malloc for preloading that never reuses memory. If FAULTY_MALLOC is in the environment, it returns one block in a
-/// hundred twice, which a check of the data in blocks must detect. If COUNTING_MALLOC is, each process adds a line to
-/// that file: how many blocks were allocated and freed.
+/// hundred twice, which a check of block contents must detect. If COUNTING_MALLOC names a file, each process appends
+/// the numbers of allocated and freed blocks to it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include <cstring>
 
 namespace {
-constexpr std::size_t header = 16; ///< In front of each block, with its size.
+constexpr std::size_t header = 16; ///< Precedes each block, and holds its size.
 constexpr std::size_t all_bytes = std::size_t{1} << 30U;
 alignas(4096) std::byte memory[all_bytes];
 std::atomic<std::size_t> used{0};
@@ -45,7 +45,7 @@ void* carve(std::size_t bytes, std::size_t alignment)
     return block;
 }
 
-/// Returns: the block that was handed out last, if it is time for a fault, and if it is large enough.
+/// Returns: the block allocated last, if a fault is due and the block is large enough.
 void* second_hand(std::size_t bytes, std::size_t alignment)
 {
     static const bool is_faulty = std::getenv("FAULTY_MALLOC") != nullptr;

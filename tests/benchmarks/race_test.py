@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The race shows what commands took, tells which malloc was in use, and shows no time of a command that failed.
+"""The race shows the cost of commands, detects which malloc was in use, and shows no time of a failed command.
 
     race_test.py DIRECTORY LIBRARY [--sanitized]
 
-DIRECTORY has `measure`; LIBRARY is faulty_malloc, which is correct unless it is told to be faulty. The commands are
+DIRECTORY has `measure`; LIBRARY is faulty_malloc, which is correct unless FAULTY_MALLOC is set. The commands are
 shell scripts that behave differently under that library.
 """
 import contextlib
@@ -28,7 +28,7 @@ import race_rows  # pylint: disable=wrong-import-position
 
 
 def under_the_library(then: str, otherwise: str = "echo done"):
-    """A command that does one thing under the library, and another elsewhere."""
+    """A command that runs one script under the library, and another one otherwise."""
     return ["sh", "-c", f'case "$LD_PRELOAD" in *faulty*) {then};; *) {otherwise};; esac']
 
 
@@ -39,7 +39,7 @@ class Race(unittest.TestCase):
         self.directory = Path(directory.name)
 
     def race(self, *arguments, library=None):
-        """Runs the race of glibc and one other. Returns the process, and for each malloc what it had to say of it."""
+        """Runs a race of glibc and another malloc. Returns the process, and {malloc: entry}."""
         told = self.directory / "race.json"
         result = subprocess.run(
             [
@@ -68,7 +68,7 @@ class Race(unittest.TestCase):
         return result, next(iter(rows.values()), {})
 
     def assert_failed(self, raced, words):
-        """The other has failed, for a reason with these words; it has no figures; and glibc has."""
+        """Asserts that the other malloc has failed with these words and has no figures, and that glibc has figures."""
         result, row = raced
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn(words, row["other"]["failure"])
@@ -101,13 +101,13 @@ class Race(unittest.TestCase):
         self.assertGreaterEqual(min(row["other"]["seconds"]), 0.1)
         self.assertLess(max(row["other"]["processor"]), min(row["other"]["seconds"]))
 
-    def test_memory_is_that_of_the_command_and_not_of_the_race(self):
+    def test_memory_excludes_the_race(self):
         eight_mebibytes = "head -c 8388608 /dev/zero | tail -c 8388608 >/dev/null; echo done"
         _, row = self.race("--", *under_the_library("echo done", eight_mebibytes))
         self.assertGreater(min(row["glibc"]["kilobytes"]), 8192)
         self.assertLess(max(row["other"]["kilobytes"]), 8192)
 
-    def test_memory_is_touched_before_and_not_counted(self):
+    def test_warmed_memory_is_not_counted(self):
         report = self.directory / "report"
         measurer = subprocess.Popen([f"{PROGRAMS}/measure", report, "64", "", "true"])
         _, status, usage = os.wait4(measurer.pid, 0)
@@ -122,7 +122,7 @@ class Race(unittest.TestCase):
     def test_a_command_that_is_killed(self):
         self.assert_failed(self.race("--", *under_the_library("kill -SEGV $$")), "signal 11")
 
-    def test_a_command_that_fails_later_than_at_first(self):
+    def test_a_command_that_fails_after_the_trial(self):
         marker = self.directory / "marker"
         late = f"if [ -e {marker} ]; then exit 4; fi; touch {marker}; echo done"
         self.assert_failed(self.race("--", *under_the_library(late)), "status 4")
@@ -130,29 +130,29 @@ class Race(unittest.TestCase):
     def test_a_command_that_takes_too_long(self):
         self.assert_failed(self.race("--timeout", "2", "--", *under_the_library("sleep 60")), "more than 2 s")
 
-    def test_another_output(self):
+    def test_different_output(self):
         self.assert_failed(self.race("--", *under_the_library("echo gone")), "its output is not that of glibc: gone")
 
-    def test_another_output_where_it_is_not_checked(self):
+    def test_different_output_in_the_unchecked_part(self):
         result, row = self.race(
             "--checked", "^sum=.*", "--", *under_the_library("echo 5 s; echo sum=1", "echo 3 s; echo sum=1")
         )
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIsNone(row["other"]["failure"])
 
-    def test_another_output_where_it_is_checked(self):
+    def test_different_output_in_the_checked_part(self):
         command = under_the_library("echo 5 s; echo sum=1", "echo 5 s; echo sum=2")
         self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "its output is not that of glibc")
 
-    def test_an_output_without_what_is_checked(self):
+    def test_output_without_the_checked_part(self):
         command = under_the_library("echo 5 s", "echo sum=1")
         self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "nothing in its output matches --checked")
 
-    def test_an_output_of_which_nothing_is_checked(self):
+    def test_output_is_not_checked_with_an_empty_pattern(self):
         result, _ = self.race("--checked", "", "--", *under_the_library("echo 5 s", "echo 10 s"))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
-    def test_a_library_that_is_none(self):
+    def test_an_invalid_library(self):
         library = self.directory / "empty.so"
         library.touch()
         self.assert_failed(self.race("--", "true", library=library), "not loaded: the malloc in use is that of /")
@@ -162,23 +162,23 @@ class Race(unittest.TestCase):
         library = next(line.split()[2] for line in libraries.splitlines() if "libm.so" in line)
         self.assert_failed(self.race("--", "true", library=library), "not loaded")
 
-    def test_a_command_that_undoes_the_loading(self):
+    def test_a_command_that_resets_ld_preload(self):
         command = under_the_library("unset LD_PRELOAD; cat /dev/null; echo done")
         self.assert_failed(self.race("--", *command), "not loaded")
 
-    def test_a_library_that_is_not_there(self):
+    def test_a_missing_library(self):
         result, _ = self.race("--", "true", library=self.directory / "none.so")
         self.assertEqual(result.returncode, 1)
         self.assertIn("there is no library", result.stderr)
 
-    def test_a_malloc_that_is_added_without_a_name_or_a_library(self):
+    def test_an_added_malloc_without_a_name_or_library(self):
         for added in ("mine", "mine=", f"={LIBRARY}"):
             with self.subTest(added):
                 result, _ = self.race("--add", added, "--", "true")
                 self.assertEqual((result.returncode, result.stderr),
                                  (1, f"race.py: --add {added}: say NAME=LIBRARY, with the path of a library\n"))
 
-    def test_a_name_for_two_mallocs(self):
+    def test_a_duplicate_name(self):
         for name in ("glibc", "other"):
             with self.subTest(name):
                 result, _ = self.race("--add", f"{name}={LIBRARY}", "--", "true")
@@ -200,17 +200,17 @@ class Race(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(words, result.stderr)
 
-    def test_a_command_that_is_not_there(self):
+    def test_a_missing_command(self):
         result, row = self.race("--", str(self.directory / "none"))
         self.assertEqual(result.returncode, 1)
         self.assertIn("it does not start", row["glibc"]["failure"])
         self.assertIn("2 failed", result.stdout)
 
-    def test_a_malloc_that_nobody_knows(self):
+    def test_an_unknown_malloc(self):
         result, _ = self.race("--mallocs", "glibc,fastest", "--", "true")
         self.assertEqual(result.returncode, 2)
         self.assertIn("no such malloc: fastest", result.stderr)
-        self.assertIn("np_alloc)", result.stderr, "what there is")
+        self.assertIn("np_alloc)", result.stderr, "the known names")
 
     def test_a_malloc_that_is_not_installed(self):
         with mock.patch.dict(race.mallocs.LIBRARIES, absent="libabsent_malloc.so.1"), \
@@ -221,7 +221,7 @@ class Race(unittest.TestCase):
             "absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue()
         )
 
-    def test_a_malloc_that_has_to_be_fetched(self):
+    def test_a_malloc_that_must_be_fetched(self):
         path = str(self.directory / "libmine.so")
         with mock.patch.dict(race.mallocs.LIBRARIES, mine=path), \
                 contextlib.redirect_stderr(io.StringIO()) as said:
@@ -232,7 +232,7 @@ class Race(unittest.TestCase):
                          f"mine is left out: there is no {path} (benchmarks/fetch_mallocs.py mine gets it)\n")
 
     def test_a_malloc_that_cannot_be_fetched(self):
-        """For want of a tool; as the tool fails; and as it is unknown."""
+        """A missing tool, a tool that fails, and an unknown malloc."""
         nothing = self.directory / "bin"
         nothing.mkdir()
         with mock.patch.dict(os.environ, PATH=str(nothing)), \
@@ -241,7 +241,7 @@ class Race(unittest.TestCase):
                 mock.patch.object(sys, "argv", ["fetch_mallocs.py", "snmalloc"]), \
                 contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(fetch_mallocs.main(), 1)
-            self.assertIn("snmalloc is not there: there is no cargo (Debian package: cargo)", said.getvalue())
+            self.assertIn("cannot fetch snmalloc: there is no cargo (Debian package: cargo)", said.getvalue())
             (nothing / "cargo").write_text("#!/bin/sh\necho no registry; exit 7\n", encoding="utf-8")
             (nothing / "cargo").chmod(0o755)
             self.assertEqual(fetch_mallocs.main(), 1)
@@ -250,9 +250,9 @@ class Race(unittest.TestCase):
                                 text=True, check=False)
         self.assertEqual(result.returncode, 2)
         self.assertIn("'glibc' is none of snmalloc, mimalloc3", result.stderr)
-        self.assertEqual(os.listdir(self.directory), ["bin"], "nothing is left")
+        self.assertEqual(os.listdir(self.directory), ["bin"], "no other files remain")
 
-    def test_the_malloc_of_this_library_is_one_if_it_was_built(self):
+    def test_the_malloc_of_this_library_takes_part_if_it_was_built(self):
         programs = self.directory / "benchmarks" / "np_alloc"
         library = self.directory / "src" / "np_alloc" / "libnp_malloc.so"
         arguments = race.parse_arguments(["--build", str(programs), "--mallocs", "glibc,np_alloc"])
@@ -264,18 +264,18 @@ class Race(unittest.TestCase):
         library.touch()
         self.assertEqual(race.entrants(arguments), {"glibc": None, "np_alloc": str(library)})
 
-    def test_a_row_that_nobody_knows(self):
+    def test_an_unknown_row(self):
         result, _ = self.race("--filter", "nothing_like_it")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no row matches", result.stderr)
 
-    def test_a_workload_and_a_malloc_that_is_wrong(self):
+    def test_a_workload_under_a_faulty_malloc(self):
         if SANITIZED:
-            self.skipTest("a sanitizer has a malloc of its own")
+            self.skipTest("a sanitizer replaces malloc")
         os.environ["FAULTY_MALLOC"] = "1"
         self.addCleanup(os.environ.pop, "FAULTY_MALLOC")
         command = [os.path.join(PROGRAMS, "table"), "blocks=500", "live=50"]
-        self.assert_failed(self.race("--", *command), "status 1: a block does not hold what was written to it")
+        self.assert_failed(self.race("--", *command), "status 1: a block was overwritten")
 
 
 class Litter(unittest.TestCase):
@@ -301,7 +301,7 @@ class Litter(unittest.TestCase):
                             LITTER_REPORT=str(self.report))
 
     def counts_of(self, wanted):
-        """Returns how many blocks it allocates and frees."""
+        """Returns the numbers of allocated and freed blocks."""
         _, [without] = self.counted("/bin/true", LD_PRELOAD=f"{PROGRAMS}/litter.so:{LIBRARY}")
         _, [littered] = self.littered("/bin/true", wanted=wanted)
         return littered[0] - without[0], littered[1] - without[1]
@@ -325,18 +325,18 @@ class Litter(unittest.TestCase):
         self.assertLess(child[0], 100000)
         self.assertGreater(parent[0], 100000)
 
-    def test_without_another_library_nothing_is_left_to_load(self):
+    def test_ld_preload_is_removed_without_another_library(self):
         said = subprocess.run(["sh", "-c", "env; exit"], stdout=subprocess.PIPE, text=True, check=True, env={
             **os.environ, "LD_PRELOAD": f"{PROGRAMS}/litter.so", "LITTER": "10 16 512 40 1"}).stdout
         self.assertNotIn("LD_PRELOAD", said)
 
-    def test_what_it_does_not_understand_ends_the_program(self):
+    def test_an_invalid_variable_ends_the_program(self):
         for wanted in ("10", "0 16 512 40 1", "10 7 512 40 1", "10 16 15 40 1", "10 16 512 101 1", "x"):
             with self.subTest(wanted):
                 with self.assertRaises(subprocess.CalledProcessError), contextlib.redirect_stderr(io.StringIO()):
                     self.littered("/bin/true", wanted=wanted)
 
-    def test_the_peak_of_memory_is_that_after_the_litter(self):
+    def test_the_peak_of_memory_is_measured_after_the_litter(self):
         peak = self.directory / "peak"
         subprocess.run([f"{PROGRAMS}/measure", peak, "0", f"{PROGRAMS}/litter.so", "true"], check=True, timeout=60,
                        env={**os.environ, "LITTER": "100 262144 262144 0 1", "LITTER_REPORT": str(self.report)})
@@ -350,7 +350,7 @@ class Litter(unittest.TestCase):
         return race.measure(race_rows.Row(list(command), "", {}), None, arguments)
 
     def measurer(self, script):
-        """Creates a program in place of `measure`."""
+        """Creates a substitute for `measure`."""
         path = self.directory / "measure"
         path.write_text(f"#!/bin/sh\necho 0 5.5 4.25 1000 > $1; {script}\n", encoding="utf-8")
         path.chmod(0o755)
@@ -368,7 +368,7 @@ class Litter(unittest.TestCase):
         run = self.race(PROGRAMS, "sh", "-c", "echo done")
         self.assertEqual(run.output, "done\n")
 
-    def test_a_library_that_is_not_built(self):
+    def test_a_litter_library_that_is_not_built(self):
         self.measurer("true")
         result = subprocess.run([sys.executable, BENCHMARKS / "race.py", f"--build={self.directory}", "--litter=10"],
                                 capture_output=True, text=True, check=False, timeout=60)
@@ -382,7 +382,7 @@ class Litter(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    """What is shown of given samples."""
+    """The figures for given samples."""
 
     @staticmethod
     def entry(*seconds, failure=None):
@@ -393,9 +393,9 @@ class Figures(unittest.TestCase):
 
     def test_ratios_are_to_the_best_of_the_row(self):
         entries = {"a": self.entry(2, 8, 4), "b": self.entry(2, 1, 16), "c": self.entry(1, failure="it ended")}
-        its_ratios, best = race.ratios(entries, race.METRICS[0])
+        row_ratios, best = race.ratios(entries, race.METRICS[0])
         self.assertEqual(best, 2)
-        self.assertEqual(its_ratios, {"a": (2, 2), "b": (1, 1)})
+        self.assertEqual(row_ratios, {"a": (2, 2), "b": (1, 1)})
 
     def test_a_row_in_which_all_failed_has_no_best(self):
         self.assertEqual(race.ratios({"a": self.entry(failure="it ended")}, race.METRICS[0]), ({}, None))
@@ -409,20 +409,20 @@ class Figures(unittest.TestCase):
             race.malloc_in_use([start, binding("/a.so", "node"), binding("node", "/a.so"), binding("node", "node")]),
             {"/a.so"},
         )
-        its_own = race.malloc_in_use([start, binding("/a.so", "node"), binding("node", "node")])
-        self.assertEqual(its_own, {os.path.realpath("node")}, "of a program with a malloc of its own")
+        found = race.malloc_in_use([start, binding("/a.so", "node"), binding("node", "node")])
+        self.assertEqual(found, {os.path.realpath("node")}, "of a program that defines malloc")
 
-    def test_means_are_geometric_and_say_what_they_leave_out(self):
+    def test_means_are_geometric_and_list_failed_rows(self):
         self.assertEqual(race.mean_cell([(1, 1), (4, 16)], 2), "2.00 [4.00]")
         self.assertEqual(race.mean_cell([(1, 1), None, (4, 16)], 3), "2.00 [4.00] 2/3")
         self.assertEqual(race.mean_cell([None], 1), "failed")
 
-    def test_figures_stand_behind_the_bar(self):
+    def test_statistics_follow_the_bar(self):
         self.assertEqual(race.figures_of("x operations=3 | in_use=7 taken=9.5\n"), {"in_use": 7, "taken": 9.5})
         self.assertEqual(race.figures_of("x operations=3\n"), {})
-        self.assertEqual(race.figures_of("| a=1...\n| b=2\n"), {}, "of a program that says much")
+        self.assertEqual(race.figures_of("| a=1...\n| b=2\n"), {}, "of a program with more output")
 
-    def test_programs_say_the_same_each_time(self):
+    def test_programs_have_reproducible_output(self):
         for name, row in race_rows.programs().items():
             if shutil.which(row.command[0]):
                 with self.subTest(row=name):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The committed benchmark report is made from its data, and the README quotes it."""
+"""The committed benchmark report matches its data, and the README quotes it."""
 import json
 import sys
 import tempfile
@@ -36,7 +36,7 @@ class Documents(unittest.TestCase):
             self.assertLess(path.stat().st_size, 60_000, path)
         self.assertLess((DIRECTORY / "report.json").stat().st_size, 100_000)
 
-    def test_the_page_is_that_of_its_data(self):
+    def test_the_page_matches_its_data(self):
         pictures = plots.drawn(self.report, DIRECTORY)
         self.assertEqual(sorted(file for file, _ in pictures.values()),
                          sorted(path.name for path in DIRECTORY.glob("*.svg")))

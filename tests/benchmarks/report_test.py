@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""make_report.py shows figures, and failures as such, tested with programs that report given times."""
+"""make_report.py shows figures and failures, tested with programs that report given times."""
 import contextlib
 import io
 import json
@@ -23,7 +23,7 @@ from report import markdown, model, page, plots, progress  # pylint: disable=wro
 from report import readme, reduced, running  # pylint: disable=wrong-import-position
 from report.sections import originals, patterns  # pylint: disable=wrong-import-position
 
-# A program with rows as Google Benchmark has them, which does what NAME.json beside it says.
+# A program with rows in the format of Google Benchmark. NAME.json next to it controls its behaviour.
 PROGRAM = f"""#!{sys.executable}
 import json, os, re, signal, sys, time
 with open(os.path.realpath(sys.argv[0]) + ".json") as file:
@@ -39,7 +39,7 @@ wanted = next((word.partition("=")[2] for word in sys.argv if word.startswith("-
 rows = [row for row in told["rows"] if re.search(wanted, row["run_name"])]
 print(json.dumps({{"context": told.get("context", {{}}), "benchmarks": rows}}))
 """
-# A program that prints figures as workloads do: for each side, the sum of its work.
+# A program with the output format of workloads: for each side, the sum of its work.
 WORKLOAD = f"""#!{sys.executable}
 import json, os, sys
 with open(os.path.realpath(sys.argv[0]) + ".json") as file:
@@ -83,7 +83,7 @@ def rows_of_blocks(**changed):
 
 
 class Reports(unittest.TestCase):
-    """Programs in a directory, and reports of them."""
+    """Creates programs in a directory, and reports about them."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -112,7 +112,7 @@ class Reports(unittest.TestCase):
         return [f"--build={self.build}", f"--output={self.output}", "--rounds=1", *arguments]
 
     def report(self, *arguments, sections="blocks", mallocs="glibc", plots=None):
-        """Runs in this process, without plots. Returns (status or message, what was said)."""
+        """Runs in this process, without plots. Returns (status or message, output)."""
         words = self.words(f"--sections={sections}", f"--mallocs={mallocs}", *arguments)
         said = io.StringIO()
         with mock.patch.object(sys, "argv", ["make_report.py", *words]), \
@@ -148,18 +148,18 @@ class Figures(Reports):
     def test_a_table_has_times_and_ratios(self):
         status, said = self.report()
         self.assertEqual(status, 0, said)
-        self.assertEqual(self.line("one block out, and back"),
+        self.assertEqual(self.line("one block, allocated and freed"),
                          ["10.0", "2.00 (5.00x)", "**1.50 (6.67x)**", "4.00 (2.50x)", "20.0 (0.50x)"])
         self.assertIn('<td class="best">1.50 (6.67x)</td>', self.page())
         self.assertIn("0 failed or wrong", said)
 
-    def test_each_table_says_its_unit_what_is_better_and_its_command(self):
+    def test_each_table_has_a_unit_a_direction_and_a_command(self):
         self.report()
         for text in (self.markdown(), self.page()):
             self.assertIn("Unit: ns for a block out and back; lower is better.", text)
             self.assertIn("./dev bench '^(pair|bulk|churn)' --repetitions 5", text)
 
-    def test_rows_are_in_order_however_a_program_runs_them(self):
+    def test_rows_are_sorted_whatever_order_a_program_runs_them_in(self):
         self.scaling()
         self.report(sections="scaling")
         labels = [each["label"] for each in model.tables_of(self.read())["scaling_by_size"]["rows"]]
@@ -182,13 +182,13 @@ class Figures(Reports):
             "notes", "is_reduced", "apart", "best", "columns", "rows", "column_failures"]))
         self.assertEqual(table["rows"][0]["cells"]["new/delete"], {"samples": [10.0]})
 
-    def test_only_the_sections_that_are_wanted_run(self):
+    def test_only_selected_sections_run(self):
         self.report(sections="blocks")
         self.assertEqual([section["name"] for section in self.read()["sections"]], ["blocks"])
         self.assertEqual(self.report(sections="scaling,blocks")[0], 1, "there is no scaling_benchmark")
         self.assertEqual([section["name"] for section in self.read()["sections"]], ["blocks", "scaling"])
 
-    def test_the_originals_stand_beside_their_drop_ins(self):
+    def test_originals_are_shown_beside_their_drop_ins(self):
         (self.build / "drop_in").mkdir()
         self.program("drop_in/memory_pool_benchmark", [
             row(f"sequential_allocation/16/{n}/{side}", time)
@@ -201,7 +201,7 @@ class Figures(Reports):
         self.assertEqual(self.line("memory_pool"), ["0.67"])
         self.assertEqual(self.line("single, published"), ["13.3", "**1.00**", "", ""])
         self.assertEqual(self.line("single, here, drop-in"), ["", "**1.00**", "1.33", ""])
-        self.assertEqual(status, 1, "the others are missing")
+        self.assertEqual(status, 1, "other columns are missing")
         self.assertIn("there is no ArenaMR_benchmark in the directory of the drop-ins", said)
         self.assertEqual(self.line("ArenaMR"), ["failed [1]"])
 
@@ -219,7 +219,7 @@ class Figures(Reports):
         grid = page.Grid(["a|b"], [[page.Cell("c|d")]])
         self.assertEqual(markdown.text_of(grid), "| a\\|b |\n|---|\n| c\\|d |")
 
-    def test_what_is_published_is_not_compared(self):
+    def test_published_values_are_not_compared(self):
         table = model.Table("t", "t", "ns", "c", ["published", "a", "b"], reference="a", apart=["published"])
         for column, value in (("published", 1), ("a", 4), ("b", 2)):
             table.add("row", column, value)
@@ -229,27 +229,27 @@ class Figures(Reports):
 
 
 class Failures(Reports):
-    def test_a_row_that_is_wrong_is_shown_as_such(self):
+    def test_a_wrong_row_is_shown_as_wrong(self):
         rows = [each for each in rows_of_blocks() if each["run_name"] != "pair/boost_pool"]
         self.program("block_pool_benchmark", [*rows, row("pair/boost_pool", 1), broken("pair/boost_pool", "blocks "
                                                                                                           "overlap")])
         status, said = self.report()
         self.assertEqual(status, 1)
-        self.assertEqual(self.line("one block out, and back")[2], "wrong [1]")
-        self.assertEqual(self.line("one block out, and back")[0], "10.0", "others have their figures")
+        self.assertEqual(self.line("one block, allocated and freed")[2], "wrong [1]")
+        self.assertEqual(self.line("one block, allocated and freed")[0], "10.0", "other columns have their figures")
         self.assertIn("- [1] blocks overlap", self.markdown())
         self.assertIn('<td class="failed">wrong [1]</td>', self.page())
         self.assertIn("1 failed or wrong\n  wrong: blocks overlap "
-                      "(in: Blocks of 32 bytes: one block out, and back, boost::pool)\n", said)
+                      "(in: Blocks of 32 bytes: one block, allocated and freed, boost::pool)\n", said)
         self.assertIn("1 failed or wrong:", self.markdown())
 
     def test_a_program_that_crashes(self):
         self.program("block_pool_benchmark", [], signal=int(signal.SIGABRT))
         status, said = self.report()
         self.assertEqual(status, 1)
-        self.assertEqual(self.line("one block out, and back"), ["failed [1]"] * 5)
+        self.assertEqual(self.line("one block, allocated and freed"), ["failed [1]"] * 5)
         self.assertIn("block_pool_benchmark ended with signal 6", self.markdown())
-        self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**", "the report goes on")
+        self.assertEqual(self.line("one block, allocated and freed, 1")[1], "**2.50 (4.00x)**", "the report continues")
         self.assertIn("ended with signal 6: (in: Blocks of 32 bytes: new/delete / block_pool / boost::pool and 2 more)",
                       said)
 
@@ -270,7 +270,7 @@ class Failures(Reports):
         self.program("block_pool_benchmark", [each for each in rows_of_blocks() if "boost" not in each["run_name"]])
         status, said = self.report()
         self.assertEqual(status, 0, said)
-        self.assertEqual(self.line("one block out, and back"), ["10.0", "**2.00 (5.00x)**", "4.00 (2.50x)",
+        self.assertEqual(self.line("one block, allocated and freed"), ["10.0", "**2.00 (5.00x)**", "4.00 (2.50x)",
                                                                 "20.0 (0.50x)"])
         for where in (said, self.markdown()):
             self.assertIn("Blocks of 32 bytes: no program has rows of boost::pool", where)
@@ -285,9 +285,9 @@ class Failures(Reports):
     def test_a_filter_that_matches_no_row(self):
         self.program("block_pool_benchmark", [])
         self.report()
-        self.assertEqual(self.line("one block out, and back"), [""] * 5, "a program without these rows has no figures")
+        self.assertEqual(self.line("one block, allocated and freed"), [""] * 5, "without rows, there are no figures")
 
-    def test_a_result_that_differs_from_that_of_the_others(self):
+    def test_a_result_that_differs_from_other_mallocs(self):
         self.program("call_latency", [], WORKLOAD, figures={**LATENCIES, "resolution": 10}, sums={"boost_pool": 2})
         self.assertEqual(self.report(sections="latency")[0], 1)
         table = model.tables_of(self.read())["latency_warm_free"]
@@ -297,7 +297,7 @@ class Failures(Reports):
         self.assertIn("wrong [1]", self.line("p50"))
         self.assertIn("20.5", self.line("p50"))
 
-    def test_a_column_that_has_failed_stays_failed(self):
+    def test_a_failed_column_stays_failed(self):
         table = model.Table("t", "t", "ns", "c", ["a"])
         table.add("row", "a", 1)
         table.fail_column("a", "it crashed")
@@ -332,7 +332,7 @@ class Failures(Reports):
         with self.assertRaisesRegex(SystemExit, "returning_patterns took more than 0.2 s"):
             patterns.returning_patterns.run(str(self.build / "returning_patterns"), None, [], 0.2)
 
-    def test_published_figures_stay_if_the_program_fails(self):
+    def test_published_values_stay_if_the_program_fails(self):
         self.report(sections="originals")
         self.assertEqual(self.line("benchmark 1, published")[0], "1.54")
         self.assertEqual(self.line("benchmark 1, here"), ["failed [1]"] * 5)
@@ -364,7 +364,7 @@ class Failures(Reports):
         self.assertEqual(summary.data["rows"][0]["cells"]["drop-in / stand-in"],
                          {"failure": "b, drop-in: blocks overlap", "is_wrong": True})
 
-    def test_figures_that_a_program_does_not_print(self):
+    def test_missing_values_in_the_output_of_a_program(self):
         self.program("block_memory", [], WORKLOAD, figures={})
         status, said = self.report(sections="memory")
         self.assertEqual(status, 1)
@@ -394,7 +394,7 @@ class Failures(Reports):
         library.symlink_to(NO_MALLOC)
         with mock.patch.dict(make_report.mallocs.LIBRARIES, mine=str(library)):
             _, said = self.report(sections="blocks,scaling", mallocs="mine")
-        self.assertEqual(self.line("one block out, and back")[1], "2.00 (5.00x)", said)
+        self.assertEqual(self.line("one block, allocated and freed")[1], "2.00 (5.00x)", said)
         self.assertIn("pools and arenas are left out of tables with mallocs, as they run over glibc", said)
         self.assertNotIn("no program has rows of block_pool", said)
 
@@ -425,7 +425,7 @@ class Failures(Reports):
         self.assertIn("pools of one thread: KeyError: 'row'", said)
         self.assertIn("pools of one thread: KeyError: 'row'", self.markdown())
         self.assertNotIn("no program has rows of", said, "a section with a problem keeps its empty columns")
-        self.assertEqual(self.line("one block out, and back, 1")[1], "**2.50 (4.00x)**")
+        self.assertEqual(self.line("one block, allocated and freed, 1")[1], "**2.50 (4.00x)**")
 
     def test_rows_of_the_race_without_its_programs(self):
         self.program("structures_benchmark", [row("hash_table/new_delete/1000", 3)])
@@ -437,7 +437,7 @@ class Failures(Reports):
         self.assertIn("pairs, glibc", dict(failures))
         self.assertIn("it does not start", dict(failures)["pairs, glibc"])
 
-    def test_the_path_of_the_tree_is_in_no_reason(self):
+    def test_no_reason_contains_the_path_of_the_tree(self):
         reason = model.tidy(f"there is no {make_report.mallocs.ROOT}/build/x,\n  not one " + "y" * 400)
         self.assertTrue(reason.startswith("there is no build/x, not one y"))
         self.assertLessEqual(len(reason), 300)
@@ -452,7 +452,7 @@ class Arguments(Reports):
             self.assertIn("no such section: speed (there are blocks, originals, heaps, scaling, latency, memory)",
                           result.stderr)
 
-    def test_what_cannot_be_read_or_written(self):
+    def test_unreadable_and_unwritable_paths(self):
         other = self.directory / "other.json"
         other.write_text("{}", encoding="utf-8")
         for words, text in (([f"--from={other}"], "is not a memory_pool benchmark report 1; make it with ./dev report"),
@@ -469,7 +469,7 @@ class Arguments(Reports):
             self.assertEqual(end.exception.code, 2, words)
             self.assertIn(text, said.getvalue())
 
-    def test_an_incomplete_report_is_refused(self):
+    def test_an_incomplete_report_is_rejected(self):
         self.report()
         whole, other = self.read(), self.directory / "other.json"
         no_title, no_sample = json.loads(json.dumps(whole)), json.loads(json.dumps(whole))
@@ -491,7 +491,7 @@ class Arguments(Reports):
         status, _ = self.report()
         self.assertRegex(status, r"make_report.py: .*/report.md cannot be written: Is a directory")
 
-    def test_a_report_that_is_read_runs_nothing(self):
+    def test_reading_a_report_runs_nothing(self):
         self.report()
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
@@ -519,7 +519,7 @@ class Pages(Reports):
         if PYTHON is None:
             self.skipTest("there is no matplotlib")
 
-    def test_the_page_is_the_same_from_its_data(self):
+    def test_the_page_is_reproducible_from_its_data(self):
         self.scaling()
         first = self.process(sections="blocks,scaling")
         self.assertEqual(first.returncode, 0, first.stdout + first.stderr)
@@ -537,10 +537,10 @@ class Pages(Reports):
         self.scaling()
         self.process(sections="scaling")
         plot = (self.output / "scaling_by_size.svg").read_text(encoding="utf-8")
-        self.assertIn("ns for a block out and back", plot, "text is text, with the unit")
+        self.assertIn("ns for a block out and back", plot, "text is stored as text, with the unit")
         self.assertIn("size of a block (bytes)", plot)
         self.assertIn("stroke-dasharray", plot)
-        self.assertIn("fill: #ffffff", plot, "the background is light also on a dark page")
+        self.assertIn("fill: #ffffff", plot, "the background is light even on a dark page")
         self.assertIn('<img src="scaling_by_size.svg" alt=', self.page())
 
     def test_no_plot_without_data(self):
@@ -550,7 +550,7 @@ class Pages(Reports):
         self.assertEqual(list(self.output.glob("*.svg")), [])
         self.assertNotIn("<img", self.page())
 
-    def test_an_interrupted_run_leaves_what_was_measured(self):
+    def test_an_interrupted_run_keeps_its_measurements(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number.name):
                 self.program("concurrent_block_pool_benchmark", [], interrupt=int(number), sleep=5)
@@ -562,7 +562,7 @@ class Pages(Reports):
                 self.assertIn("This report is partial: interrupted: 1 of 2 steps were done.",
                               " ".join(self.markdown().split()))
                 self.assertIn("partial", self.page())
-                self.assertEqual(self.line("one block out, and back")[0], "10.0")
+                self.assertEqual(self.line("one block, allocated and freed")[0], "10.0")
 
     def test_an_interruption_before_the_first_step(self):
         self.program("block_pool_benchmark", [], interrupt=int(signal.SIGINT), sleep=5)
@@ -571,7 +571,7 @@ class Pages(Reports):
                          (130, "make_report.py: interrupted; nothing was written\n"))
         self.assertFalse(self.output.exists())
 
-    def test_elsewhere_than_on_a_terminal_each_step_is_a_line(self):
+    def test_each_step_is_a_line_unless_stderr_is_a_terminal(self):
         lines = self.process().stderr.splitlines()
         self.assertRegex(lines[0], r"^1/2 blocks: pools of one thread, \d+ s left$")
         self.assertRegex(lines[1], r"^2/2 blocks: pools that threads share, \d+ s left$")
@@ -579,7 +579,7 @@ class Pages(Reports):
 
 @unittest.skipIf(chromium.PROGRAM is None, "there is no Chromium: apt-get install chromium")
 class InBrowser(Reports):
-    def test_it_fits_phones_and_desktops_light_and_dark(self):
+    def test_the_page_fits_phones_and_desktops_light_and_dark(self):
         self.scaling()
         self.program("block_pool_benchmark", [*rows_of_blocks(), broken("pair/boost_pool", "blocks overlap, " * 20)])
         plot = '<svg xmlns="http://www.w3.org/2000/svg" width="374" height="500"></svg>'
@@ -600,7 +600,7 @@ class InBrowser(Reports):
 
 
 class Reduced(Reports):
-    def test_it_shows_the_same_with_one_sample(self):
+    def test_a_reduced_report_shows_the_same_with_one_sample(self):
         self.program("block_pool_benchmark", [*rows_of_blocks(), *rows_of_blocks(block_pool=1.23456)])
         self.report()
         report = self.read()
@@ -626,12 +626,12 @@ class Reduced(Reports):
         small = self.directory / "small"
         with mock.patch.object(make_report, "README", str(document)):
             _, said = self.report(f"--reduced={small}")
-            self.assertIn("+| one block out, and back | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |", said)
+            self.assertIn("+| one block, allocated and freed | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |", said)
             self.assertIn("-old", said)
             self.assertIn("README.md does not say: A pool hands out a block in about 2 nanoseconds", said)
             self.report(f"--reduced={small}", "--update-readme")
         text = document.read_text(encoding="utf-8")
-        self.assertIn("| 10,000 out, then back in that order | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |\n", text)
+        self.assertIn("| 10,000 blocks, freed in order | 10.0 | 2.00 (5.0x) | 1.50 | 4.00 | 20.0 |\n", text)
         self.assertTrue(text.endswith(f"{readme.END}\nend\n"))
         self.assertEqual(sorted(path.name for path in small.iterdir()), ["report.json", "report.md"])
 
@@ -641,8 +641,8 @@ class Reduced(Reports):
         report = self.read()
         for name, of_mallocs in times.items():
             table = model.Table(name, name, "x", "./dev bench race", of_mallocs, shows="ratio", best=["s", 1])
-            for malloc, its_own in of_mallocs.items():
-                for number, time in enumerate(its_own):
+            for malloc, row_times in of_mallocs.items():
+                for number, time in enumerate(row_times):
                     if time is None:
                         table.fail(f"row {number}", malloc, "it crashed")
                     else:
@@ -654,8 +654,8 @@ class Reduced(Reports):
         report = self.race_tables(race_cpu_fresh={"glibc": (2, 2), "np_alloc": (1, 1)},
                                   race_memory_fresh={"glibc": (1, 1), "np_alloc": (3, 3)})
         self.assertEqual(list(readme.lines_about_mallocs(report)),
-                         ["`libnp_malloc.so` and other mallocs over 2 workloads and programs: geometric means of the "
-                          "ratios to the best of the", "2 mallocs in each row.", "",
+                         ["`libnp_malloc.so` and other mallocs in 2 workloads and programs: each malloc's figure over "
+                          "that of the best of 2,", "geometric mean.", "",
                           "| | np_alloc | glibc |", "|---|---|---|",
                           "| CPU time | 1.00 | 2.00 |", "| peak memory | 3.00 | 1.00 |", "",
                           "The command: `./dev bench race`."])
@@ -672,9 +672,9 @@ class Reduced(Reports):
     def test_a_time_of_zero_has_no_ratio(self):
         self.program("block_pool_benchmark", rows_of_blocks(block_pool=0))
         self.report()
-        self.assertIn("| one block out, and back | 10.0 | 0 | 1.50 | 4.00 | 20.0 |", readme.passage(self.read()))
+        self.assertIn("| one block, allocated and freed | 10.0 | 0 | 1.50 | 4.00 | 20.0 |", readme.passage(self.read()))
 
-    def test_a_claim_of_the_readme_that_the_report_does_not_show(self):
+    def test_a_claim_of_the_readme_that_the_report_contradicts(self):
         text = f"{readme.BEGIN}\n{readme.END}\n{readme.BOOST_IS_AHEAD}"
         missing = f"README.md says what the report does not show: {readme.BOOST_IS_AHEAD}"
         self.report()
@@ -698,7 +698,7 @@ class Terminal(io.StringIO):
 
 
 class Bar(unittest.TestCase):
-    def test_it_shows_the_share_and_the_time_left(self):
+    def test_the_bar_shows_the_share_and_the_time_left(self):
         times = iter([0, 30])
         stream = Terminal()
         shown = progress.Progress(100, 4, stream, lambda: next(times))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Each workload of the race runs, says the same each time, and notices when a malloc hands out a block twice.
+"""Each workload of the race runs, has reproducible output, and detects a malloc that allocates a block twice.
 
     workloads_test.py DIRECTORY LIBRARY [--sanitized]
 
-DIRECTORY has the programs; LIBRARY is faulty_malloc, which is not loaded before them if they are sanitized.
+DIRECTORY has the programs; LIBRARY is faulty_malloc, which is not preloaded into sanitized programs.
 """
 import os
 import re
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-# Each workload, with what makes it take milliseconds. Marks go into every byte.
+# Each workload, with arguments that make it take milliseconds. Every byte is marked.
 TINY = {
     "table": "blocks=500 live=50 threads=3 stride=1",
     "six_tables": "threads=3 live=50 live_of_one=50 divisor=20000 stride=1",
@@ -34,10 +34,10 @@ TINY = {
     "littered_heap": "litter=500 left=10 steps=500 live=50 stride=1",
     "after_peak": "threads=2 bytes=200000 wait=1 stride=1",
 }
-# What has no random numbers, so no seed.
+# Workloads without random numbers.
 WITHOUT_SEED = ("pairs", "tree")
-# The same for a malloc that returns one block in a hundred twice: enough of them for some to meet, and one thread, so
-# that it is deterministic.
+# Arguments for a malloc that returns one block in a hundred twice: enough blocks for an overlap, and one thread, so
+# that the result is deterministic.
 UNDER_FAULTY_MALLOC = {
     **TINY,
     "table": "blocks=3000 live=500 stride=1",
@@ -70,46 +70,46 @@ class Workloads(unittest.TestCase):
     def test_each_program_is_tested(self):
         self.assertEqual(sorted(set(os.listdir(PROGRAMS)) & {*TINY}), sorted(TINY))
 
-    def test_each_says_the_same_when_it_does_the_same(self):
+    def test_output_is_reproducible(self):
         for program, arguments in TINY.items():
             with self.subTest(program):
                 self.assertEqual(self.line_of(program, arguments), self.line_of(program, arguments))
 
-    def test_another_seed_is_other_work(self):
+    def test_another_seed_changes_the_work(self):
         for program, arguments in TINY.items():
             if program not in WITHOUT_SEED:
                 with self.subTest(program):
                     self.assertNotEqual(self.line_of(program, arguments), self.line_of(program, arguments + " seed=2"))
 
-    def test_fragmentation_tells_its_memory(self):
+    def test_fragmentation_reports_memory(self):
         figures = {name: int(value) for name, value in
                    re.findall(r"(\w+)=(\d+)\b", run("fragmentation", TINY["fragmentation"]).stdout.partition("|")[2])}
-        self.assertGreaterEqual(figures["most_in_use"], 512)
+        self.assertGreaterEqual(figures["max_in_use"], 512)
         self.assertLess(figures["in_use_at_end"], 100)
-        self.assertGreaterEqual(figures["most_taken"], figures["most_in_use"])
-        self.assertLessEqual(figures["taken_at_end"], figures["most_taken"])
+        self.assertGreaterEqual(figures["max_taken"], figures["max_in_use"])
+        self.assertLessEqual(figures["taken_at_end"], figures["max_taken"])
 
-    def test_after_peak_tells_its_memory(self):
+    def test_after_peak_reports_memory(self):
         figures = {name: int(value) for name, value in
                    re.findall(r"(\w+)=(\d+)\b", run("after_peak", "bytes=4000000 wait=1").stdout.partition("|")[2])}
-        self.assertGreaterEqual(figures["most_taken"], 4000)
+        self.assertGreaterEqual(figures["max_taken"], 4000)
         self.assertGreater(figures["taken_after"], 0)
 
-    def test_arguments_that_are_not_understood(self):
+    def test_invalid_arguments(self):
         for argument in ("thread=2", "threads=", "threads=2x", "threads=0", "threads=-1", "threads", "most=4294967297"):
             with self.subTest(argument):
                 result = run("table", argument)
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(f"not understood: {argument}\n", result.stderr)
 
-    def test_sizes_of_which_the_least_is_above_the_most(self):
+    def test_a_least_size_above_the_most(self):
         for argument in ("least=20 most=10", "least=9000", "most=99"):
             with self.subTest(argument):
                 result = run("table", argument)
                 self.assertEqual(result.returncode, 2)
                 self.assertRegex(result.stderr, r"\Anot understood: most=\d+, which is below least=\d+\n")
 
-    def test_help_tells_all_arguments(self):
+    def test_help_lists_all_arguments(self):
         result = run("table", "--help")
         self.assertEqual(result.returncode, 0)
         self.assertIn("  live=10000  ", result.stdout)
@@ -117,16 +117,16 @@ class Workloads(unittest.TestCase):
 
     def test_each_runs_under_another_malloc(self):
         if SANITIZED:
-            self.skipTest("a sanitizer has a malloc of its own")
+            self.skipTest("a sanitizer replaces malloc")
         for program, arguments in TINY.items():
             with self.subTest(program):
                 result = run(program, arguments, LD_PRELOAD=FAULTY_MALLOC)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertEqual(result.stdout.partition("|")[0], self.line_of(program, arguments))
 
-    def test_each_notices_a_block_that_is_handed_out_twice(self):
+    def test_each_detects_a_block_that_is_allocated_twice(self):
         if SANITIZED:
-            self.skipTest("a sanitizer has a malloc of its own")
+            self.skipTest("a sanitizer replaces malloc")
         for program, arguments in UNDER_FAULTY_MALLOC.items():
             with self.subTest(program):
                 result = run(program, arguments, LD_PRELOAD=FAULTY_MALLOC, FAULTY_MALLOC="1")

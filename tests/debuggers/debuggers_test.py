@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the scripts of tools/debuggers print in a process and in its core, of a program that was compiled with
-optimisation: pools.cpp, which says what is right.   debuggers_test.py PROGRAM gdb|lldb
+"""The output of the scripts of tools/debuggers for an optimized program, pools.cpp, which prints the expected output:
+in a process and in its core.   debuggers_test.py PROGRAM gdb|lldb
 
-Exits 77 if there is no such debugger, or it may not run programs here.
+Exits 77 if the debugger is not installed or may not run programs here.
 """
 
 import os
@@ -27,11 +27,11 @@ LISTED = {
     "source", "shared_sizes", "sizes", "arenas", "shared_arenas", "tasks", "kept_tasks",
 }
 GLOBALS = {"app::orders", "in_rows", "in_spans", "jobs", "full", "empty"}
-# Printed with more around it, or no name in `main`.
+# Printed with other text around them, or not named in `main`.
 NOT_SHOWN = {"returned", "engine.nuts", "*apart", "*apart_without_name"}
-# Members of an object that no variable leads to.
+# Members of an object that no variable refers to.
 APART = "rooms->"
-# Where those are that no variable has.
+# Places of pools without a variable.
 REGISTRY, NAMES = "shared by threads", "by its name"
 
 
@@ -67,7 +67,7 @@ class Lldb:
     name = "lldb"
     programs = ["lldb-19", "lldb"]
     start = ["--no-lldbinit", "--batch"]
-    # The threads of a core have no order.
+    # The threads of a core are unordered.
     go_to_main = ["script [(t.process.SetSelectedThread(t), t.SetSelectedFrame(f.idx)) "
                   "for t in lldb.debugger.GetSelectedTarget().process for f in t if f.name == 'main']"]
     list_pools = "memory-pools"
@@ -97,7 +97,7 @@ class Lldb:
 
 
 def lines_of_program(program):
-    """What the program says is right: a line for each expression."""
+    """Returns the expected line by expression, as the program prints it."""
     text = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False).stdout
     return dict(line.split("|", 1) for line in text.splitlines())
 
@@ -106,7 +106,7 @@ def run(debugger, way, program, core, commands):
     before, after = way(program, core)
     executable = next(filter(None, map(shutil.which, debugger.programs)))
     words = [executable] + debugger.start + before + debugger.options(commands) + after
-    # A core is a few MB. One of a program with np_alloc would have all the addresses that are reserved.
+    # A core takes a few MB. With np_alloc, it would include all reserved addresses.
     most = (1 << 28, 1 << 28)
     environment = {**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
     done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False, env=environment,
@@ -124,7 +124,7 @@ class Debugging(unittest.TestCase):
     def setUpClass(cls):
         cls.expected = lines_of_program(cls.program)
         cls.core = Path(cls.folder) / "core"
-        # Between marks, as debuggers print more than the answer.
+        # Between marks, as debuggers print other text, too.
         mark, show = cls.debugger.mark, cls.debugger.show
         commands = list(cls.debugger.go_to_main)
         cls.apart = {name for name in cls.expected if name.startswith(APART)} | {"limited"}
@@ -141,20 +141,20 @@ class Debugging(unittest.TestCase):
         cls.outputs["core"] = run(cls.debugger, cls.debugger.dead, cls.program, cls.core, commands)
 
     def part(self, kind, name):
-        """What was printed after that mark."""
+        """Returns the output after the mark `name`."""
         text, errors = self.outputs[kind]
         match = re.search(rf"^<< {re.escape(name)}\n(.*?)(?:^<< |\Z)", text, re.MULTILINE | re.DOTALL)
         self.assertIsNotNone(match, f"no {name} in {kind}:\n{text[-3000:]}\n{errors[-3000:]}")
         return match[1]
 
-    def test_prints_one_line_for_each_type_as_the_library_counts(self):
+    def test_prints_one_line_per_object_with_the_statistics_of_the_library(self):
         self.assertGreater(len(self.expected), 35, self.expected)
         for kind in self.outputs:
             for name in self.shown:
                 with self.subTest(kind=kind, name=name):
                     printed = [each for each in self.part(kind, name).splitlines()
                                if each and not each.startswith(("(lldb)", "error: "))]
-                    before = r"^\([^=]*\) \S+ = (0x[0-9a-f]+ )?"  # What lldb says first: the type and the name.
+                    before = r"^\([^=]*\) \S+ = (0x[0-9a-f]+ )?"  # lldb prints type and name first.
                     self.assertEqual([re.sub(before, "", each) for each in printed], [self.expected[name]])
 
     def test_lists_every_pool_once(self):
@@ -184,10 +184,10 @@ class Debugging(unittest.TestCase):
                 self.assertEqual(len(listed), len(expected) + len(others), "\n".join(listed))
 
     def after_kind(self, name):
-        """The name and the figures of a pool, as a regular expression."""
+        """Returns the name and the statistics of a pool as a regular expression."""
         return re.escape(self.expected[name][self.expected[name].index('"'):])
 
-    def test_says_what_cannot_be_read(self):
+    def test_reports_unreadable_pools(self):
         for kind, output in self.outputs.items():
             with self.subTest(kind=kind):
                 self.assertIn("block_pool: cannot read: ", self.part(kind, "*damaged"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The natvis file is valid XML, and the types of the program pools.cpp have each member that it names, checked with
-gdb, as no debugger here reads such files.   natvis_test.py PROGRAM
+"""The natvis file is valid XML and names only existing members of the types in the program pools.cpp. Checks them with
+gdb, since no debugger on Linux reads natvis files.   natvis_test.py PROGRAM
 
-Exits 77 if there is no gdb.
+Exits 77 without gdb.
 """
 
 import re
@@ -19,7 +19,7 @@ NATVIS = Path(__file__).resolve().parents[2] / "tools" / "debuggers" / "memory_p
 SKIPPED = 77
 
 def types():
-    """(name, [expression...]) of each type in the file."""
+    """Yields (name, [expression...]) of each type in the file."""
     root = xml.etree.ElementTree.parse(NATVIS).getroot()
     space = root.tag.partition("}")[0] + "}"
     for each in root.iter(space + "Type"):
@@ -35,7 +35,7 @@ def types():
 
 
 def regular_expression(name):
-    """The names of types that a name in natvis stands for, spaces left out."""
+    """Returns a pattern for the types, without spaces, that a natvis name matches."""
     return re.escape(name.replace(" ", "")).replace(r"\*", r"\w+", 1).replace(r"\*", ".*") + "$"
 
 
@@ -58,7 +58,7 @@ class Natvis(unittest.TestCase):
             self.assertTrue(instances, f"no type {name} in {self.program}")
             instance = min(instances, key=len)
             for expression in expressions:
-                # Each name that begins a path is one of a member of an object of that type; nothing is read.
+                # Prefixes each path with a null pointer to the type; whatis reads no memory.
                 without_calls = re.sub(r"\w+\(\)", "0", expression)
                 asked.append((instance, re.sub(r"(?<![\w.])([a-z]\w*)", rf"(('{instance}'*)0)->\1", without_calls)))
         self.assertGreater(len(asked), 40)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools and resources of every kind, in known states, for debuggers_test.py, which stops in `ready` and looks at them
-/// from outside. Before that, prints for each what the scripts for debuggers have to print, by the figures of the
-/// library itself:
+/// Pools and resources of every kind, in known states, for debuggers_test.py, which stops in `ready` and inspects them.
+/// Before that, prints the expected output of the debugger scripts for each, from the statistics of the library:
 ///
 ///     expression|line
 ///
-/// Then it aborts, with its threads.
+/// Then aborts, with all its threads.
 #include <memory_pool/memory_pool.hpp>
 #if MEMORY_POOL_TEST_INTRUSIVE
 #include <memory_pool/intrusive_pool.hpp>
@@ -40,7 +39,7 @@ struct order
     std::array<long, 6> parts{};
 };
 
-/// A pool that is a member, and one that is a base of a member.
+/// A pool as a member and as the base class of a member.
 struct engine
 {
     struct named_pool : pools::block_pool
@@ -63,10 +62,10 @@ struct local_task : pools::pooled<local_task, pools::plain_references>
 };
 #endif
 
-/// Named pools and resources that no variable leads to.
+/// Named pools and resources that no variable refers to.
 struct rooms
 {
-    /// Allocates from each.
+    /// Allocates from each pool and resource.
     void fill()
     {
         (void)named.create();
@@ -105,30 +104,30 @@ static pools::object_pool<app::order>& returned_orders()
     return pool;
 }
 
-/// Where debuggers stop.
+/// The breakpoint of the debuggers.
 __attribute__((noinline)) static void ready()
 {
     asm volatile("" : : : "memory");
 }
 
-/// Has a variable in memory, where debuggers find it.
+/// Keeps a variable in memory, where debuggers find it.
 static void keep(const void* variable)
 {
     asm volatile("" : : "r"(variable) : "memory");
 }
 
-/// Ends the program unless that is true, as the states below are what the test is about.
+/// Exits unless the condition holds: the test depends on the states below.
 static void require(bool is_true, const char* what)
 {
     if (is_true)
         return;
-    (void)std::fprintf(stderr, "not true: %s\n", what);
+    (void)std::fprintf(stderr, "condition failed: %s\n", what);
     std::_Exit(2);
 }
 
 #define REQUIRE(condition) require(condition, #condition)
 
-/// Prints the line of a pool.
+/// Prints the expected line of a pool.
 template <class Pool>
 static void expect(const char* expression, const char* name, const Pool& pool, const char* remark = "")
 {
@@ -136,7 +135,7 @@ static void expect(const char* expression, const char* name, const Pool& pool, c
                       pool.capacity(), pool.bytes_reserved(), remark);
 }
 
-/// Prints the line of an arena resource.
+/// Prints the expected line of an arena resource.
 template <class Resource>
 static void expect_arenas(const char* expression, const char* name, const Resource& resource)
 {
@@ -145,7 +144,7 @@ static void expect_arenas(const char* expression, const char* name, const Resour
                       resource.bytes_in_use(), resource.bytes_reserved());
 }
 
-/// Prints the line of a pool resource.
+/// Prints the expected line of a pool resource.
 template <class Resource>
 static void expect_pools(const char* expression, const char* name, const Resource& resource, const char* count)
 {
@@ -163,7 +162,7 @@ static std::vector<void*> take(Pool& pool, std::size_t count)
     return blocks;
 }
 
-/// Frees the first of some blocks, in the order in which they were allocated.
+/// Frees the first `count` blocks, in allocation order.
 template <class Pool>
 static void give_back(Pool& pool, const std::vector<void*>& blocks, std::size_t count)
 {
@@ -171,7 +170,7 @@ static void give_back(Pool& pool, const std::vector<void*>& blocks, std::size_t 
                   [&pool](void* block) { pool.deallocate(block); });
 }
 
-/// Runs `work` in a thread that then stays, with its caches.
+/// Runs `work` in a thread that never ends, so its caches stay.
 template <class Work>
 static void stay_after(Work work)
 {
@@ -190,7 +189,7 @@ static void stay_after(Work work)
 
 int main()
 {
-    // Pools of one thread: free blocks in the magazine, in a span and in a row.
+    // Single-threaded pools: free blocks in the magazine, in a span and in a row.
     for (int i = 0; i != 12; ++i)
         (void)app::orders.create();
     app::orders.destroy(app::orders.create());
@@ -203,7 +202,7 @@ int main()
     (void)take(engine.bolts, 3);
     (void)take(engine.nuts, 2);
 
-    // Pools of threads: free blocks in the caches of threads, and in the depot.
+    // Concurrent pools: free blocks in thread caches and in the depot.
     give_back(jobs, take(jobs, 5000), 4000);
     stay_after([] { give_back(jobs, take(jobs, 300), 200); });
     REQUIRE(jobs.in_use() == 1100);
@@ -211,13 +210,13 @@ int main()
     std::thread([] { (void)full.allocate_wait(); }).detach();
     while (full.waiting() != 1)
         std::this_thread::yield();
-    // Not found by a variable: the first has a name, the other is only in the registry of threads.
+    // No variable refers to these: the first has a name, the second is only in the registry of threads.
     auto apart = std::make_unique<pools::concurrent_object_pool<app::order>>(pools::pool_options{}.with_name("apart"));
     (void)apart->create();
     auto apart_without_name = std::make_unique<pools::concurrent_block_pool>(40);
     (void)take(*apart_without_name, 3);
 
-    // Nor are these, which are only in the registry of named pools.
+    // These are only in the registry of named pools.
     const auto rooms = std::make_unique<app::rooms>();
     rooms->fill();
 
@@ -239,7 +238,7 @@ int main()
     (void)shared_handles.destroy(shared_handles.create());
     (void)shared_handles.create();
 
-    // Objects that return by themselves.
+    // Objects owned by pointers.
     pools::shared_pool<app::order> sharing(pools::pool_options{}.with_name("sharing"));
     const auto first = sharing.make();
     pools::unsynchronized_shared_pool<app::order> local_sharing;
@@ -295,11 +294,11 @@ int main()
     static const pools::page_options of_pages =
         pools::page_options{}.with_huge_pages(pools::huge_page_use::transparent);
     static const pools::limit_options of_limit = pools::limit_options{}.with_limit(100);
-    static const pools::pool_statistics figures = counted.statistics();
+    static const pools::pool_statistics statistics = counted.statistics();
     static const pools::resource_statistics of_tracked = tracked.statistics();
     static const pools::call_site site{"orders.cpp", 42};
 
-    // What is no pool, or not yet: a core may have anything.
+    // Memory that is not a valid pool, as a core may contain.
     using memory_of_pool = std::array<std::byte, sizeof(pools::block_pool)>;
     alignas(pools::block_pool) static memory_of_pool zeros{};
     alignas(pools::block_pool) static memory_of_pool ones{};
@@ -356,9 +355,9 @@ int main()
     (void)std::puts("of_arenas|arena_options \"unnamed\": arena_count 0, arena_size 65536, max_arenas 7, prefault");
     (void)std::puts("of_pages|page_options \"unnamed\": huge_pages transparent");
     (void)std::puts("of_limit|limit_options \"unnamed\": limit 100, soft_limit unbounded");
-    (void)std::printf("figures|pool_statistics: in_use 7, peak_in_use 7, allocations 7, deallocations 0, failures 0, "
-                      "slabs 1, bytes_reserved %zu\n",
-                      figures.bytes_reserved);
+    (void)std::printf("statistics|pool_statistics: in_use 7, peak_in_use 7, allocations 7, deallocations 0, "
+                      "failures 0, slabs 1, bytes_reserved %zu\n",
+                      statistics.bytes_reserved);
     (void)std::printf("of_tracked|resource_statistics: bytes_in_use %zu, peak_bytes_in_use %zu, in_use %zu, "
                       "peak_in_use %zu, allocations %llu, deallocations 1, failures 0\n",
                       of_tracked.bytes_in_use, of_tracked.peak_bytes_in_use, of_tracked.in_use, of_tracked.peak_in_use,
@@ -390,7 +389,7 @@ int main()
     (void)std::fflush(stdout);
     for (const auto* each : std::initializer_list<const void*>{
              &zeroed, &damaged, &target, &pages, &tracked, &limited, &failing, &locked, &of_bolts, &allocator, &options,
-             &of_arenas, &of_pages, &of_limit, &figures, &of_tracked, &site})
+             &of_arenas, &of_pages, &of_limit, &statistics, &of_tracked, &site})
         keep(each);
     ready();
     std::abort();

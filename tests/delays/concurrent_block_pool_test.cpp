@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that use one pool and are delayed at every racy point: each block has one owner at a time, is intact, and
-// comes back.
+// Threads that share a pool and are delayed at every racy point. Each block has one owner at a time, stays intact and
+// is returned.
 #include "support/delays.hpp"
 
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -30,7 +30,7 @@ class delayed_pool : public testing::Test
 protected:
     using stress = test::pool_stress<mp::concurrent_block_pool>;
 
-    /// Bounded, and so tight that threads run out of blocks all the time: then every cache is closed.
+    /// A pool so small that threads often run out of blocks, which closes every cache.
     static test::stress_shape tight_shape()
     {
         test::stress_shape shape;
@@ -38,7 +38,7 @@ protected:
         return shape;
     }
 
-    /// A number of threads, each of which works `lives` times, in a new thread each time.
+    /// Runs `thread_count` threads, each replaced by a new one `lives` times.
     static void run(stress& pool, unsigned operations, unsigned lives = 1)
     {
         std::vector<std::thread> threads;
@@ -67,15 +67,15 @@ protected:
     }
 };
 
-TEST_F(delayed_pool, keeps_account_when_it_runs_out_all_the_time)
+TEST_F(delayed_pool, loses_no_block_when_it_often_runs_out)
 {
     stress pool(tight_shape());
     run(pool, 10'000);
-    EXPECT_GT(pool.refusals(), 100u) << "it has hardly run out";
+    EXPECT_GT(pool.refusals(), 100u) << "the pool hardly ran out";
     expect_all_back(pool);
 }
 
-TEST_F(delayed_pool, keeps_account_while_threads_wait)
+TEST_F(delayed_pool, loses_no_block_while_threads_wait)
 {
     test::stress_shape shape = tight_shape();
     shape.waits = 50;
@@ -84,7 +84,7 @@ TEST_F(delayed_pool, keeps_account_while_threads_wait)
     expect_all_back(pool);
 }
 
-TEST_F(delayed_pool, keeps_account_when_threads_end)
+TEST_F(delayed_pool, loses_no_block_when_threads_end)
 {
     test::stress_shape shape = tight_shape();
     shape.waits = 5;
@@ -93,10 +93,10 @@ TEST_F(delayed_pool, keeps_account_when_threads_end)
     expect_all_back(pool);
 }
 
-TEST_F(delayed_pool, keeps_account_while_another_thread_trims)
+TEST_F(delayed_pool, loses_no_block_while_another_thread_trims)
 {
     test::stress_shape shape;
-    shape.most_held = 200;
+    shape.max_held = 200;
     stress pool(shape);
     std::atomic<bool> has_ended{false};
     std::thread trimmer([&] {
@@ -113,31 +113,31 @@ TEST_F(delayed_pool, keeps_account_while_another_thread_trims)
     expect_all_back(pool);
 }
 
-// In a pool without a limit, magazines go round between the threads.
-TEST_F(delayed_pool, keeps_account_while_threads_exchange_magazines)
+// In an unlimited pool, threads exchange magazines through the depot.
+TEST_F(delayed_pool, loses_no_block_while_threads_exchange_magazines)
 {
     test::stress_shape shape;
     shape.block_size = 8192; // the fewest blocks in a magazine
     shape.arena_bytes = std::size_t{16} << 20;
     shape.whole_pool = 0;
-    shape.most_held = 30;
+    shape.max_held = 30;
     stress pool(shape);
     run(pool, 5'000);
     expect_all_back(pool);
 }
 
-TEST_F(delayed_pool, keeps_account_when_upstream_has_no_more)
+TEST_F(delayed_pool, loses_no_block_when_upstream_is_exhausted)
 {
     test::stress_shape shape;
     shape.arena_bytes = std::size_t{64} << 10;
-    shape.most_held = 400;
+    shape.max_held = 400;
     shape.waits = 5;
     stress pool(shape);
     run(pool, 5'000);
     expect_all_back(pool);
 }
 
-TEST_F(delayed_pool, keeps_account_where_the_system_has_no_barrier)
+TEST_F(delayed_pool, loses_no_block_without_a_process_wide_barrier)
 {
     mp::detail::os::platform::process_barrier_is_hidden = true;
     const auto pool = std::make_unique<stress>(tight_shape());
@@ -146,7 +146,7 @@ TEST_F(delayed_pool, keeps_account_where_the_system_has_no_barrier)
     mp::detail::os::platform::process_barrier_is_hidden = false;
 }
 
-TEST_F(delayed_pool, keeps_account_where_its_slots_are_in_pages)
+TEST_F(delayed_pool, loses_no_block_with_slots_in_pages)
 {
     std::list<mp::concurrent_block_pool> first_pools;
     while (first_pools.size() != mp::detail::core::slots_in_a_page)
@@ -156,8 +156,8 @@ TEST_F(delayed_pool, keeps_account_where_its_slots_are_in_pages)
     expect_all_back(pool);
 }
 
-// A pool that dies makes room for another one with the same number, in the tables of the same threads.
-TEST_F(delayed_pool, keeps_account_when_pools_follow_each_other)
+// A new pool reuses the number of a destroyed one in the tables of the same threads.
+TEST_F(delayed_pool, loses_no_block_when_pool_numbers_are_reused)
 {
     std::unique_ptr<stress> pool;
     std::atomic<unsigned> arrived{0};
@@ -186,8 +186,8 @@ TEST_F(delayed_pool, keeps_account_when_pools_follow_each_other)
         thread.join();
 }
 
-// While a thread waits, no cache may be open: a block freed into a cache would not be seen.
-TEST_F(delayed_pool, serves_who_waits_with_a_block_that_a_new_thread_gives_back)
+// While a thread waits, no cache may be open: the waiting thread would miss a block freed into a cache.
+TEST_F(delayed_pool, passes_a_block_freed_by_a_new_thread_to_a_waiting_thread)
 {
     mp::pool_options options;
     options.max_capacity = 32;
@@ -201,12 +201,12 @@ TEST_F(delayed_pool, serves_who_waits_with_a_block_that_a_new_thread_gives_back)
     std::thread([&] { pool.deallocate(all.back()); }).join();
     waiter.join();
     ASSERT_EQ(got.load(), all.back());
-    pool.deallocate_bulk(all.data(), all.size()); // the waiter's among them
+    pool.deallocate_bulk(all.data(), all.size()); // including the waiting thread's block
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.verify());
 }
 
-// The account sees what it has to see.
+// marked_blocks detects each fault.
 
 class marked_blocks : public testing::Test
 {
@@ -217,7 +217,7 @@ protected:
     void* other_ = static_cast<char*>(block_) + 64;
 };
 
-TEST_F(marked_blocks, have_no_faults_when_all_is_well)
+TEST_F(marked_blocks, count_no_faults_in_correct_use)
 {
     marks_.take(block_, 1);
     marks_.take(other_, 2);
@@ -229,21 +229,21 @@ TEST_F(marked_blocks, have_no_faults_when_all_is_well)
     EXPECT_EQ(marks_.count(), 0u);
 }
 
-TEST_F(marked_blocks, show_that_a_block_was_handed_out_twice)
+TEST_F(marked_blocks, detect_a_double_allocation)
 {
     marks_.take(block_, 1);
     marks_.take(block_, 2);
     EXPECT_EQ(marks_.faults(), 1u);
 }
 
-TEST_F(marked_blocks, show_that_a_block_was_given_back_by_another_one)
+TEST_F(marked_blocks, detect_a_free_by_another_owner)
 {
     marks_.take(block_, 1);
     marks_.give(block_, 2);
     EXPECT_EQ(marks_.faults(), 1u);
 }
 
-TEST_F(marked_blocks, show_that_a_block_was_written_to_by_another_one)
+TEST_F(marked_blocks, detect_a_foreign_write)
 {
     marks_.take(block_, 1);
     for (const std::size_t byte : {0u, 5u, 63u}) {
@@ -255,14 +255,14 @@ TEST_F(marked_blocks, show_that_a_block_was_written_to_by_another_one)
     }
 }
 
-TEST_F(marked_blocks, show_that_a_block_is_not_from_the_arena)
+TEST_F(marked_blocks, detect_a_block_from_elsewhere)
 {
     alignas(64) unsigned char elsewhere[64]{};
     marks_.take(elsewhere, 1);
     EXPECT_EQ(marks_.faults(), 1u);
 }
 
-TEST_F(marked_blocks, show_that_a_block_is_lost)
+TEST_F(marked_blocks, count_a_leaked_block)
 {
     marks_.take(block_, 1);
     EXPECT_EQ(marks_.count(), 1u);

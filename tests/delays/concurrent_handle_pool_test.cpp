@@ -14,7 +14,7 @@
 namespace mp = memory_pool;
 
 namespace {
-TEST(a_delayed_handle_pool, never_shows_a_visitor_an_object_that_is_destroyed)
+TEST(delayed_handle_pool, never_shows_a_destroyed_object_to_a_visitor)
 {
     using pool_type = mp::concurrent_handle_pool<test::checksummed>;
     {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that use np_alloc and are held up wherever something is being handed over: batches, heaps of threads that
-// end, runs whose memory goes back to the system, blocks of heaps that a program makes, locks before a fork. Each block
-// has one owner at a time, is as its owner left it, and comes back. (The np_alloc in this program is compiled with the
-// points at which that happens.)
+// Threads that use np_alloc and are delayed at every hand-off: batches of remote frees, heaps of ended threads, runs
+// being purged, blocks of the program's heaps, locks before a fork. Each block has one owner at a time, stays intact
+// and is returned. The np_alloc in this program is compiled with these delay points.
 #include "support/delays.hpp"
 
 #include <memory_pool/np_alloc.h>
@@ -34,7 +33,7 @@
 namespace {
 constexpr std::size_t thread_count = 4;
 
-/// Blocks that threads hand to each other, by putting them where another one was.
+/// Slots through which threads exchange blocks: putting a block frees the previous one.
 class exchange
 {
 public:
@@ -76,14 +75,14 @@ private:
         }
     }
 
-    /// Most are so small that they go home at once; few are whole slices.
+    /// Most blocks are so small that their remote frees are sent at once; few are whole slices.
     static std::size_t random_size(std::mt19937_64& random)
     {
         const std::uint64_t drawn = random();
         return (drawn >> 16) % (drawn % 4 != 0 ? 32 : drawn % 64 != 0 ? 3000 : 200'000);
     }
 
-    /// A block says itself what is in it.
+    /// The block starts with a description of its contents.
     static test::parcel* filled(void* block, std::size_t bytes, std::uint64_t seed)
     {
         auto* const made = ::new (block) test::parcel;
@@ -94,9 +93,10 @@ private:
         return made;
     }
 
-    void check(const test::parcel& it)
+    void check(const test::parcel& parcel)
     {
-        const bool is_right = it.block == reinterpret_cast<const std::byte*>(&it + 1) && test::is_intact(it);
+        const bool is_right =
+            parcel.block == reinterpret_cast<const std::byte*>(&parcel + 1) && test::is_intact(parcel);
         faults_ += is_right ? 0U : 1U;
     }
 
@@ -153,7 +153,7 @@ protected:
         nothing_is_lost_.OnTestEnd(this_test_);
     }
 
-    /// A number of threads, each of which ends and begins again, that many times.
+    /// Runs threads, each replaced by a new one `lives` times.
     void run(unsigned lives, unsigned steps, std::size_t threads = thread_count)
     {
         for (std::size_t number = delays_.size(); number < lives * threads; ++number)
@@ -176,22 +176,22 @@ protected:
 private:
     test::np_conservation nothing_is_lost_;
     const testing::TestInfo& this_test_ = *testing::UnitTest::GetInstance()->current_test_info();
-    std::deque<test::random_delays> delays_; ///< They live on when their threads end.
+    std::deque<test::random_delays> delays_; ///< outlive their threads
 };
 
-TEST_F(delayed_np_alloc, loses_nothing_while_threads_hand_each_other_blocks)
+TEST_F(delayed_np_alloc, loses_nothing_while_threads_exchange_blocks)
 {
     run(1, 20'000);
 }
 
-TEST_F(delayed_np_alloc, loses_nothing_while_threads_end_and_leave_their_heaps_to_others)
+TEST_F(delayed_np_alloc, loses_nothing_while_threads_adopt_heaps_of_ended_threads)
 {
-    run(1, 500, 2 * thread_count); // Half of their heaps have no thread from then on.
+    run(1, 500, 2 * thread_count); // half of these heaps stay without a thread
     run(150, 60);
     run(10, 1500);
 }
 
-TEST_F(delayed_np_alloc, hands_out_zeros_while_memory_goes_back_to_the_system)
+TEST_F(delayed_np_alloc, returns_zeroed_memory_during_purges)
 {
     const std::size_t before = np_option_get(np_option_decay_ms);
     ASSERT_EQ(np_option_set(np_option_decay_ms, 0), 0);
@@ -199,7 +199,7 @@ TEST_F(delayed_np_alloc, hands_out_zeros_while_memory_goes_back_to_the_system)
     ASSERT_EQ(np_option_set(np_option_decay_ms, before), 0);
 }
 
-TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the_same_moment)
+TEST_F(delayed_np_alloc, reports_a_concurrent_double_free_of_a_large_block)
 {
     test::random_delays delays(98);
     const test::delayed_by hook(delays);
@@ -212,7 +212,7 @@ TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the
     test::in_threads(2, [&](std::size_t) {
         for (std::size_t i = 0; i != blocks.size(); ++i) {
             ++at_work;
-            while (at_work < 2 * i + 2) // Each waits for the other.
+            while (at_work < 2 * i + 2) // both threads meet here
                 std::this_thread::yield();
             np_free(blocks[i]);
         }
@@ -222,7 +222,7 @@ TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the
 }
 
 #if TESTS_MAY_FORK
-TEST_F(delayed_np_alloc, is_in_order_in_a_child_whatever_threads_were_in_the_middle_of)
+TEST_F(delayed_np_alloc, works_in_the_child_of_a_fork_amid_other_threads_calls)
 {
     std::atomic<bool> has_ended{false};
     std::thread forker([&] {
@@ -231,11 +231,11 @@ TEST_F(delayed_np_alloc, is_in_order_in_a_child_whatever_threads_were_in_the_mid
         for (std::uint64_t i = 0; !has_ended || i == 0; ++i)
             test::expect_in_child([i] {
                 alarm(10);
-                exchange its;
-                its.work(i, 200);
-                test::in_a_thread([&] { its.work(i + 1, 200); });
-                its.free_all();
-                return its.faults() == 0 && np_verify() == 1;
+                exchange blocks;
+                blocks.work(i, 200);
+                test::in_a_thread([&] { blocks.work(i + 1, 200); });
+                blocks.free_all();
+                return blocks.faults() == 0 && np_verify() == 1;
             });
     });
     run(50, 100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads delayed between the load and the exchange of a pop, while others pop and push the same nodes (the ABA
-// problem).
+// The ABA problem: threads are delayed between the load and the exchange of a pop while others pop and push the same
+// nodes.
 #include "support/stack_torture.hpp"
 
 #include <memory_pool/core/threads/tagged_stack.hpp>
@@ -16,7 +16,7 @@ namespace {
 using tagged_nodes = test::stack_of_nodes<memory_pool::detail::core::tagged_stack<>>;
 using untagged_nodes = test::stack_of_nodes<test::untagged_stack>;
 
-/// Does something at the first delay point, and nothing at the others.
+/// Runs an action at the first delay point only.
 class once final : public test::delay_hook
 {
 public:
@@ -32,7 +32,7 @@ private:
     std::function<void()> action_;
 };
 
-/// The textbook case: while one pops 0, with 1 below it, 0 and 1 are popped and 0 is pushed again.
+/// The textbook case: during a pop of 0, with 1 below it, another thread pops 0 and 1 and pushes 0 again.
 template <class Nodes>
 bool survives_one_stalled_popper()
 {
@@ -49,7 +49,7 @@ bool survives_one_stalled_popper()
     return stack.is_whole();
 }
 
-/// Two stalled poppers, one within the other; both see the same number come back.
+/// Two nested stalled pops; both see the same node return.
 template <class Nodes>
 bool survives_two_stalled_poppers()
 {
@@ -79,7 +79,7 @@ bool survives_torture()
     return test::tortured<Nodes>(shape).was_survived;
 }
 
-/// Where an exchange may fail for no reason, one case may go well by chance.
+/// Retries, since a spurious failure of an exchange can hide the fault.
 bool fails_at_some_time(bool (*survives)())
 {
     for (int attempt = 0; attempt != 100; ++attempt)
@@ -88,39 +88,39 @@ bool fails_at_some_time(bool (*survives)())
     return false;
 }
 
-TEST(a_tagged_stack, survives_a_popper_that_stalls)
+TEST(tagged_stack, survives_a_stalled_pop)
 {
     EXPECT_TRUE(survives_one_stalled_popper<tagged_nodes>());
 }
 
-TEST(a_tagged_stack, survives_two_poppers_that_stall)
+TEST(tagged_stack, survives_two_stalled_pops)
 {
     EXPECT_TRUE(survives_two_stalled_poppers<tagged_nodes>());
 }
 
-TEST(a_tagged_stack, survives_torture)
+TEST(tagged_stack, survives_torture)
 {
     EXPECT_TRUE(survives_torture<tagged_nodes>());
 }
 
-TEST(a_depot, survives_torture)
+TEST(depot, survives_torture)
 {
     EXPECT_TRUE(survives_torture<test::stack_of_magazines>());
 }
 
-// The tests above would see a stack that is not safe.
+// Negative controls: the same tests break an untagged stack.
 
-TEST(a_stack_without_a_tag, breaks_when_a_popper_stalls)
+TEST(untagged_stack_control, breaks_in_a_stalled_pop)
 {
     EXPECT_TRUE(fails_at_some_time(survives_one_stalled_popper<untagged_nodes>));
 }
 
-TEST(a_stack_without_a_tag, breaks_when_two_poppers_stall)
+TEST(untagged_stack_control, breaks_in_two_stalled_pops)
 {
     EXPECT_TRUE(fails_at_some_time(survives_two_stalled_poppers<untagged_nodes>));
 }
 
-TEST(a_stack_without_a_tag, breaks_under_torture)
+TEST(untagged_stack_control, breaks_under_torture)
 {
     EXPECT_TRUE(fails_at_some_time(survives_torture<untagged_nodes>));
 }

@@ -33,7 +33,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-// As its users write it.
+// In the style of user code.
 
 TEST_F(ArenaMR, serves_containers_over_new_and_delete)
 {
@@ -52,10 +52,10 @@ TEST_F(ArenaMR, serves_containers_over_another_resource)
     EXPECT_EQ(v.front(), 123);
 }
 
-TEST_F(ArenaMR, serves_containers_of_objects_with_hostile_operators)
+TEST_F(ArenaMR, supports_elements_with_hostile_operators)
 {
 #ifdef _LIBCPP_VERSION
-    GTEST_SKIP() << "its std::pmr::polymorphic_allocator uses the operators of objects";
+    GTEST_SKIP() << "std::pmr::polymorphic_allocator of this library uses the operators of objects";
 #endif
     UnsynchronizedArenaMR arenas(2, 1000, &upstream_);
     std::pmr::vector<test::hostile<test::aborting_operators>> values(&arenas);
@@ -94,7 +94,7 @@ TEST_F(ArenaMR, counts_bytes_of_an_arena_as_used_until_its_last_block_is_freed)
 
     arenas.deallocate(third, 40);
     EXPECT_EQ(arenas.UsedMemory(), 0U);
-    EXPECT_EQ(arenas.FreeArenaSize(), 9U) << "it is the active one still";
+    EXPECT_EQ(arenas.FreeArenaSize(), 9U) << "it is still the active arena";
 }
 
 TEST_F(ArenaMR, counts_used_bytes_including_alignment_gaps)
@@ -108,7 +108,7 @@ TEST_F(ArenaMR, counts_used_bytes_including_alignment_gaps)
     EXPECT_EQ(arenas.UsedMemory(), 24U);
 }
 
-TEST_F(ArenaMR, counts_the_rest_of_full_arenas_as_wasted)
+TEST_F(ArenaMR, counts_the_unused_end_of_full_arenas_as_wasted)
 {
     UnsynchronizedArenaMR arenas(3, 1'000, &upstream_);
     void* const first = arenas.allocate(600);
@@ -162,7 +162,7 @@ TEST_F(ArenaMR, keeps_the_values_of_its_constructor)
     EXPECT_EQ(arenas.SizePerArena(), 1'000U);
 }
 
-TEST_F(ArenaMR, counts_added_arenas_from_their_first_use_on)
+TEST_F(ArenaMR, counts_added_arenas_from_their_first_use)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     std::vector<void*> blocks;
@@ -184,7 +184,7 @@ TEST_F(ArenaMR, counts_an_oversized_block_as_used_while_it_is_in_use)
     void* const small = arenas.allocate(600);
     void* const oversized = arenas.allocate(1'001);
     EXPECT_EQ(arenas.UsedMemory(), 600U + 1'001U);
-    EXPECT_EQ(arenas.WastedMemory(), 0U) << "the active arena stays the active one";
+    EXPECT_EQ(arenas.WastedMemory(), 0U) << "the active arena stays active";
     EXPECT_EQ(arenas.FreeArenaSize(), 1U);
     arenas.deallocate(oversized, 1'001);
     EXPECT_EQ(arenas.UsedMemory(), 600U);
@@ -194,7 +194,7 @@ TEST_F(ArenaMR, counts_an_oversized_block_as_used_while_it_is_in_use)
 
 // Upstream allocations.
 
-TEST_F(ArenaMR, allocates_little_more_than_the_arenas_from_upstream)
+TEST_F(ArenaMR, allocates_little_more_than_its_arenas_from_upstream)
 {
     for (const std::size_t size : {std::size_t{1'000}, std::size_t{10'000}, std::size_t{100'000}}) {
         const UnsynchronizedArenaMR arenas(10, size, &upstream_);
@@ -259,7 +259,7 @@ TEST_F(ArenaMR, frees_all_chunks_if_upstream_fails_in_the_constructor)
 
 // Reuse of arenas.
 
-TEST_F(ArenaMR, uses_an_arena_again_when_its_last_block_is_back)
+TEST_F(ArenaMR, reuses_an_arena_when_its_last_block_is_freed)
 {
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     const std::size_t calls = upstream_.calls();
@@ -273,7 +273,7 @@ TEST_F(ArenaMR, uses_an_arena_again_when_its_last_block_is_back)
     EXPECT_EQ(upstream_.calls(), calls);
 }
 
-TEST_F(ArenaMR, takes_more_arenas_when_all_are_full)
+TEST_F(ArenaMR, adds_arenas_when_all_are_full)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     std::set<void*> blocks;
@@ -310,9 +310,9 @@ TEST_F(ArenaMR, finds_the_arena_of_every_block)
         }
 }
 
-// What the original gets wrong.
+// Defects of the original.
 
-TEST_F(ArenaMR, gives_everything_back_upstream_at_the_end)
+TEST_F(ArenaMR, frees_all_memory_to_upstream_in_its_destructor)
 {
     {
         UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
@@ -322,10 +322,10 @@ TEST_F(ArenaMR, gives_everything_back_upstream_at_the_end)
         (void)arenas.allocate(1'000'000);
     }
     EXPECT_EQ(upstream_.live_chunks(), 0U);
-    EXPECT_EQ(upstream_.mismatched(), 0U) << "each chunk goes back with the size and alignment that it came with";
+    EXPECT_EQ(upstream_.mismatched(), 0U) << "each chunk is freed with the size and alignment of its allocation";
 }
 
-TEST_F(ArenaMR, honours_every_alignment_within_what_it_has)
+TEST_F(ArenaMR, honours_every_alignment_that_fits_into_an_arena)
 {
     UnsynchronizedArenaMR arenas(2, 4'096, &upstream_);
     struct request
@@ -345,7 +345,7 @@ TEST_F(ArenaMR, honours_every_alignment_within_what_it_has)
     for (std::size_t i = 0; i != requests.size(); ++i) {
         const auto* const bytes = static_cast<const unsigned char*>(requests[i].block);
         ASSERT_TRUE(std::all_of(bytes, bytes + requests[i].bytes, [i](unsigned char byte) { return byte == i; }))
-            << "another block lies over this one";
+            << "blocks overlap";
     }
     for (const request& each : requests)
         arenas.deallocate(each.block, each.bytes, each.alignment);
@@ -372,7 +372,7 @@ TEST_F(ArenaMR, finds_the_arena_of_a_block_at_the_end_of_large_arenas)
     EXPECT_EQ(arenas.FreeArenaSize(), 49U);
 }
 
-TEST_F(ArenaMR, does_not_grow_with_oversized_blocks_that_come_and_go)
+TEST_F(ArenaMR, does_not_grow_when_oversized_blocks_are_allocated_and_freed)
 {
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     const std::size_t bytes_before = upstream_.live_bytes();
@@ -385,7 +385,7 @@ TEST_F(ArenaMR, does_not_grow_with_oversized_blocks_that_come_and_go)
     EXPECT_EQ(arenas.FreeArenaSize(), 9U);
 }
 
-TEST_F(ArenaMR, allocates_nothing_when_blocks_come_back)
+TEST_F(ArenaMR, allocates_nothing_when_blocks_are_freed)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     std::vector<void*> blocks(10'000);
@@ -401,7 +401,7 @@ TEST_F(ArenaMR, allocates_nothing_when_blocks_come_back)
     EXPECT_EQ(arenas.UsedMemory(), 0U);
 }
 
-TEST_F(ArenaMR, gives_a_block_of_its_own_for_zero_bytes)
+TEST_F(ArenaMR, allocates_a_distinct_block_for_zero_bytes)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     void* const one = arenas.allocate(0);
@@ -414,9 +414,9 @@ TEST_F(ArenaMR, gives_a_block_of_its_own_for_zero_bytes)
     EXPECT_EQ(arenas.UsedMemory(), 0U);
 }
 
-TEST_F(ArenaMR, takes_blocks_back_from_many_arenas_in_any_order)
+TEST_F(ArenaMR, frees_blocks_of_many_arenas_in_any_order)
 {
-    // Every tenth of 20,000 blocks stays, so that no arena becomes free on the way; then those come back in any order.
+    // Keeps every tenth of 20,000 blocks, so that no arena becomes free meanwhile; then frees these in any order.
     UnsynchronizedArenaMR arenas(1'000, 1'024, &upstream_);
     std::vector<void*> staying;
     std::vector<void*> leaving;
@@ -450,7 +450,7 @@ TEST_F(ArenaMR, frees_oversized_blocks_in_any_order)
     EXPECT_EQ(upstream_.mismatched(), 0U);
 }
 
-#if !MEMORY_POOL_ASAN // libstdc++ forbids it, so UndefinedBehaviorSanitizer stops there.
+#if !MEMORY_POOL_ASAN // libstdc++ declares the argument nonnull, so UndefinedBehaviorSanitizer stops there.
 TEST_F(ArenaMR, ignores_freeing_nullptr)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
@@ -462,7 +462,7 @@ TEST_F(ArenaMR, ignores_freeing_nullptr)
 #endif
 
 #if MEMORY_POOL_ASAN
-TEST_F(ArenaMR, reports_a_block_that_address_sanitizer_knows_to_be_free)
+TEST_F(ArenaMR, reports_a_block_that_address_sanitizer_has_poisoned)
 {
     for (const std::size_t bytes : {8u, 20u, 64u}) {
         UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
@@ -477,7 +477,7 @@ TEST_F(ArenaMR, reports_a_block_that_address_sanitizer_knows_to_be_free)
 }
 #endif
 
-TEST_F(ArenaMR, takes_back_blocks_that_the_program_has_poisoned)
+TEST_F(ArenaMR, frees_blocks_that_the_program_has_poisoned)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     const test::error_recorder recorder;
@@ -493,7 +493,7 @@ TEST_F(ArenaMR, takes_back_blocks_that_the_program_has_poisoned)
     EXPECT_TRUE(recorder.reports().empty());
 }
 
-TEST_F(ArenaMR, reports_freeing_what_is_not_in_use)
+TEST_F(ArenaMR, reports_a_free_of_a_block_that_is_not_in_use)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     UnsynchronizedArenaMR others(2, 1'000, &upstream_);
@@ -509,13 +509,13 @@ TEST_F(ArenaMR, reports_freeing_what_is_not_in_use)
     EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::foreign_pointer, error_kind::foreign_pointer,
                                              error_kind::misaligned_pointer, error_kind::double_free}));
     EXPECT_EQ(recorder.reports().back().pool_name, "UnsynchronizedArenaMR");
-    EXPECT_EQ(arenas.UsedMemory(), 2'000U) << "what is wrong is ignored";
+    EXPECT_EQ(arenas.UsedMemory(), 2'000U) << "invalid frees are ignored";
     EXPECT_EQ(others.UsedMemory(), 0U);
 }
 
-// The rest of the interface.
+// Other functions.
 
-TEST_F(ArenaMR, loses_nothing_when_upstream_fails_at_any_call)
+TEST_F(ArenaMR, stays_consistent_when_any_upstream_call_fails)
 {
     for (std::size_t call = 1; call != 20; ++call)
         for (const std::size_t bytes : {std::size_t{100}, std::size_t{1'100}}) {
@@ -530,7 +530,7 @@ TEST_F(ArenaMR, loses_nothing_when_upstream_fails_at_any_call)
                 } catch (const std::bad_alloc&) {
                     EXPECT_EQ(arenas.UsedMemory(), used);
                     EXPECT_EQ(arenas.WastedMemory(), wasted);
-                    blocks.insert(arenas.allocate(bytes)); // the next call works
+                    blocks.insert(arenas.allocate(bytes)); // The next call succeeds.
                 }
             }
             upstream_.never_fail();
@@ -541,7 +541,7 @@ TEST_F(ArenaMR, loses_nothing_when_upstream_fails_at_any_call)
     EXPECT_EQ(upstream_.live_chunks(), 0U);
 }
 
-TEST_F(ArenaMR, refuses_sizes_that_make_no_sense)
+TEST_F(ArenaMR, rejects_invalid_sizes)
 {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     EXPECT_THROW(UnsynchronizedArenaMR(10, 0, &upstream_), std::invalid_argument);
@@ -555,17 +555,17 @@ TEST_F(ArenaMR, refuses_sizes_that_make_no_sense)
     EXPECT_EQ(arenas.UsedMemory(), 0U);
 }
 
-TEST_F(ArenaMR, begins_without_arenas_if_asked_for_none)
+TEST_F(ArenaMR, begins_without_arenas_on_request)
 {
     UnsynchronizedArenaMR arenas(0, 10'000, &upstream_);
     EXPECT_EQ(upstream_.live_bytes(), 0U);
     EXPECT_EQ(arenas.FreeArenaSize(), 0U);
     arenas.deallocate(arenas.allocate(100), 100);
     EXPECT_EQ(arenas.NumOfArenas(), 0U);
-    EXPECT_EQ(arenas.FreeArenaSize(), 0U) << "the one that came is active";
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U) << "the only arena is active";
 }
 
-TEST_F(ArenaMR, is_equal_to_itself_alone_and_not_copied)
+TEST_F(ArenaMR, compares_equal_to_itself_only_and_is_not_copyable)
 {
     UnsynchronizedArenaMR one(1, 1'000, &upstream_);
     UnsynchronizedArenaMR other(1, 1'000, &upstream_);
@@ -576,7 +576,7 @@ TEST_F(ArenaMR, is_equal_to_itself_alone_and_not_copied)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(ArenaMR_address_sanitizer, stops_at_a_use_of_free_memory)
+TEST(ArenaMR_address_sanitizer, detects_a_use_of_free_memory)
 {
     test::expect_reports_without_names();
     const auto use_after_free = [] {

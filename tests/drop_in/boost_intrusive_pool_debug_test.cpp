@@ -102,12 +102,12 @@ TEST(boost_intrusive_pool_debug, reports_use_by_another_thread_than_the_first)
 {
     boost_intrusive_pool<checked> pool(4);
     boost::intrusive_ptr<checked> item;
-    std::thread([&] { item = pool.allocate(); }).join(); // which is the first
+    std::thread([&] { item = pool.allocate(); }).join(); // The first thread that uses the pool.
     const test::error_recorder recorder;
     item.reset();
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::wrong_thread});
     pool.allocate();
-    EXPECT_EQ(recorder.reports().size(), 3u) << "one for allocate, one for its return";
+    EXPECT_EQ(recorder.reports().size(), 3u) << "one for allocate, one for the return";
     pool.clear();
     EXPECT_EQ(recorder.reports().size(), 4u);
     EXPECT_NE(recorder.reports()[0].text.find("remedy: use one pool per thread"), std::string::npos);

@@ -29,9 +29,9 @@ using memorypool::RECYCLE_METHOD_DESTROY_FUNCTION;
 using memorypool::RECYCLE_METHOD_NONE;
 
 namespace {
-// This program's heap counts calls and can be made to fail. Atomic, as other tests have threads.
+// operator new of this program counts calls, and can fail. Atomic, as other tests have threads.
 std::atomic<std::size_t> chunks_of_the_heap{0};
-std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: it does not.
+std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: never.
 } // namespace
 
 void* operator new(std::size_t bytes)
@@ -59,7 +59,7 @@ void operator delete(void* chunk, std::size_t) noexcept
 }
 
 namespace {
-/// An item as users write it: initialised with nothing or with something, and cleaned up.
+/// An item in the style of user code: `init` with and without arguments, and `destroy`.
 class message : public boost_intrusive_pool_item
 {
 public:
@@ -81,7 +81,7 @@ public:
     int times_destroyed = 0;
 };
 
-/// One that has neither `init` nor `destroy`.
+/// An item without `init` and `destroy`.
 class number : public boost_intrusive_pool_item
 {
 public:
@@ -106,7 +106,7 @@ public:
     double side = 1;
 };
 
-/// Its constructor fails when there are `room` of them.
+/// Its constructor throws when there are `room` objects.
 class rare : public boost_intrusive_pool_item
 {
 public:
@@ -133,7 +133,7 @@ public:
     }
 };
 
-/// Counts arrays of this class, and can make an allocation fail.
+/// Counts arrays of this class. An allocation can fail.
 class heavy : public boost_intrusive_pool_item
 {
 public:
@@ -155,7 +155,7 @@ public:
     }
 };
 
-/// Holds another one until it is returned or destroyed.
+/// Holds another item until it is returned or destroyed.
 class link : public boost_intrusive_pool_item
 {
 public:
@@ -203,7 +203,7 @@ std::vector<boost::intrusive_ptr<Item>> take_all(boost_intrusive_pool<Item>& poo
 
 // The two examples of the original's page.
 
-TEST(boost_intrusive_pool, hands_out_items_that_return_by_themselves)
+TEST(boost_intrusive_pool, allocates_items_that_return_automatically)
 {
     boost_intrusive_pool<message> pool(4);
     {
@@ -242,12 +242,12 @@ TEST(boost_intrusive_pool, initialises_items_with_a_function)
     const boost_intrusive_pool<number>::item_ptr second = pool.allocate_through_function(function);
     EXPECT_EQ(second->value, 42);
     EXPECT_EQ(calls, 1);
-    EXPECT_EQ(pool.allocate_through_function(&number::set_to_seven)->value, 7) << "all that std::function takes";
+    EXPECT_EQ(pool.allocate_through_function(&number::set_to_seven)->value, 7) << "any callable";
     EXPECT_THROW(pool.allocate_through_function(nullptr), std::bad_function_call);
     EXPECT_EQ(pool.inuse_count(), 2u);
 }
 
-TEST(boost_intrusive_pool, begins_with_what_it_was_made_for)
+TEST(boost_intrusive_pool, begins_with_its_initial_size)
 {
     const boost_intrusive_pool<number> pool(10);
     EXPECT_EQ(pool.capacity(), 10u);
@@ -280,7 +280,7 @@ TEST(boost_intrusive_pool, has_no_items_before_init)
     EXPECT_EQ(pool.capacity(), 0u);
 }
 
-TEST(boost_intrusive_pool, can_be_told_later_what_it_is)
+TEST(boost_intrusive_pool, can_be_initialised_after_construction)
 {
     boost_intrusive_pool<message> pool;
     EXPECT_TRUE(pool.init());
@@ -291,8 +291,8 @@ TEST(boost_intrusive_pool, can_be_told_later_what_it_is)
     const auto items = take_all(pool);
     EXPECT_EQ(items.size(), 6u);
     EXPECT_TRUE(pool.init(1, 1));
-    EXPECT_EQ(pool.inuse_count(), 0u) << "a new beginning";
-    EXPECT_EQ(items.back()->text, "as constructed") << "which takes nothing away";
+    EXPECT_EQ(pool.inuse_count(), 0u) << "init starts over";
+    EXPECT_EQ(items.back()->text, "as constructed") << "items in use are unchanged";
 }
 
 TEST(boost_intrusive_pool, grows_by_its_step_when_the_last_unused_item_is_allocated)
@@ -312,7 +312,7 @@ TEST(boost_intrusive_pool, grows_by_its_step_when_the_last_unused_item_is_alloca
         EXPECT_TRUE(pool.check());
         items.pop_back();
         items.push_back(pool.allocate());
-        EXPECT_EQ(pool.enlarge_steps_done(), 2u) << "there were others";
+        EXPECT_EQ(pool.enlarge_steps_done(), 2u) << "an earlier step counts";
     }
 }
 
@@ -329,7 +329,7 @@ TEST(boost_intrusive_pool, grows_up_to_its_maximum)
     items.push_back(pool.allocate());
     EXPECT_FALSE(pool.is_memory_exhausted());
     items.push_back(pool.allocate());
-    EXPECT_TRUE(pool.is_memory_exhausted()) << "it would have grown now";
+    EXPECT_TRUE(pool.is_memory_exhausted()) << "it would have grown";
     EXPECT_EQ(pool.allocate(), nullptr);
     EXPECT_EQ(pool.max_size(), 11u);
     EXPECT_EQ(pool.enlarge_steps_done(), 3u);
@@ -349,18 +349,18 @@ TEST(boost_intrusive_pool, allocates_returned_and_never_used_items_in_the_order_
 {
     boost_intrusive_pool<number> pool(4);
     auto items = take(pool, 3);
-    EXPECT_EQ(items[1].get(), items[0].get() + 1) << "side by side";
+    EXPECT_EQ(items[1].get(), items[0].get() + 1) << "adjacent";
     EXPECT_EQ(items[2].get(), items[1].get() + 1);
     number* const first = items[0].get();
     number* const second = items[1].get();
     items[0].reset();
     items[1].reset();
-    EXPECT_EQ((items[1] = pool.allocate()).get(), second) << "what came back last goes out first";
+    EXPECT_EQ((items[1] = pool.allocate()).get(), second) << "LIFO";
     EXPECT_EQ((items[0] = pool.allocate()).get(), first);
     EXPECT_EQ(pool.allocate().get(), items[2].get() + 1);
 }
 
-TEST(boost_intrusive_pool, hands_no_item_out_twice)
+TEST(boost_intrusive_pool, allocates_no_item_twice)
 {
     boost_intrusive_pool<number> pool(1, 7);
     for (int round = 0; round != 3; ++round) {
@@ -400,12 +400,12 @@ TEST(boost_intrusive_pool, without_a_step_is_bounded)
     EXPECT_EQ(pool.max_size(), 10u);
     auto items = take(pool, 10);
     EXPECT_EQ(pool.unused_count(), 0u);
-    EXPECT_FALSE(pool.is_memory_exhausted()) << "not before it has refused one";
+    EXPECT_FALSE(pool.is_memory_exhausted()) << "not before a failed allocation";
     EXPECT_EQ(pool.allocate(), nullptr);
     EXPECT_TRUE(pool.is_memory_exhausted());
     items.clear();
     EXPECT_NE(pool.allocate(), nullptr);
-    EXPECT_TRUE(pool.is_memory_exhausted()) << "that it happened stays true";
+    EXPECT_TRUE(pool.is_memory_exhausted()) << "the flag stays set";
     EXPECT_EQ(pool.enlarge_steps_done(), 1u);
 }
 
@@ -417,7 +417,7 @@ TEST(boost_intrusive_pool, without_initial_items_and_step_has_no_items)
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool, neither_bounded_nor_limited_has_no_maximum)
+TEST(boost_intrusive_pool, without_a_bound_or_a_limit_has_no_maximum)
 {
     const boost_intrusive_pool<number> pool(10, 3);
     EXPECT_FALSE(pool.is_bounded());
@@ -435,9 +435,9 @@ TEST(boost_intrusive_pool, rejects_contradictory_sizes)
     EXPECT_TRUE(pool.init(9, 1, 9));
 }
 
-// What happens to items that return.
+// Recycling of items.
 
-TEST(boost_intrusive_pool, leaves_items_as_they_come_back)
+TEST(boost_intrusive_pool, leaves_returned_items_unchanged)
 {
     boost_intrusive_pool<message> pool(1, 0);
     pool.allocate()->text = "left behind";
@@ -445,7 +445,7 @@ TEST(boost_intrusive_pool, leaves_items_as_they_come_back)
     EXPECT_EQ(pool.allocate()->times_destroyed, 0);
 }
 
-TEST(boost_intrusive_pool, calls_destroy_if_that_is_asked_for)
+TEST(boost_intrusive_pool, calls_destroy_on_request)
 {
     boost_intrusive_pool<message> pool(1, 1, BOOST_INTRUSIVE_POOL_NO_MAX_SIZE, RECYCLE_METHOD_DESTROY_FUNCTION);
     pool.allocate()->text = "left behind";
@@ -454,7 +454,7 @@ TEST(boost_intrusive_pool, calls_destroy_if_that_is_asked_for)
     EXPECT_EQ(item->times_destroyed, 1);
 }
 
-TEST(boost_intrusive_pool, calls_a_function_if_that_is_asked_for)
+TEST(boost_intrusive_pool, calls_a_recycle_function_on_request)
 {
     std::vector<int> returned;
     boost_intrusive_pool<number> pool(2, 1, 2, RECYCLE_METHOD_CUSTOM_FUNCTION,
@@ -466,10 +466,10 @@ TEST(boost_intrusive_pool, calls_a_function_if_that_is_asked_for)
     EXPECT_EQ(returned, (std::vector<int>{2, 1}));
 }
 
-TEST(boost_intrusive_pool, can_be_told_later_what_to_do_with_items)
+TEST(boost_intrusive_pool, lets_the_recycle_method_be_changed)
 {
     boost_intrusive_pool<message> pool(1, 0);
-    const auto count_of_destroys = [&pool] { return pool.allocate()->times_destroyed; }; // and gives it back
+    const auto count_of_destroys = [&pool] { return pool.allocate()->times_destroyed; }; // Returns the item, too.
     EXPECT_EQ(count_of_destroys(), 0);
     pool.set_recycle_method(RECYCLE_METHOD_DESTROY_FUNCTION);
     EXPECT_EQ(count_of_destroys(), 0);
@@ -481,13 +481,13 @@ TEST(boost_intrusive_pool, can_be_told_later_what_to_do_with_items)
     EXPECT_EQ(calls, 1);
     pool.clear();
     EXPECT_EQ(count_of_destroys(), 0) << "a new item";
-    EXPECT_EQ(calls, 2) << "clear leaves the method as it is";
+    EXPECT_EQ(calls, 2) << "clear keeps the method";
     pool.set_recycle_method(RECYCLE_METHOD_NONE);
     EXPECT_EQ(count_of_destroys(), 0);
     EXPECT_EQ(calls, 2);
 }
 
-TEST(boost_intrusive_pool, refuses_to_do_what_cannot_be_done)
+TEST(boost_intrusive_pool, rejects_impossible_recycle_methods)
 {
     boost_intrusive_pool<number> pool(1, 0);
     EXPECT_THROW(pool.set_recycle_method(RECYCLE_METHOD_CUSTOM_FUNCTION), std::invalid_argument);
@@ -498,7 +498,7 @@ TEST(boost_intrusive_pool, refuses_to_do_what_cannot_be_done)
     EXPECT_EQ(pool.unused_count(), 1u);
 }
 
-TEST(boost_intrusive_pool, takes_an_item_back_whose_function_throws)
+TEST(boost_intrusive_pool, recycles_an_item_whose_function_throws)
 {
     boost_intrusive_pool<number> pool(1, 1, 1, RECYCLE_METHOD_CUSTOM_FUNCTION,
                                       [](number&) { throw std::runtime_error("cannot"); });
@@ -511,7 +511,7 @@ TEST(boost_intrusive_pool, takes_an_item_back_whose_function_throws)
 
 // Items of derived classes.
 
-TEST(boost_intrusive_pool, takes_items_back_through_pointers_to_their_bases)
+TEST(boost_intrusive_pool, recycles_items_through_pointers_to_their_bases)
 {
     square::destroyed = 0;
     boost_intrusive_pool<square> pool(2, 0, 2, RECYCLE_METHOD_DESTROY_FUNCTION);
@@ -523,7 +523,7 @@ TEST(boost_intrusive_pool, takes_items_back_through_pointers_to_their_bases)
     as_shape.reset();
     as_item.reset();
     EXPECT_EQ(pool.unused_count(), 2u);
-    EXPECT_EQ(square::destroyed, 2) << "destroy() of the item, not of what the pointer knows";
+    EXPECT_EQ(square::destroyed, 2) << "destroy() of the dynamic type";
 }
 
 template <class Item>
@@ -543,7 +543,7 @@ void expect_that_items_return_through_their_base()
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool, takes_items_of_any_size_and_alignment_back)
+TEST(boost_intrusive_pool, recycles_items_of_any_size_and_alignment)
 {
     class large : public boost_intrusive_pool_item
     {
@@ -566,7 +566,7 @@ TEST(boost_intrusive_pool, takes_items_of_any_size_and_alignment_back)
     expect_that_items_return_through_their_base<with_two_bases>();
 }
 
-TEST(boost_intrusive_pool, takes_items_back_whose_base_is_virtual)
+TEST(boost_intrusive_pool, recycles_items_with_a_virtual_base)
 {
     struct drawn : virtual boost_intrusive_pool_item
     {
@@ -589,7 +589,7 @@ TEST(boost_intrusive_pool, takes_items_back_whose_base_is_virtual)
     EXPECT_EQ(pool.allocate()->colour, 7);
 }
 
-TEST(boost_intrusive_pool, leaves_the_names_of_members_to_the_item)
+TEST(boost_intrusive_pool, reserves_no_member_names_of_items)
 {
     class page : public boost_intrusive_pool_item
     {
@@ -603,7 +603,7 @@ TEST(boost_intrusive_pool, leaves_the_names_of_members_to_the_item)
     EXPECT_TRUE(pool.allocate()->references.empty());
 }
 
-TEST(boost_intrusive_pool, destroys_items_when_it_ends)
+TEST(boost_intrusive_pool, destroys_items_in_its_destructor)
 {
     square::destroyed = 0;
     {
@@ -612,9 +612,9 @@ TEST(boost_intrusive_pool, destroys_items_when_it_ends)
     EXPECT_EQ(square::destroyed, 5);
 }
 
-// What the original gets wrong.
+// Defects of the original.
 
-TEST(boost_intrusive_pool, works_on_after_clear)
+TEST(boost_intrusive_pool, works_after_clear)
 {
     for (const std::size_t limit : {std::size_t{BOOST_INTRUSIVE_POOL_NO_MAX_SIZE}, std::size_t{10}}) {
         boost_intrusive_pool<message> pool(4, 3, limit);
@@ -662,15 +662,15 @@ TEST(boost_intrusive_pool, loses_no_item_when_init_throws)
 
 TEST(boost_intrusive_pool, loses_no_item_when_a_constructor_throws_while_it_grows)
 {
-    for (int reached = 0; reached != 5; ++reached) { // of the five items of the second step
+    for (int reached = 0; reached != 5; ++reached) { // Of the five items of the second step.
         rare::room = 3 + reached;
         boost_intrusive_pool<rare> pool(3, 5);
         const auto items = take(pool, 3);
-        EXPECT_NE(items.back(), nullptr) << "there was still one";
+        EXPECT_NE(items.back(), nullptr) << "one item was left";
         EXPECT_TRUE(pool.is_memory_exhausted());
         EXPECT_THROW(pool.allocate(), std::runtime_error);
         EXPECT_THROW(pool.allocate_through_init(), std::runtime_error);
-        EXPECT_EQ(rare::alive, 3) << "those that were made before it are gone again";
+        EXPECT_EQ(rare::alive, 3) << "the items constructed before it were destroyed";
         EXPECT_EQ(pool.capacity(), 3u);
         EXPECT_EQ(pool.inuse_count(), 3u);
         EXPECT_TRUE(pool.check());
@@ -682,7 +682,7 @@ TEST(boost_intrusive_pool, loses_no_item_when_a_constructor_throws_while_it_grow
     EXPECT_EQ(rare::alive, 0);
 }
 
-TEST(boost_intrusive_pool, is_not_made_if_a_constructor_throws)
+TEST(boost_intrusive_pool, is_not_constructed_if_a_constructor_throws)
 {
     rare::room = 3;
     EXPECT_THROW(boost_intrusive_pool<rare>(4), std::runtime_error);
@@ -757,7 +757,7 @@ TEST(boost_intrusive_pool, does_not_use_the_heap_while_it_has_free_items)
 
 // Items and their pools.
 
-TEST(boost_intrusive_pool_item, made_by_new_is_deleted_by_the_last_pointer)
+TEST(boost_intrusive_pool_item, created_by_new_is_deleted_by_the_last_pointer)
 {
     {
         boost::intrusive_ptr<plain> first(new plain);
@@ -814,7 +814,7 @@ TEST(boost_intrusive_pool_item, keeps_reference_count_and_pool_when_copied_moved
     copy = *item;
     EXPECT_FALSE(copy.is_in_memory_pool());
     EXPECT_EQ(pool.inuse_count(), 1u);
-    std::vector<number> by_value(3, *item); // moves its elements as it grows
+    std::vector<number> by_value(3, *item); // Growth moves its elements.
     by_value.resize(100);
     EXPECT_EQ(by_value[2].use_count(), 0u);
 }
@@ -824,7 +824,7 @@ TEST(boost_intrusive_pool_item, has_use_count_0_while_its_recycle_function_runs)
     std::size_t count = 77;
     boost_intrusive_pool<number> pool(1, 0, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](number& item) {
         count = item.use_count();
-        const boost::intrusive_ptr<number> for_a_moment(&item); // does not return it again
+        const boost::intrusive_ptr<number> for_a_moment(&item); // Does not recycle it a second time.
     });
     pool.allocate();
     EXPECT_EQ(count, 0u);
@@ -914,7 +914,7 @@ TEST(boost_intrusive_pool, keeps_all_items_after_clear_until_the_last_one_in_use
     int recycled = 0;
     boost_intrusive_pool<message> pool(4, 3, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](message&) { ++recycled; });
     auto items = take(pool, 2);
-    pool.allocate(); // and returned
+    pool.allocate(); // Returned at once.
     recycled = 0;
     pool.clear();
     pool.clear();
@@ -924,7 +924,7 @@ TEST(boost_intrusive_pool, keeps_all_items_after_clear_until_the_last_one_in_use
     EXPECT_EQ(pool.enlarge_steps_done(), 0u);
     EXPECT_TRUE(pool.empty());
     EXPECT_EQ(message::alive, 4);
-    EXPECT_EQ(recycled, 0) << "not called for those that are free";
+    EXPECT_EQ(recycled, 0) << "not called for free items";
     EXPECT_EQ(items.front()->text, "as constructed");
     auto item = pool.allocate();
     EXPECT_EQ(pool.capacity(), 3u) << "the step";
@@ -948,7 +948,7 @@ TEST(boost_intrusive_pool, destroys_all_items_in_clear_if_none_is_in_use)
     EXPECT_EQ(message::alive, 0);
 }
 
-TEST(boost_intrusive_pool, may_end_before_its_items)
+TEST(boost_intrusive_pool, may_be_destroyed_before_its_items)
 {
     int recycled = 0;
     std::vector<boost::intrusive_ptr<message>> items;
@@ -956,7 +956,7 @@ TEST(boost_intrusive_pool, may_end_before_its_items)
         boost_intrusive_pool<message> pool(4, 4, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](message&) { ++recycled; });
         items = take(pool, 2);
     }
-    EXPECT_EQ(message::alive, 4) << "none is destroyed before the last one in use has returned";
+    EXPECT_EQ(message::alive, 4) << "no item is destroyed before the last one in use returns";
     items[0]->text = "still there";
     EXPECT_EQ(items[0]->text, "still there");
     items.pop_back();
@@ -997,7 +997,7 @@ TEST(boost_intrusive_pool, may_be_cleared_by_constructors_and_destructors_of_its
     boost_intrusive_pool<clearing> pool(2, 2);
     clearing::of_all() = &pool;
     const auto first = pool.allocate();
-    auto second = pool.allocate(); // grows ahead
+    auto second = pool.allocate(); // Grows in advance.
     EXPECT_NE(second, nullptr);
     EXPECT_EQ(pool.capacity(), 0u);
     second = pool.allocate();
@@ -1015,14 +1015,14 @@ TEST(boost_intrusive_pool, returns_items_in_the_order_in_which_their_recycling_e
     outer->next = pool.allocate();
     link* const inner = outer->next.get();
     link* const first = outer.get();
-    outer.reset(); // returns the inner one meanwhile
+    outer.reset(); // Returns the inner item meanwhile.
     EXPECT_EQ(pool.unused_count(), 2u);
     const auto again = pool.allocate();
     EXPECT_EQ(again.get(), first);
     EXPECT_EQ(pool.allocate().get(), inner);
 }
 
-TEST(boost_intrusive_pool, counts_an_item_as_returned_while_its_holder_returns)
+TEST(boost_intrusive_pool, counts_an_item_as_returned_while_its_owner_returns)
 {
     std::size_t unused = 77;
     boost_intrusive_pool<link> pool(2, 0);
@@ -1039,7 +1039,7 @@ TEST(boost_intrusive_pool, counts_an_item_as_returned_while_its_holder_returns)
 
 TEST(boost_intrusive_pool, recycles_chains_of_any_length)
 {
-    constexpr std::size_t length = 300'000; // recursion would overflow the stack
+    constexpr std::size_t length = 300'000; // Recursion would overflow the stack.
     boost_intrusive_pool<link> pool(length, 1000, 0, RECYCLE_METHOD_DESTROY_FUNCTION);
     boost::intrusive_ptr<link> chain;
     for (std::size_t i = 0; i != length; ++i) {
@@ -1053,7 +1053,7 @@ TEST(boost_intrusive_pool, recycles_chains_of_any_length)
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool_item, made_by_new_may_hold_chains_of_any_length)
+TEST(boost_intrusive_pool_item, created_by_new_may_hold_chains_of_any_length)
 {
     boost::intrusive_ptr<plain> chain;
     for (int i = 0; i != 300'000; ++i) {
@@ -1068,12 +1068,12 @@ TEST(boost_intrusive_pool_item, made_by_new_may_hold_chains_of_any_length)
 TEST(boost_intrusive_pool, can_allocate_while_an_item_is_recycled)
 {
     boost::intrusive_ptr<number> successor;
-    bool has_asked = false;
+    bool has_tried = false;
     boost_intrusive_pool<number> pool(1, 1);
     pool.set_recycle_method(RECYCLE_METHOD_CUSTOM_FUNCTION, [&](number& item) {
-        if (has_asked)
+        if (has_tried)
             return;
-        has_asked = true;
+        has_tried = true;
         successor = pool.allocate();
         EXPECT_NE(successor.get(), &item) << "it has not returned yet";
     });
@@ -1107,13 +1107,13 @@ TEST(boost_intrusive_pool, does_not_allocate_items_under_construction)
     greedy::pool() = nullptr;
 }
 
-TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
+TEST(boost_intrusive_pool, detects_inconsistent_records)
 {
     boost_intrusive_pool<number> pool(4);
     number* const returned = pool.allocate().get();
     EXPECT_TRUE(pool.check());
     const test::error_recorder recorder;
-    intrusive_ptr_add_ref(returned); // a free item, which must not have references
+    intrusive_ptr_add_ref(returned); // Free items must not have references.
     EXPECT_FALSE(returned->check());
     EXPECT_FALSE(pool.check());
     EXPECT_EQ(recorder.kinds(),
@@ -1128,13 +1128,13 @@ TEST(boost_intrusive_pool, verifies_each_item)
         const auto items = take(pool, 2);
         lower = items.front().get();
         const auto last = pool.allocate();
-    } // leaves `lower` below another item in the free list
+    } // Leaves `lower` below another item in the free list.
     EXPECT_TRUE(pool.verify());
     const auto next = lower->_refcounted_item_get_next();
-    lower->_refcounted_item_set_next(lower); // a cycle
+    lower->_refcounted_item_set_next(lower); // A cycle.
     EXPECT_FALSE(pool.verify());
-    EXPECT_TRUE(pool.check()) << "it takes constant time";
-    lower->_refcounted_item_set_next(nullptr); // a truncated list
+    EXPECT_TRUE(pool.check()) << "check() takes constant time, so it does not find this";
+    lower->_refcounted_item_set_next(nullptr); // A truncated list.
     EXPECT_FALSE(pool.verify());
     number foreign;
     lower->_refcounted_item_set_next(&foreign);
@@ -1190,7 +1190,7 @@ TEST(boost_intrusive_pool, calls_destroy_if_an_item_hides_it)
     EXPECT_EQ(pool.allocate()->times_destroyed, 1);
 }
 
-TEST(boost_intrusive_pool, is_moved_but_not_copied)
+TEST(boost_intrusive_pool, is_movable_but_not_copyable)
 {
     EXPECT_FALSE(std::is_copy_constructible_v<boost_intrusive_pool<number>>);
     EXPECT_FALSE(std::is_copy_assignable_v<boost_intrusive_pool<number>>);

@@ -29,7 +29,7 @@ std::vector<void*> all_blocks_of(PoolAllocator& pool)
     return blocks;
 }
 
-void give_back(PoolAllocator& pool, const std::vector<void*>& blocks)
+void deallocate_all(PoolAllocator& pool, const std::vector<void*>& blocks)
 {
     for (void* const block : blocks)
         pool.deallocate_object(block);
@@ -41,7 +41,7 @@ void in_another_thread(Work&& work)
     std::thread(work).join();
 }
 
-TEST(PoolAllocator, hands_out_as_many_blocks_as_it_was_made_for)
+TEST(PoolAllocator, allocates_as_many_blocks_as_its_size)
 {
     for (const std::size_t pool_size : {1U, 2U, 63U, 1000U, 10'000U}) {
         PoolAllocator pool(24, pool_size);
@@ -50,20 +50,20 @@ TEST(PoolAllocator, hands_out_as_many_blocks_as_it_was_made_for)
             EXPECT_EQ(blocks.size(), pool_size);
             EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), pool_size);
             EXPECT_EQ(pool.allocate_object(), nullptr);
-            give_back(pool, blocks);
+            deallocate_all(pool, blocks);
         }
     }
 }
 
 // The test is that this compiles with warnings as errors: a program for the original may do it.
-TEST(PoolAllocator, lets_programs_ignore_a_block)
+TEST(PoolAllocator, does_not_require_its_result_to_be_used)
 {
     PoolAllocator pool(24, 2);
     pool.allocate_object();
     EXPECT_EQ(all_blocks_of(pool).size(), 1U);
 }
 
-TEST(PoolAllocator, recovers_with_each_block_that_comes_back)
+TEST(PoolAllocator, recovers_with_each_freed_block)
 {
     PoolAllocator pool(24, 5);
     const std::vector<void*> blocks = all_blocks_of(pool);
@@ -73,7 +73,7 @@ TEST(PoolAllocator, recovers_with_each_block_that_comes_back)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(PoolAllocator, reports_a_block_that_address_sanitizer_knows_to_be_free)
+TEST(PoolAllocator, reports_a_block_that_address_sanitizer_has_poisoned)
 {
     const test::error_recorder recorder;
     PoolAllocator pool(24, 5);
@@ -85,7 +85,7 @@ TEST(PoolAllocator, reports_a_block_that_address_sanitizer_knows_to_be_free)
 }
 #endif
 
-TEST(PoolAllocator, aligns_every_block_to_64_bytes_and_lets_none_overlap)
+TEST(PoolAllocator, aligns_blocks_to_64_bytes_without_overlap)
 {
     for (const std::size_t object_size : {1U, 24U, 64U, 65U, 1000U}) {
         PoolAllocator pool(object_size, 300);
@@ -110,7 +110,7 @@ TEST(PoolAllocator, ignores_nullptr)
     EXPECT_EQ(pool.allocate_object(), nullptr);
 }
 
-TEST(PoolAllocator, refuses_sizes_that_make_no_sense)
+TEST(PoolAllocator, rejects_invalid_sizes)
 {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     EXPECT_THROW(PoolAllocator(0, 10), std::invalid_argument);
@@ -150,30 +150,30 @@ TEST(PoolAllocator, loses_no_block_when_a_thread_ends)
     EXPECT_EQ(all_blocks_of(pool).size(), 64U);
 }
 
-TEST(PoolAllocator, lets_no_thread_hoard_what_it_has_given_back)
+TEST(PoolAllocator, lets_no_thread_hoard_freed_blocks)
 {
     PoolAllocator pool(24, 1000);
-    give_back(pool, all_blocks_of(pool)); // this thread lives on
+    deallocate_all(pool, all_blocks_of(pool)); // This thread stays alive.
     std::size_t seen_by_another = 0;
     in_another_thread([&] {
         const std::vector<void*> blocks = all_blocks_of(pool);
         seen_by_another = blocks.size();
-        give_back(pool, blocks);
+        deallocate_all(pool, blocks);
     });
     EXPECT_EQ(seen_by_another, 1000U);
 }
 
-TEST(PoolAllocator, takes_blocks_back_from_any_thread)
+TEST(PoolAllocator, frees_blocks_from_any_thread)
 {
     PoolAllocator pool(24, 1000);
     for (int round = 0; round != 10; ++round) {
         const std::vector<void*> blocks = all_blocks_of(pool);
         ASSERT_EQ(blocks.size(), 1000U);
-        in_another_thread([&] { give_back(pool, blocks); });
+        in_another_thread([&] { deallocate_all(pool, blocks); });
     }
 }
 
-TEST(PoolAllocator, hands_each_block_to_one_thread_only)
+TEST(PoolAllocator, allocates_each_block_to_one_thread_only)
 {
     constexpr std::size_t thread_count = 4;
     constexpr std::size_t pool_size = 1000;
@@ -196,13 +196,13 @@ TEST(PoolAllocator, hands_each_block_to_one_thread_only)
         EXPECT_EQ(all.size(), pool_size);
         threads.clear();
         for (std::size_t i = 0; i != thread_count; ++i)
-            threads.emplace_back([&, i] { give_back(pool, blocks[(i + 1) % thread_count]); });
+            threads.emplace_back([&, i] { deallocate_all(pool, blocks[(i + 1) % thread_count]); });
         for (std::thread& thread : threads)
             thread.join();
     }
 }
 
-TEST(PoolAllocator, takes_its_memory_at_once_and_gives_it_back)
+TEST(PoolAllocator, allocates_its_memory_at_once_and_frees_it)
 {
     test::accounting_upstream upstream;
     std::pmr::memory_resource* const usual = std::pmr::set_default_resource(&upstream);
@@ -217,7 +217,7 @@ TEST(PoolAllocator, takes_its_memory_at_once_and_gives_it_back)
     EXPECT_EQ(upstream.mismatched(), 0U);
 }
 
-TEST(PoolAllocator, is_not_copied)
+TEST(PoolAllocator, is_not_copyable)
 {
     EXPECT_FALSE(std::is_copy_constructible_v<PoolAllocator>);
     EXPECT_FALSE(std::is_copy_assignable_v<PoolAllocator>);

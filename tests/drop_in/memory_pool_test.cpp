@@ -45,7 +45,7 @@ struct alignas(64) over_aligned
     float values[3];
 };
 
-TEST(MemoryPool, has_no_room_until_allocate)
+TEST(MemoryPool, has_no_capacity_before_allocate)
 {
     MemoryPool<int> pool;
     EXPECT_EQ(pool.size(), 0u);
@@ -57,7 +57,7 @@ TEST(MemoryPool, has_no_room_until_allocate)
     EXPECT_NE(pool.new_block_pt(), nullptr);
 }
 
-TEST(MemoryPool, makes_room_for_the_maximum_by_default)
+TEST(MemoryPool, allocates_the_maximum_by_default)
 {
     MemoryPool<int> pool;
     pool.allocate();
@@ -69,7 +69,7 @@ TEST(MemoryPool, constructs_and_destroys_its_objects)
     noisy::alive = 0;
     {
         MemoryPool<noisy> pool(10);
-        EXPECT_EQ(noisy::alive, 0) << "objects are made when they are asked for";
+        EXPECT_EQ(noisy::alive, 0) << "objects are constructed on demand";
         noisy* a = pool.new_block_pt();
         noisy* const b = pool.new_block_pt(noisy("a text that is too long to fit into the object itself"));
         EXPECT_EQ(b->text.size(), 53u);
@@ -93,7 +93,7 @@ TEST(MemoryPool, throws_when_it_is_full_and_recovers)
     EXPECT_EQ(*pool.new_block_pt(4), 4);
 }
 
-TEST(MemoryPool, refuses_more_than_the_maximum)
+TEST(MemoryPool, rejects_more_than_the_maximum)
 {
     EXPECT_THROW(MemoryPool<int>(memory_pool::g_MaxNumberOfObjectsInPool + 1), std::bad_alloc);
     MemoryPool<int> pool(5);
@@ -118,7 +118,7 @@ TEST(MemoryPool, can_be_cleared_and_allocated_again)
     EXPECT_EQ(pool.size(), 0u);
 }
 
-TEST(MemoryPool, may_be_told_its_size_by_one_of_its_objects)
+TEST(MemoryPool, can_take_its_size_from_one_of_its_objects)
 {
     MemoryPool<std::uint64_t> pool(1);
     const std::uint64_t* const size = pool.new_block_pt(7);
@@ -126,7 +126,7 @@ TEST(MemoryPool, may_be_told_its_size_by_one_of_its_objects)
     EXPECT_EQ(pool.size(), 7u);
 }
 
-TEST(MemoryPool, ignores_a_pointer_that_was_deleted_already)
+TEST(MemoryPool, ignores_a_pointer_that_was_already_deleted)
 {
     MemoryPool<int> pool(2);
     int* a = pool.new_block_pt(1);
@@ -137,7 +137,7 @@ TEST(MemoryPool, ignores_a_pointer_that_was_deleted_already)
     none.delete_block_pt(a);
 }
 
-TEST(MemoryPool, reports_a_double_delete_through_a_copy_of_the_pointer_when_asked_to_check)
+TEST(MemoryPool, reports_a_double_delete_through_a_copy_of_the_pointer_with_checks_enabled)
 {
     MemoryPool<int, memory_pool::checking_policy> pool(2);
     int* a = pool.new_block_pt(1);
@@ -156,13 +156,13 @@ TEST(MemoryPool, honours_alignment)
         ASSERT_EQ(reinterpret_cast<std::uintptr_t>(pool.new_block_pt()) % 64, 0u);
 }
 
-TEST(MemoryPool, is_not_copied)
+TEST(MemoryPool, is_not_copyable)
 {
     EXPECT_FALSE(std::is_copy_constructible_v<MemoryPool<int>>);
     EXPECT_FALSE(std::is_copy_assignable_v<MemoryPool<int>>);
 }
 
-TEST(MemoryPool, loses_nothing_when_a_constructor_throws)
+TEST(MemoryPool, loses_no_block_when_a_constructor_throws)
 {
     struct throws
     {
@@ -174,7 +174,7 @@ TEST(MemoryPool, loses_nothing_when_a_constructor_throws)
     EXPECT_EQ(pool.available_capacity(), 1u);
 }
 
-// All members are compiled for these, used or not; see the explicit instantiations at the end of this file.
+// All members are compiled for these types: see the explicit instantiations at the end of this file.
 struct plain_instance
 {
     int value;
@@ -187,7 +187,7 @@ struct text_instance
 
 struct instance_without_default
 {
-    explicit instance_without_default(int its_value) : value(its_value) {}
+    explicit instance_without_default(int initial_value) : value(initial_value) {}
     int value;
 };
 
@@ -246,7 +246,7 @@ TEST(MemoryPool, reuses_a_freed_block_before_never_used_ones)
     EXPECT_EQ(pool.new_block_pt(), before);
 }
 
-TEST(MemoryPool, default_initialises_and_so_does_not_zero_a_plain_struct)
+TEST(MemoryPool, default_initialises_a_plain_struct_without_zeroing_it)
 {
     using record = std::array<unsigned char, 1024>;
     MemoryPool<record> pool(1);
@@ -354,7 +354,7 @@ public:
     std::array<double, 2> values{};
 };
 
-TEST(MemoryPool, keeps_objects_of_classes_with_virtual_functions)
+TEST(MemoryPool, supports_classes_with_virtual_functions)
 {
     MemoryPool<derived_class> pool(2);
     derived_class* assigned = pool.new_block_pt();
@@ -401,7 +401,7 @@ TEST(MemoryPool, ignores_nullptr)
     MemoryPool<noisy>().delete_block_pt(no_object);
 }
 
-/// Reports of blocks that are deleted again: of all of them, if AddressSanitizer is at work.
+/// The reports of double deletes. With AddressSanitizer, there is one for each.
 constexpr std::size_t reports_of(std::size_t double_deletes)
 {
     return MEMORY_POOL_ASAN != 0 ? double_deletes : 0;
@@ -439,7 +439,7 @@ void expect_double_deletes_found()
     EXPECT_NE(pool.new_block_pt(T{}), pool.new_block_pt(T{}));
 }
 
-TEST(MemoryPool, reports_each_block_that_is_deleted_again_to_address_sanitizer)
+TEST(MemoryPool, reports_each_double_delete_under_address_sanitizer)
 {
     expect_double_deletes_found<char>();
     expect_double_deletes_found<int>();
@@ -459,7 +459,7 @@ TEST(MemoryPool, deletes_a_block_that_the_program_has_poisoned)
 }
 #endif
 
-TEST(MemoryPool, ignores_an_object_that_was_destroyed_already)
+TEST(MemoryPool, ignores_an_object_that_was_already_destroyed)
 {
     const test::error_recorder recorder;
     noisy::alive = 0;
@@ -479,7 +479,7 @@ TEST(MemoryPool, ignores_an_object_that_was_destroyed_already)
     EXPECT_EQ(recorder.kinds(), test::kinds(reports_of(1), memory_pool::error_kind::double_free));
 }
 
-TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
+TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_with_checks_enabled)
 {
     MemoryPool<noisy, memory_pool::checking_policy> pool(2);
     noisy* object = pool.new_block_pt();
@@ -496,7 +496,7 @@ TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
     EXPECT_EQ(pool.available_capacity(), 2u);
 }
 
-TEST(MemoryPool, reports_each_write_past_the_end_of_an_object_once_when_asked_to_check)
+TEST(MemoryPool, reports_each_write_past_the_end_of_an_object_once_with_checks_enabled)
 {
     struct object
     {
@@ -505,7 +505,7 @@ TEST(MemoryPool, reports_each_write_past_the_end_of_an_object_once_when_asked_to
     };
     using pool_type = MemoryPool<object, memory_pool::checking_policy>;
     const std::vector<std::function<void(pool_type&, object*)>> ways_to_end{
-        [](pool_type&, object*) {}, // The destructor ends it.
+        [](pool_type&, object*) {}, // The destructor of the pool destroys it.
         [](pool_type& pool, object*) { pool.clear(); },
         [](pool_type& pool, object* written) { pool.delete_block_pt(written); },
         [](pool_type& pool, object* written) {
@@ -537,7 +537,7 @@ TEST(MemoryPool, poisons_free_blocks)
     std::uint64_t* block = pool.new_block_pt();
     const std::uint64_t* const first = block;
     EXPECT_FALSE(__asan_address_is_poisoned(first));
-    EXPECT_TRUE(__asan_address_is_poisoned(first + 1)) << "never handed out";
+    EXPECT_TRUE(__asan_address_is_poisoned(first + 1)) << "never allocated";
     pool.delete_block_pt(block);
     EXPECT_TRUE(__asan_address_is_poisoned(first));
     EXPECT_EQ(pool.new_block_pt(), first);
@@ -629,7 +629,7 @@ TEST(MemoryPool, destroys_objects_that_delete_each_other_once)
     EXPECT_EQ(pool.available_capacity(), 2u);
 }
 
-/// Does what it is told when it is made, and when it is destroyed.
+/// Its constructor and its destructor run given functions.
 struct busy
 {
     using action = std::function<void()>;
@@ -638,7 +638,7 @@ struct busy
     {
         ++alive;
     }
-    // NOLINTNEXTLINE(performance-noexcept-move-constructor): it may be told to throw
+    // NOLINTNEXTLINE(performance-noexcept-move-constructor): its action may throw
     busy(busy&& other) : at_end(std::exchange(other.at_end, nullptr))
     {
         if (other.at_begin)
@@ -680,7 +680,7 @@ protected:
     MemoryPool<busy> pool_{10};
 };
 
-TEST_F(MemoryPool_with_busy_objects, makes_others_while_one_is_made)
+TEST_F(MemoryPool_with_busy_objects, creates_objects_during_construction)
 {
     busy* inner = nullptr;
     busy* const outer = make([&] { inner = pool_.new_block_pt(); });
@@ -689,7 +689,7 @@ TEST_F(MemoryPool_with_busy_objects, makes_others_while_one_is_made)
     EXPECT_EQ(pool_.available_capacity(), 8u);
 }
 
-TEST_F(MemoryPool_with_busy_objects, deletes_and_makes_others_while_one_is_destroyed)
+TEST_F(MemoryPool_with_busy_objects, creates_and_deletes_objects_during_destruction)
 {
     busy* other = pool_.new_block_pt();
     busy* made = nullptr;
@@ -703,7 +703,7 @@ TEST_F(MemoryPool_with_busy_objects, deletes_and_makes_others_while_one_is_destr
     EXPECT_EQ(pool_.available_capacity(), 9u);
 }
 
-TEST_F(MemoryPool_with_busy_objects, does_so_while_it_is_cleared)
+TEST_F(MemoryPool_with_busy_objects, creates_and_deletes_objects_during_clear)
 {
     busy* other = pool_.new_block_pt();
     (void)make_for_its_end([&] {
@@ -715,7 +715,7 @@ TEST_F(MemoryPool_with_busy_objects, does_so_while_it_is_cleared)
     expect_empty();
 }
 
-TEST_F(MemoryPool_with_busy_objects, does_so_when_it_ends)
+TEST_F(MemoryPool_with_busy_objects, creates_and_deletes_objects_in_its_destructor)
 {
     {
         MemoryPool<busy> pool(10);
@@ -724,26 +724,26 @@ TEST_F(MemoryPool_with_busy_objects, does_so_when_it_ends)
     EXPECT_EQ(busy::alive, 0);
 }
 
-TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_destructor_that_asks_for_it_has_returned)
+TEST_F(MemoryPool_with_busy_objects, defers_a_clear_in_a_destructor_until_it_returns)
 {
     (void)pool_.new_block_pt();
     busy* object = make_for_its_end([&] {
         pool_.clear();
-        EXPECT_EQ(busy::alive, 1) << "the other one, so far";
+        EXPECT_EQ(busy::alive, 1) << "only the other object";
         EXPECT_EQ(pool_.size(), 10u);
     });
     pool_.delete_block_pt(object);
     expect_empty();
 }
 
-TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_constructor_that_asks_for_it_has_returned)
+TEST_F(MemoryPool_with_busy_objects, defers_a_clear_in_a_constructor_until_it_returns)
 {
     (void)pool_.new_block_pt();
-    EXPECT_EQ(make([&] { pool_.clear(); }), nullptr) << "what it made is gone, too";
+    EXPECT_EQ(make([&] { pool_.clear(); }), nullptr) << "the new object was destroyed, too";
     expect_empty();
 }
 
-TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_constructor_that_asks_for_it_throws)
+TEST_F(MemoryPool_with_busy_objects, defers_a_clear_in_a_constructor_until_it_throws)
 {
     (void)pool_.new_block_pt();
     EXPECT_THROW((void)make([&] {
@@ -754,7 +754,7 @@ TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_constructor_that_asks_f
     expect_empty();
 }
 
-TEST_F(MemoryPool_with_busy_objects, is_not_allocated_anew_by_one_of_them)
+TEST_F(MemoryPool_with_busy_objects, rejects_an_allocate_by_one_of_its_objects)
 {
     EXPECT_THROW((void)make([&] { pool_.allocate(3); }), std::invalid_argument);
     (void)make_for_its_end([&] { EXPECT_THROW(pool_.allocate(3), std::invalid_argument); });

@@ -20,17 +20,17 @@
 #include <vector>
 
 namespace {
-// The interface, as its users know it.
+// The public interface.
 static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1})), void*>);
 static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1}, "file", 1)), void*>);
 static_assert(std::is_same_v<decltype(np_free(nullptr)), void>);
 
-/// Allocates `count` blocks of `least` to `most` bytes in all, at most `blocks_at_once` at a time, and frees them.
-/// Returns: whether each kept what was written to it until it was freed.
+/// Allocates `count` blocks of `least` to `most` bytes in total, at most `blocks_at_once` at a time, and frees them.
+/// Returns: whether all blocks kept their contents.
 bool allocates_and_frees(std::size_t least, std::size_t most, std::size_t count)
 {
     constexpr std::size_t blocks_at_once = 1000;
-    std::mt19937 random(5); // NOLINT: the same in each run
+    std::mt19937 random(5); // NOLINT: reproducible
     std::vector<unsigned char*> blocks;
     blocks.reserve(blocks_at_once);
     bool is_right = true;
@@ -61,7 +61,7 @@ TEST(np_alloc_drop_in, serves_small_and_big_blocks_to_one_thread_and_to_many)
         thread.join();
 }
 
-TEST(np_alloc_drop_in, may_be_told_the_line_that_asks)
+TEST(np_alloc_drop_in, accepts_a_call_site)
 {
     void* const block = np_alloc(100, __FILE__, __LINE__);
     const char file[] = "a name in an array";
@@ -72,12 +72,12 @@ TEST(np_alloc_drop_in, may_be_told_the_line_that_asks)
     np_free(block);
 }
 
-TEST(np_alloc_drop_in, lists_what_is_in_use_by_allocation_site)
+TEST(np_alloc_drop_in, lists_blocks_in_use_by_call_site)
 {
     void* const block = np_alloc(100, "orders.cpp", 42);
     std::ostringstream report;
     EXPECT_EQ(np_leak_report(np_format_text, report), 1U);
-    EXPECT_EQ(report.str(), "np_alloc: in use, by allocation site:\n"
+    EXPECT_EQ(report.str(), "np_alloc: in use, by call site:\n"
                             "  orders.cpp:42  1 block  100 bytes\n"
                             "  in all  1 block  100 bytes\n");
     np_free(block);
@@ -85,8 +85,8 @@ TEST(np_alloc_drop_in, lists_what_is_in_use_by_allocation_site)
 }
 
 // The test is that this compiles with warnings as errors: a program for the original may do it. The blocks are never
-// freed, so a process of its own asks for them.
-TEST(np_alloc_drop_in, lets_programs_ignore_a_block)
+// freed, so a separate process allocates them.
+TEST(np_alloc_drop_in, does_not_require_its_result_to_be_used)
 {
     const auto ignore_blocks = [] {
         np_alloc(8);
@@ -101,7 +101,7 @@ TEST(np_alloc_drop_in, ignores_nullptr)
     np_free(nullptr);
 }
 
-TEST(np_alloc_drop_in, frees_in_one_thread_what_another_has_allocated)
+TEST(np_alloc_drop_in, frees_blocks_of_other_threads)
 {
     for (int round = 0; round != 5; ++round) {
         std::vector<void*> blocks;
@@ -116,7 +116,7 @@ TEST(np_alloc_drop_in, frees_in_one_thread_what_another_has_allocated)
     }
 }
 
-TEST(np_alloc_drop_in, gives_as_much_as_was_asked_for_beyond_32_bits)
+TEST(np_alloc_drop_in, allocates_sizes_beyond_32_bits)
 {
     const std::uint64_t bytes = (std::uint64_t{1} << 32) + 100;
     auto* const block = static_cast<unsigned char*>(np_alloc(static_cast<std::size_t>(bytes)));
@@ -168,7 +168,7 @@ TEST(np_alloc_drop_in, has_the_containers_of_std)
     static_assert(std::is_same_v<np::array<int, 3>, std::array<int, 3>>);
 }
 
-TEST(np_alloc_drop_in, may_be_used_without_the_names_of_namespaces)
+TEST(np_alloc_drop_in, can_be_used_without_namespace_qualifiers)
 {
     using namespace np;
     using namespace std;
@@ -176,11 +176,11 @@ TEST(np_alloc_drop_in, may_be_used_without_the_names_of_namespaces)
     const vector<uint32> numbers{log2(8U), log2(8), log2(uint64{8}), log2(short{8} + 0L), clz(1U), ctz(8U), popcnt(7U)};
     EXPECT_EQ(words[1], "two");
     EXPECT_EQ(numbers, (vector<uint32>{3, 3, 3, 3, 31, 3, 3}));
-    EXPECT_EQ(log2(8.5), std::log2(8.5)); // floating point still calls std::log2
+    EXPECT_EQ(log2(8.5), std::log2(8.5)); // Floating point still calls std::log2.
     EXPECT_EQ(1_MB, 1024U * 1024U);
 }
 
-TEST(np_alloc_drop_in, counts_bytes_in_mb_and_gb)
+TEST(np_alloc_drop_in, defines_mb_and_gb_in_bytes)
 {
     using namespace np;
     static_assert(std::is_same_v<decltype(1_MB), std::size_t>);
@@ -201,7 +201,7 @@ TEST(np_alloc_drop_in, counts_zeros_from_either_end_of_32_and_64_bits)
         EXPECT_EQ(np::ctz(~np::uint64{0} << bit), bit);
     }
     EXPECT_EQ(np::clz(-1), 0U);
-    EXPECT_EQ(np::clz(static_cast<unsigned char>(1)), 31U); // converted to 32 bits
+    EXPECT_EQ(np::clz(static_cast<unsigned char>(1)), 31U); // Converted to 32 bits.
     EXPECT_EQ(np::ctz(-8LL), 3U);
 }
 
@@ -212,7 +212,7 @@ TEST(np_alloc_drop_in, counts_all_bits_of_0_as_zeros)
     static_assert(np::clz(0) == 32 && np::ctz(0LL) == 64);
 }
 
-TEST(np_alloc_drop_in, counts_bits_that_are_set)
+TEST(np_alloc_drop_in, counts_set_bits)
 {
     static_assert(np::popcnt(0) == 0 && np::popcnt(-1) == 32 && np::popcnt(-1LL) == 64);
     static_assert(np::popcnt(np::uint32{0xF0F0}) == 8 && np::popcnt(np::uint64{0xF0} << 40) == 4);
@@ -239,7 +239,7 @@ TEST(np_alloc_drop_in, rounds_logarithms_down)
     expect_logarithms<long long>();
     expect_logarithms<unsigned long long>();
     expect_logarithms<unsigned char>();
-    static_assert(np::log2(-1) == 31 && np::log2(-1LL) == 63); // the same bits
+    static_assert(np::log2(-1) == 31 && np::log2(-1LL) == 63); // The bits are those of the unsigned type.
 }
 
 TEST(np_alloc_drop_in, aligns_blocks)
@@ -256,7 +256,7 @@ TEST(np_alloc_drop_in, aligns_blocks)
     np::aligned_free(nullptr);
 }
 
-TEST(np_alloc_drop_in, makes_aligned_blocks_large_enough_for_either_order_of_arguments)
+TEST(np_alloc_drop_in, allocates_aligned_blocks_large_enough_for_either_argument_order)
 {
     void* const block = np::aligned_alloc(64, 4096); // C11's order of arguments: 4096 bytes aligned to 64
     EXPECT_GE(np_usable_size(block), 4096U);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes on a stack of memory resources, and on a model of each.
+/// Plays a tape of bytes on a stack of memory resources and on a model of each.
 ///
 ///     containers, owners, frames, blocks  ->  watched_resource  ->  adaptor  ->  ...  ->  resource  ->  upstream
 ///                                                    |                |
-///                                              knows each chunk     has a model: does it refuse a chunk?
+///                                              knows each chunk     has a model that predicts refusals
 ///
 /// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
@@ -44,7 +44,7 @@
 #include <vector>
 
 namespace fuzz {
-/// An adaptor, and what it is to do.
+/// An adaptor with a model of its behaviour.
 class modelled_adaptor
 {
 public:
@@ -55,19 +55,19 @@ public:
 
     virtual std::pmr::memory_resource* resource() = 0;
 
-    /// A chunk is asked for.
-    /// Returns: whether the adaptor has to refuse it.
+    /// Called before a chunk is allocated.
+    /// Returns: whether the adaptor must refuse the chunk.
     virtual bool refuses(std::size_t /*bytes*/) { return false; }
 
-    /// What is below has refused a chunk.
+    /// Called when a resource below has refused a chunk.
     virtual void failed() {}
     virtual void allocated(std::size_t /*bytes*/) {}
     virtual void deallocated(std::size_t /*bytes*/) {}
 
-    /// Is told another way to fail, if it is one that fails.
+    /// Changes how a failing adaptor fails.
     virtual void change(tape& /*instructions*/) {}
 
-    /// Returns: whether its figures are those of the model.
+    /// Returns: whether the statistics of adaptor and model agree.
     virtual bool agrees() { return true; }
 };
 
@@ -107,12 +107,12 @@ private:
     const std::size_t limit_;
     const std::size_t soft_limit_;
     std::size_t in_use_ = 0;
-    std::size_t calls_ = 0; ///< Of on_soft_limit.
+    std::size_t calls_ = 0; ///< calls of on_soft_limit
     std::size_t expected_calls_ = 0;
     memory_pool::limit_resource adaptor_;
 };
 
-/// Counts what one call site, or the resource itself, has.
+/// Counts the blocks of one call site or of the resource itself.
 class modelled_tracker : public modelled_adaptor
 {
 public:
@@ -145,8 +145,8 @@ public:
     {
         bool all_do = is_as_expected(adaptor_.statistics());
         std::size_t sites = 0;
-        adaptor_.for_each_site([&](const memory_pool::call_site& site, const memory_pool::resource_statistics& its) {
-            all_do = all_do && site == memory_pool::call_site{"tape.cpp", 7} && is_as_expected(its);
+        adaptor_.for_each_site([&](const memory_pool::call_site& site, const memory_pool::resource_statistics& used) {
+            all_do = all_do && site == memory_pool::call_site{"tape.cpp", 7} && is_as_expected(used);
             ++sites;
         });
         return all_do && sites == (has_site_ ? 1 : 0);
@@ -167,7 +167,7 @@ private:
     memory_pool::resource_statistics expected_;
 };
 
-/// Fails at a call, or by chance: another one with the same seed has to fail at the same calls.
+/// Fails at a given call or at random. A twin with the same seed must fail at the same calls.
 class modelled_failure : public modelled_adaptor
 {
 public:
@@ -266,18 +266,18 @@ public:
             trim_();
     }
 
-    /// Returns: whether each call of upstream is one of the library's.
+    /// Returns: whether all calls of upstream come through this resource.
     bool is_from_upstream() const { return bool(verify_); }
 
-    /// nullptr: it is no resource of blocks.
+    /// Returns: the block resource, or nullptr if the resource is of another kind.
     memory_pool::block_resource<memory_pool::block_pool>* blocks() const { return blocks_; }
 
 private:
     template <class Resource>
     void use(std::unique_ptr<Resource> resource)
     {
-        verify_ = [its = resource.get()] { return its->verify(); };
-        trim_ = [its = resource.get()] { (void)its->trim(); };
+        verify_ = [used = resource.get()] { return used->verify(); };
+        trim_ = [used = resource.get()] { (void)used->trim(); };
         resource_ = resource.get();
         owned_ = std::move(resource);
     }
@@ -303,11 +303,11 @@ private:
     std::function<void()> trim_;
 };
 
-/// On top of the stack: compares each call with what the models say of it.
+/// The top of the stack: compares each call with the predictions of the models.
 class watched_resource : public std::pmr::memory_resource
 {
 public:
-    /// `disagrees(what)` does not return.
+    /// Must not return.
     using disagree_function = std::function<void(const char* what)>;
 
     watched_resource(std::pmr::memory_resource* bottom, disagree_function disagrees)
@@ -335,26 +335,26 @@ public:
     void verify() const
     {
         for (const auto& each : adaptors_)
-            expect(each->agrees(), "the figures of an adaptor are wrong");
+            expect(each->agrees(), "wrong statistics of an adaptor");
     }
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        std::size_t level = adaptors_.size(); // Above that are those which it has passed.
+        std::size_t level = adaptors_.size(); // the adaptors above let the chunk pass
         while (level != 0 && !adaptors_[level - 1]->refuses(bytes))
             --level;
         void* chunk = nullptr;
         try {
             chunk = top_->allocate(bytes, alignment);
         } catch (const std::bad_alloc&) {
-            expect(level != 0 || bottom_is_to_fail_, "refused for no reason");
+            expect(level != 0 || bottom_is_to_fail_, "refused without a reason");
             bottom_is_to_fail_ = bottom_is_to_fail_ && level != 0;
             std::for_each(adaptors_.begin() + static_cast<std::ptrdiff_t>(level), adaptors_.end(),
                           [](const auto& each) { each->failed(); });
             throw;
         }
-        expect(level == 0, "an adaptor has not refused what it had to");
+        expect(level == 0, "an adaptor allowed a forbidden chunk");
         add(chunk, bytes, alignment);
         for (const auto& each : adaptors_)
             each->allocated(bytes);
@@ -365,7 +365,7 @@ private:
     {
         expect(reinterpret_cast<std::uintptr_t>(chunk) % alignment == 0, "misaligned");
         const auto added = chunks_.emplace(static_cast<char*>(chunk), shape(bytes, alignment));
-        expect(added.second, "handed out twice");
+        expect(added.second, "allocated twice");
         const auto next = std::next(added.first);
         expect(next == chunks_.end() || added.first->first + bytes <= next->first, "two chunks overlap");
         expect(added.first == chunks_.begin() ||
@@ -377,7 +377,7 @@ private:
     {
         const auto known = chunks_.find(static_cast<char*>(chunk));
         expect(known != chunks_.end() && known->second == shape(bytes, alignment),
-               "a chunk has come back that is not out, or with another size");
+               "freed an unknown chunk or one of another size");
         chunks_.erase(known);
         top_->deallocate(chunk, bytes, alignment);
         for (const auto& each : adaptors_)
@@ -392,12 +392,12 @@ private:
             disagrees_(otherwise);
     }
 
-    using shape = std::pair<std::size_t, std::size_t>; ///< Bytes and alignment.
+    using shape = std::pair<std::size_t, std::size_t>; ///< bytes and alignment
 
-    std::vector<std::unique_ptr<modelled_adaptor>> adaptors_; ///< From the bottom to the top.
+    std::vector<std::unique_ptr<modelled_adaptor>> adaptors_; ///< from bottom to top
     std::pmr::memory_resource* top_;
     disagree_function disagrees_;
-    std::map<char*, shape> chunks_; ///< In use.
+    std::map<char*, shape> chunks_; ///< outstanding
     bool bottom_is_to_fail_ = false;
 };
 
@@ -416,9 +416,9 @@ public:
             player.end();
         }
         if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "a resource kept something from upstream");
+            disagree({}, "a resource leaked upstream memory");
         if (memory_pool::pooled_frame::bytes_in_use() != frames_before)
-            disagree({}, "a frame is in use");
+            disagree({}, "a frame leaked");
     }
 
 private:
@@ -426,7 +426,7 @@ private:
     {
     };
 
-    /// The parts of a coroutine's promise that allocate.
+    /// The allocating bases of a coroutine's promise.
     using frames = memory_pool::resource_frame;
     using nothrow_frames = memory_pool::nothrow_frame<memory_pool::resource_frame>;
 
@@ -455,8 +455,8 @@ private:
         case 0:
         case 1: return log("allocate"), allocate(1 + tape_.byte() % 8, tape_.byte(), tape_.byte() % 5);
         case 2: return log("allocate a large one"), allocate(1, tape_.number(), tape_.byte() % 14);
-        case 3: return log("give back"), give_back(tape_.number(), 1 + tape_.byte() % 32);
-        case 4: return log("give back all"), give_back(0, blocks_.size());
+        case 3: return log("free"), give_back(tape_.number(), 1 + tape_.byte() % 32);
+        case 4: return log("free all"), give_back(0, blocks_.size());
         case 5: return log("change what fails"), watched_.change(tape_);
         case 6: return log("upstream fails"), fail(1 + tape_.byte() % 4);
         case 7: return log("append to a vector"), append(vector_, expected_vector_, 1 + tape_.byte());
@@ -486,7 +486,7 @@ private:
         watched_.expect_failure();
     }
 
-    /// Returns: whether there was memory for it. If not, upstream may fail no more.
+    /// Returns: whether there was enough memory. After a planned failure, upstream no longer fails.
     template <class Action>
     bool succeeds(Action&& action)
     {
@@ -509,7 +509,7 @@ private:
                 }))
                 break;
         if (bottom_.is_from_upstream())
-            expect(scope.allocations() == upstream_.successes() - before, "other calls of upstream were counted");
+            expect(scope.allocations() == upstream_.successes() - before, "wrong number of upstream calls");
     }
 
     void give_back(std::size_t first, std::size_t count)
@@ -527,7 +527,7 @@ private:
         (void)succeeds([&] {
             const auto [ptr, got] = of_chunks.allocate_at_least(count);
             std::fill_n(ptr, got, std::uint64_t{1});
-            expect(got >= count, "allocated less than asked for");
+            expect(got >= count, "allocated fewer than requested");
             of_chunks.deallocate(ptr, got);
         });
         if (bottom_.blocks() == nullptr)
@@ -537,10 +537,10 @@ private:
         const bool had_memory = memory_pool::detail::base::succeeds([&] {
             const auto [ptr, got] = of_blocks.allocate_at_least(bytes);
             std::memset(ptr, 1, got);
-            expect(got == std::max(bytes, blocks.good_size(bytes, 1)), "allocated another number than is good");
+            expect(got == std::max(bytes, blocks.good_size(bytes, 1)), "allocated a size other than good_size()");
             of_blocks.deallocate(ptr, got);
         });
-        expect(had_memory || watched_.expects_failure(), "refused for no reason");
+        expect(had_memory || watched_.expects_failure(), "refused without a reason");
     }
 
     // Containers.
@@ -568,7 +568,7 @@ private:
     void erase(std::size_t key, std::size_t count)
     {
         for (; count != 0; --count, key += 7)
-            expect(map_.erase(key) == expected_map_.erase(key), "erased others than asked for");
+            expect(map_.erase(key) == expected_map_.erase(key), "erased the wrong elements");
     }
 
     void append_text(std::size_t count)
@@ -595,7 +595,7 @@ private:
         }
     }
 
-    // Objects, and frames of coroutines.
+    // Objects and coroutine frames.
 
     void make_unique(std::size_t count, std::size_t throws_at)
     {
@@ -639,7 +639,7 @@ private:
             frames_.pop_back();
             expect(std::all_of(ended.address, ended.address + ended.bytes,
                                [&](unsigned char each) { return each == ended.bytes % 251; }),
-                   "a frame was written to");
+                   "a frame was overwritten");
             if (ended.kind == 3)
                 memory_pool::pooled_frame::operator delete(ended.address, ended.bytes);
             else
@@ -647,7 +647,7 @@ private:
         }
         if (count % 4 == 0)
             (void)memory_pool::pooled_frame::trim();
-        expect(memory_pool::pooled_frame::verify(), "the pools of frames are not valid");
+        expect(memory_pool::pooled_frame::verify(), "the frame pools are invalid");
     }
 
     void end()
@@ -670,10 +670,10 @@ private:
                    std::equal(list_.begin(), list_.end(), expected_list_.begin(), expected_list_.end()) &&
                    std::equal(map_.begin(), map_.end(), expected_map_.begin(), expected_map_.end()) &&
                    std::equal(text_.begin(), text_.end(), expected_text_.begin(), expected_text_.end()),
-               "a container has other contents");
-        expect(marked_item::alive() == owners_.size(), "other objects are alive");
+               "wrong contents of a container");
+        expect(marked_item::alive() == owners_.size(), "wrong number of live objects");
         if (log_.size() % 8 == 0)
-            expect(bottom_.verify(), "not valid");
+            expect(bottom_.verify(), "verify() failed");
     }
 
     void expect(bool condition, const char* otherwise)

@@ -15,7 +15,7 @@
 namespace {
 TEST(adaptor_tape, agrees_with_the_models_on_random_tapes)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = 0; seed != (test::under_a_sanitizer ? 60 : 300); ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
@@ -23,7 +23,7 @@ TEST(adaptor_tape, agrees_with_the_models_on_random_tapes)
     }
 }
 
-/// Expects one allocation more than there was.
+/// Expects a failure that did not occur.
 struct wrong_tracker : fuzz::modelled_tracker
 {
     using modelled_tracker::modelled_tracker;
@@ -34,14 +34,14 @@ struct wrong_tracker : fuzz::modelled_tracker
     }
 };
 
-/// Expects a chunk to be refused.
+/// Expects the adaptor to refuse every chunk.
 struct wrong_limit : fuzz::modelled_limit
 {
     using modelled_limit::modelled_limit;
     bool refuses(std::size_t) override { return true; }
 };
 
-/// Hands out the same chunk again.
+/// Allocates the same chunk every time.
 class generous_resource : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t, std::size_t) override { return chunk_; }
@@ -61,17 +61,17 @@ void use()
     watched.verify();
 }
 
-TEST(adaptor_tape_death, notices_that_adaptor_and_model_disagree)
+TEST(adaptor_tape_death, detects_a_wrong_adaptor)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     use<fuzz::modelled_tracker>();
     use<fuzz::modelled_limit>();
-    EXPECT_DEATH(use<wrong_tracker>(), "the figures of an adaptor are wrong");
-    EXPECT_DEATH(use<wrong_limit>(), "an adaptor has not refused what it had to");
+    EXPECT_DEATH(use<wrong_tracker>(), "wrong statistics of an adaptor");
+    EXPECT_DEATH(use<wrong_limit>(), "an adaptor allowed a forbidden chunk");
     generous_resource generous;
     fuzz::watched_resource watched(&generous, [](const char* what) { fuzz::disagree({}, what); });
     void* const chunk = watched.allocate(8);
-    EXPECT_DEATH((void)watched.allocate(8), "handed out twice");
+    EXPECT_DEATH((void)watched.allocate(8), "allocated twice");
     watched.deallocate(chunk, 8);
 }
 } // namespace

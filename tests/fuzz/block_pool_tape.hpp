@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool and on a simple model of one, and compares the two after each. Any
-/// tape is valid. Serves a seeded test and a fuzzer alike, and prints the operations when they disagree.
+/// Plays a tape of bytes as operations on a pool and on a simple model, and compares both after each.
+/// Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
@@ -78,9 +78,9 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         case 6: return log("deallocate nullptr"), pool_.deallocate(nullptr);
         case 7: return log("upstream fails"), fail(1 + tape_.byte() % 4);
         case 8: return log("trim"), trim();
-        case 9: return log("visit and give back"), visit(2 + tape_.byte() % 5);
+        case 9: return log("visit and free"), visit(2 + tape_.byte() % 5);
         case 10: return log("reserve"), reserve(tape_.number() % 4000);
-        case 11: return log("forget all"), forget(tape_.byte());
+        case 11: return log("free all"), forget(tape_.byte());
         case 12: return log("allocate in bulk, if possible"), try_allocate_bulk(tape_.number() % 1000);
         case 13: return log("allocate in bulk"), allocate_bulk(tape_.number() % 1000);
         case 14: return log("deallocate in bulk"), deallocate_bulk(tape_.number(), tape_.number() % 1000);
@@ -103,14 +103,14 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
 
     void add(void* block)
     {
-        expect(known_.insert(block).second, "handed out twice");
+        expect(known_.insert(block).second, "allocated twice");
         expect(reinterpret_cast<std::uintptr_t>(block) % pool_.alignment() == 0, "misaligned");
         std::memset(block, pattern(block), pool_.block_size());
         model_.push_back(block);
         peak_ = std::max(peak_, model_.size());
     }
 
-    /// A call has had no block.
+    /// A call got no block.
     void refused(std::size_t count = 1)
     {
         ++failures_;
@@ -131,14 +131,14 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
     {
         std::vector<void*> blocks(count);
         const bool succeeds = memory_pool::detail::base::succeeds(
-            [&] { expect(pool_.allocate_bulk(blocks.data(), count) == count, "allocated others than asked for"); });
+            [&] { expect(pool_.allocate_bulk(blocks.data(), count) == count, "allocated a wrong number"); });
         if (succeeds) {
             std::for_each(blocks.begin(), blocks.end(), [this](void* block) { add(block); });
             return;
         }
-        // Those allocated before the call failed are back.
+        // The blocks allocated before the failure were freed.
         if constexpr (policy::counts)
-            expect(pool_.statistics().in_use == model_.size(), "a failed bulk has kept blocks");
+            expect(pool_.statistics().in_use == model_.size(), "a failed bulk allocation leaked blocks");
         is_peak_known_ = false;
         refused(count);
     }
@@ -153,7 +153,7 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         for (auto block = begin; block != end; ++block)
             expect_intact(*block);
         std::vector<void*> gone(begin, end);
-        gone.push_back(nullptr); // which is ignored
+        gone.push_back(nullptr); // ignored
         pool_.deallocate_bulk(gone.data(), gone.size());
         for (void* const block : gone)
             known_.erase(block);
@@ -162,16 +162,16 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
 
     void ask(std::size_t number)
     {
-        expect(!pool_.owns(nullptr) && !pool_.owns(this), "it owns what is not its");
+        expect(!pool_.owns(nullptr) && !pool_.owns(this), "owns() is true for a foreign pointer");
         if (model_.empty())
             return;
         const void* const block = model_[number % model_.size()];
-        expect(pool_.owns(block), "it does not own its block");
+        expect(pool_.owns(block), "owns() is false for its own block");
         if constexpr (policy::checks)
-            expect(pool_.check(block), "a block in use is not valid");
+            expect(pool_.check(block), "check() rejects an outstanding block");
     }
 
-    /// Only pools that check notice all of it.
+    /// Only checking pools detect all of it.
     void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
     {
         if constexpr (policy::checks) {
@@ -185,16 +185,16 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
                 pool_.deallocate(memory_pool::detail::base::address_past(block, 1));
             else
                 pool_.deallocate(local.data() + how % local.size());
-            expect(recorder.reports().size() == 1, "misuse was not reported once");
+            expect(recorder.reports().size() == 1, "misuse was not reported exactly once");
         }
     }
 
-    /// For no time, as no other thread gives anything back meanwhile.
+    /// Waits for zero time, since no other thread frees anything.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {
             for (; count != 0; --count) {
-                expect(pool_.waiting() == 0, "a thread waits that does not");
+                expect(pool_.waiting() == 0, "wrong number of waiting threads");
                 void* const block = count % 3 == 0     ? pool_.try_allocate_for(std::chrono::nanoseconds(0))
                                     : count % 3 == 1   ? pool_.try_allocate_until(std::chrono::steady_clock::now())
                                     : may_be_refused() ? pool_.try_allocate()
@@ -263,7 +263,7 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         std::set<void*> visited;
         std::size_t count = 0;
         pool_.for_each([&](void* block) {
-            expect(visited.insert(block).second && known_.count(block) != 0, "visited what is not in use");
+            expect(visited.insert(block).second && known_.count(block) != 0, "visited a free block");
             if (++count % every == 0)
                 deallocate(block);
         });
@@ -278,7 +278,7 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
-            return; // seldom, or nothing would ever get large
+            return; // rarely, so pools can grow large
         how % 8 == 0 ? pool_.release() : pool_.clear();
         model_.clear();
         known_.clear();
@@ -292,19 +292,19 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         if constexpr (policy::counts)
             verify_statistics(pool_.statistics());
         if constexpr (is_watched<policy>)
-            expect(watching_observer::blocks().size() == model_.size(), "the observer knows other blocks");
+            expect(watching_observer::blocks().size() == model_.size(), "the observer's blocks differ");
         if (log_.size() % 8 == 0)
-            expect(pool_.verify(), "not valid");
+            expect(pool_.verify(), "verify() failed");
     }
 
     void verify_statistics(const memory_pool::pool_statistics& counted)
     {
-        expect(counted.allocations - counted.deallocations == model_.size(), "other blocks were counted");
-        expect(counted.in_use == model_.size(), "other blocks in use were counted");
-        expect(counted.failures == failures_, "other failures were counted");
+        expect(counted.allocations - counted.deallocations == model_.size(), "wrong count of blocks");
+        expect(counted.in_use == model_.size(), "wrong count of outstanding blocks");
+        expect(counted.failures == failures_, "wrong count of failures");
         expect(is_peak_known_ ? counted.peak_in_use == peak_ : counted.peak_in_use >= peak_, "the peak is wrong");
-        expect(counted.bytes_reserved == upstream_.live_bytes(), "other bytes were counted");
-        expect(counted.slabs == pool_.slab_count(), "other slabs were counted");
+        expect(counted.bytes_reserved == upstream_.live_bytes(), "wrong count of bytes");
+        expect(counted.slabs == pool_.slab_count(), "wrong count of slabs");
     }
 
     static unsigned char pattern(const void* block)
@@ -312,15 +312,15 @@ class block_pool_player : public pool_player<block_pool_player<Pool>, Pool>
         return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(block) >> 4);
     }
 
-    std::vector<void*> model_; ///< Blocks in use, oldest first.
-    std::set<void*> known_;    ///< The same blocks.
+    std::vector<void*> model_; ///< outstanding blocks, oldest first
+    std::set<void*> known_;    ///< the same blocks
     void* last_freed_ = nullptr;
     std::size_t peak_ = 0;
     bool is_peak_known_ = true;
     std::size_t failures_ = 0;
 };
 
-/// Plays the tape on a pool of the kind and the policy that its first byte picks.
+/// Plays the tape on a pool; the first byte selects kind and policy.
 inline void play_block_pool(const std::uint8_t* bytes, std::size_t size)
 {
     using namespace memory_pool;

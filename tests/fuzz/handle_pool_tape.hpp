@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool of objects with handles and on a simple model of one, which remembers
-/// stale handles, too, and compares the two after each. Any tape is valid. Used by a seeded test and a fuzzer; prints
-/// the operations on a mismatch.
+/// Plays a tape of bytes as operations on a handle pool and on a simple model that also remembers stale handles, and
+/// compares both after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on
+/// a mismatch.
 #pragma once
 
 #include <memory_pool/concurrent_handle_pool.hpp>
@@ -35,7 +35,7 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
     using handle = typename Pool::handle;
     using policy = typename Pool::policy;
     static constexpr bool is_shared = std::is_base_of_v<memory_pool::concurrent_handle_pool<item, policy>, Pool>;
-    static constexpr std::size_t most_stale = 500;
+    static constexpr std::size_t max_stale = 500;
     static constexpr std::size_t operations = 22;
 
     using base::expect;
@@ -77,12 +77,12 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
         case 16: return log("visit one"), visit_one(tape_.number(), tape_.byte());
         case 17: return log("trim"), trim();
         case 18: return log("reserve"), reserve(tape_.number() % 500);
-        case 19: return log("forget all"), forget(tape_.byte());
+        case 19: return log("free all"), forget(tape_.byte());
         default: return log("wait"), wait(1 + tape_.byte() % 9);
         }
     }
 
-    // Objects that come.
+    // Creation.
 
     void create(std::size_t count)
     {
@@ -109,7 +109,7 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
     {
         std::vector<handle> handles(count);
         if (!memory_pool::detail::base::succeeds(
-                [&] { expect(pool_.create_bulk(handles.data(), count) == count, "created others than asked for"); }))
+                [&] { expect(pool_.create_bulk(handles.data(), count) == count, "created a wrong number"); }))
             return refused(count);
         for (const handle created : handles)
             add(created);
@@ -127,7 +127,7 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
             refused();
     }
 
-    /// For no time, as no other thread destroys anything meanwhile.
+    /// Waits for zero time, since no other thread destroys anything.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {
@@ -149,33 +149,33 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
     void add(handle created)
     {
         item* const object = pool_.get(created);
-        expect(object != nullptr && object->is_intact(), "an object is not as it was made");
+        expect(object != nullptr && object->is_intact(), "a new object is damaged");
         expect(created.generation % 2 == 1, "the generation of a handle is even");
-        expect(alive_.emplace(created, object).second, "a handle stands for two objects");
-        expect(stale_.count(created) == 0, "a stale handle is used again");
+        expect(alive_.emplace(created, object).second, "two objects share a handle");
+        expect(stale_.count(created) == 0, "a stale handle was reused");
         handles_.push_back(created);
         if (first_generation_ == 0)
             first_generation_ = created.generation;
     }
 
-    // Objects that go.
+    // Destruction.
 
     void destroy_from(std::size_t first, std::size_t count)
     {
-        expect(!pool_.destroy(handle{}), "the null handle stood for an object");
+        expect(!pool_.destroy(handle{}), "the null handle refers to an object");
         if (handles_.empty())
             return;
         first %= handles_.size();
         const std::size_t end = first + std::min(count, handles_.size() - first);
         for (std::size_t i = first; i != end; ++i) {
-            expect(pool_.destroy(handles_[i]), "an object was not there to be destroyed");
+            expect(pool_.destroy(handles_[i]), "destroy() missed a live object");
             expect(!pool_.destroy(handles_[i]), "an object was destroyed twice");
             gone(handles_[i]);
         }
         sweep();
     }
 
-    /// With handles in it that are stale, or null.
+    /// Destroys in bulk, including stale and null handles.
     void destroy_bulk(std::size_t first, std::size_t count)
     {
         std::vector<handle> ended{handle{}};
@@ -184,10 +184,10 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
             for (std::size_t i = first % handles_.size(); i != handles_.size() && expected != count; ++i, ++expected) {
                 ended.push_back(handles_[i]);
                 if (expected % 7 == 0)
-                    ended.push_back(handles_[i]); // which is stale by then
+                    ended.push_back(handles_[i]); // stale by then
             }
         ended.insert(ended.end(), stale_.begin(), stale_.end());
-        expect(pool_.destroy_bulk(ended.data(), ended.size()) == expected, "destroyed others than asked for");
+        expect(pool_.destroy_bulk(ended.data(), ended.size()) == expected, "destroyed a wrong number");
         for (const handle each : ended)
             if (alive_.count(each) != 0)
                 gone(each);
@@ -196,12 +196,12 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
 
     void gone(handle ended)
     {
-        expect(alive_.erase(ended) == 1, "an object has ended that was not alive");
-        if (stale_.size() < most_stale)
+        expect(alive_.erase(ended) == 1, "destroyed an object that is not alive");
+        if (stale_.size() < max_stale)
             stale_.insert(ended);
     }
 
-    /// Drops those from the list that have ended.
+    /// Drops the handles of destroyed objects from the list.
     void sweep()
     {
         const auto has_ended = [this](handle each) { return alive_.count(each) == 0; };
@@ -222,15 +222,15 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
         const Pool& constant = pool_;
         expect(!pool_.contains(each) && pool_.get(each) == nullptr && constant.get(each) == nullptr &&
                    !pool_.destroy(each),
-               "a stale handle stands for an object");
+               "a stale handle refers to an object");
         if constexpr (is_shared)
-            expect(!pool_.visit(each, [](item&) {}), "an object of a stale handle was visited");
+            expect(!pool_.visit(each, [](item&) {}), "visited the object of a stale handle");
     }
 
     void invent(std::size_t index, std::size_t generation)
     {
         if (first_generation_ == 0)
-            return; // A checking pool would report that it is of another pool, unless it is close to those it has made.
+            return; // A checking pool reports handles far from its own as foreign.
         const handle invented{static_cast<std::uint32_t>(index * (generation % 5 == 0 ? 0x10001U : 1U)),
                               static_cast<std::uint32_t>(first_generation_ + generation)};
         if (alive_.count(invented) == 0)
@@ -243,13 +243,13 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
         std::set<item*> visited;
         const std::size_t before = alive_.size();
         pool_.for_each([&](item& object) {
-            const handle its = pool_.handle_of(&object);
-            expect(alive_.count(its) != 0 && alive_[its] == &object, "visited what is not alive");
-            expect(visited.insert(&object).second, "visited one twice");
+            const handle current = pool_.handle_of(&object);
+            expect(alive_.count(current) != 0 && alive_[current] == &object, "visited a destroyed object");
+            expect(visited.insert(&object).second, "visited an object twice");
             if (++count % every != 0)
                 return;
-            expect(pool_.destroy(its), "an object was not there to be destroyed");
-            gone(its);
+            expect(pool_.destroy(current), "destroy() missed a live object");
+            gone(current);
         });
         expect(visited.size() == before, "not all were visited");
         sweep();
@@ -260,19 +260,19 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
         if constexpr (is_shared) {
             if (handles_.empty())
                 return;
-            const handle its = handles_[which % handles_.size()];
-            const auto size = pool_.visit(its, [&](item& object) {
-                expect(&object == alive_[its], "another object was visited");
+            const handle current = handles_[which % handles_.size()];
+            const auto size = pool_.visit(current, [&](item& object) {
+                expect(&object == alive_[current], "visited the wrong object");
                 if (how % 2 == 0) {
-                    expect(pool_.destroy(its), "an object was not there to be destroyed");
-                    expect(!pool_.contains(its), "a handle is valid after its object was destroyed");
-                    expect(object.is_intact(), "an object has ended while it was visited");
+                    expect(pool_.destroy(current), "destroy() missed a live object");
+                    expect(!pool_.contains(current), "a handle is valid after current object was destroyed");
+                    expect(object.is_intact(), "destroyed an object during current visit");
                 }
                 return sizeof object;
             });
-            expect(size && *size == sizeof(item), "an object was not visited");
+            expect(size && *size == sizeof(item), "did not visit a live object");
             if (how % 2 == 0)
-                gone(its);
+                gone(current);
             sweep();
         }
     }
@@ -284,16 +284,16 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
             std::size_t count = 0;
             for (const item& object : constant)
                 count += pool_.owns(&object) ? 1U : 0U;
-            expect(count == alive_.size(), "other objects are in the range");
+            expect(count == alive_.size(), "wrong objects in the range");
             count = 0;
             for (auto at = pool_.begin(); at != pool_.end();) {
-                const handle its = at.handle();
-                expect(alive_.count(its) != 0 && alive_[its] == &*at, "came to what is not alive");
+                const handle current = at.handle();
+                expect(alive_.count(current) != 0 && alive_[current] == &*at, "iterated over a destroyed object");
                 if (++count % every != 0) {
                     at++;
                     continue;
                 }
-                gone(its);
+                gone(current);
                 at = pool_.erase(at);
             }
             sweep();
@@ -309,52 +309,52 @@ class handle_pool_player : public pool_player<handle_pool_player<Pool>, Pool>
             gone(pool_.handle_of(&object));
             return true;
         });
-        expect(erased == count / every, "erased others than asked for");
+        expect(erased == count / every, "erased the wrong elements");
         sweep();
     }
 
-    // All of them.
+    // All objects.
 
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
-            return; // seldom, or nothing would ever get large
+            return; // rarely, so pools can grow large
         how % 8 == 0 ? pool_.release() : pool_.clear();
         for (const handle each : handles_)
             gone(each);
         handles_.clear();
-        expect(pool_.empty(), "it is not empty");
+        expect(pool_.empty(), "the pool is not empty");
     }
 
     void verify()
     {
-        for (const auto& [its, object] : alive_)
-            expect(pool_.contains(its) && pool_.get(its) == object && object->is_intact(), "an object was written to");
+        for (const auto& [key, object] : alive_)
+            expect(pool_.contains(key) && pool_.get(key) == object && object->is_intact(), "an object was overwritten");
         expect(pool_.in_use() == alive_.size() && pool_.size() == alive_.size(), "in_use is wrong");
-        expect(marked_item::alive() == alive_.size() || !counts_alive, "other objects are alive");
+        expect(marked_item::alive() == alive_.size() || !counts_alive, "wrong number of live objects");
         expect(pool_.capacity() >= alive_.size() && pool_.capacity() <= pool_.max_capacity(), "capacity is wrong");
         expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
         if constexpr (policy::counts) {
             const memory_pool::pool_statistics counted = pool_.statistics();
             expect(counted.in_use == alive_.size() && counted.allocations - counted.deallocations == alive_.size() &&
                        counted.bytes_reserved == upstream_.live_bytes(),
-                   "the statistics are wrong");
+                   "wrong statistics");
         }
         if constexpr (is_watched<policy>)
-            expect(watching_observer::blocks().size() == alive_.size(), "the observer knows other blocks");
+            expect(watching_observer::blocks().size() == alive_.size(), "the observer's blocks differ");
         if (log_.size() % 8 == 0)
-            expect(pool_.verify(), "not valid");
+            expect(pool_.verify(), "verify() failed");
     }
 
     static constexpr bool counts_alive = std::is_same_v<item, marked_item>;
 
     std::map<handle, item*> alive_;
-    std::vector<handle> handles_;        ///< Of those, oldest first.
-    std::uint32_t first_generation_ = 0; ///< Of the first handle; 0: none yet.
-    std::set<handle> stale_;             ///< Some whose objects have ended.
+    std::vector<handle> handles_;        ///< of live objects, oldest first
+    std::uint32_t first_generation_ = 0; ///< of the first handle; 0: none yet
+    std::set<handle> stale_;             ///< some handles of destroyed objects
 };
 
-/// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.
+/// Plays the tape on a pool; the first byte selects kind, object type and policy.
 inline void play_handle_pool(const std::uint8_t* bytes, std::size_t size)
 {
     using namespace memory_pool;

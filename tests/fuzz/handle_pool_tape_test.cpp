@@ -16,7 +16,7 @@ namespace mp = memory_pool;
 namespace {
 TEST(handle_pool_tape, agrees_with_the_model_on_random_tapes)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = 0; seed != (test::under_a_sanitizer ? 40 : 200); ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
@@ -24,7 +24,7 @@ TEST(handle_pool_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-/// Does not compare generations where it says whether it has an object.
+/// Ignores the generation in contains().
 class trusting_pool : public mp::handle_pool<fuzz::plain_item>
 {
 public:
@@ -39,15 +39,15 @@ public:
     }
 };
 
-TEST(handle_pool_tape_death, notices_a_pool_with_a_fault)
+TEST(handle_pool_tape_death, detects_a_faulty_pool)
 {
     using faulty_pool = fuzz::miscounting_pool<mp::handle_pool<fuzz::plain_item>>;
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    std::vector<std::uint8_t> tape(400, 0); // creates, and nothing else
+    std::vector<std::uint8_t> tape(400, 0); // creates only
     EXPECT_DEATH(fuzz::handle_pool_player<faulty_pool>::play(tape.data(), tape.size()), "in_use is wrong");
     // Creates 16, destroys 2, creates 16, and uses stale handles.
     tape = {0, 0, 0, 15, 6, 0, 1, 0, 15, 9, 255};
     EXPECT_DEATH(fuzz::handle_pool_player<trusting_pool>::play(tape.data(), tape.size()),
-                 "a stale handle stands for an object");
+                 "a stale handle refers to an object");
 }
 } // namespace

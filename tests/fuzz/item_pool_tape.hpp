@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool of objects that return by themselves and on a simple model of one, and
-/// compares the two after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a
+/// Plays a tape of bytes as operations on a pool whose pointers return their objects and on a simple model,
+/// and compares both after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a
 /// mismatch.
 #pragma once
 
@@ -29,7 +29,7 @@
 #include <vector>
 
 namespace fuzz {
-/// What recycling pools call.
+/// An item with the functions that recycling pools call.
 struct recycled_item : marked_item
 {
     using marked_item::marked_item;
@@ -92,12 +92,12 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
         case 8:
         case 9: return log("trim"), trim();
         case 10: return log("reserve"), reserve(tape_.number() % 500);
-        case 11: return log("forget all"), forget(tape_.byte());
+        case 11: return log("free all"), forget(tape_.byte());
         case 12: return log("make, if possible"), make(1 + tape_.byte() % 40, [this] { return try_made(); });
         case 13: return log("make and initialise"), make(1 + tape_.byte() % 9, [this] { return initialised(); });
         case 14: return log("wait"), make(1 + tape_.byte() % 9, [this] { return made_in_no_time(); });
         case 15: return log("share"), share(tape_.number(), 1 + tape_.byte() % 60);
-        case 16: return log("drop what is shared"), drop_shares(tape_.byte());
+        case 16: return log("drop shared pointers"), drop_shares(tape_.byte());
         case 17: return log("recycle in another way"), recycle(tape_.byte());
         default: return log("move the pool"), move();
         }
@@ -125,14 +125,14 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
             pointer made = pool_.try_allocate_through_function([](item& fresh) { fresh.init(3); });
             if (made == nullptr)
                 made = pool_.allocate_through_init(std::size_t{3});
-            expect(made->uses == 3, "an item was not initialised");
+            expect(made->uses == 3, "an item was not initialized");
             return made;
         } else {
             return made();
         }
     }
 
-    /// As no other thread releases anything meanwhile.
+    /// Waits for zero time, since no other thread releases anything.
     pointer made_in_no_time()
     {
         if constexpr (!is_shared) {
@@ -154,7 +154,7 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
             (void)memory_pool::detail::base::succeeds([&] { made = make_one(); });
             if (made == nullptr)
                 return refused();
-            expect(made->is_intact(), "an item is not as it was made");
+            expect(made->is_intact(), "a new item is damaged");
             items_.push_back(std::move(made));
         }
     }
@@ -175,13 +175,13 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
             shares_.push_back(items_[i % items_.size()]);
     }
 
-    /// Blocks of objects that have ended are in use as long as there are weak pointers.
+    /// A weak pointer keeps the block of a destroyed object outstanding.
     void share_weakly([[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t count)
     {
         if constexpr (has_weak_pointers)
             for (std::size_t i = first; count != 0 && !items_.empty(); ++i, --count) {
-                const pointer& its = items_[i % items_.size()];
-                weak_.emplace_back(its, its.get());
+                const pointer& shared = items_[i % items_.size()];
+                weak_.emplace_back(shared, shared.get());
             }
     }
 
@@ -213,7 +213,7 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
 
     void release_last(std::size_t count) { items_.resize(items_.size() - std::min(count, items_.size())); }
 
-    /// It makes items where the pool keeps them.
+    /// Reserving constructs items if the pool recycles them.
     void reserve(std::size_t count)
     {
         base::reserve(count);
@@ -224,7 +224,7 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
     {
         if (how % 8 == 0)
             survivors_.clear();
-        // Seldom, or nothing would ever get large.
+        // Rarely, so pools can grow large.
         if (how % 8 != 1)
             return;
         shares_.clear();
@@ -240,43 +240,43 @@ class item_pool_player : public pool_player<item_pool_player<Pool, IsShared>, Po
         std::set<const item*> alive;
         for (const std::vector<pointer>* const list : {&items_, &shares_})
             for (const pointer& each : *list) {
-                expect(each->is_intact(), "an item was written to");
+                expect(each->is_intact(), "an item was overwritten");
                 alive.insert(each.get());
             }
         std::set<const item*> in_use = alive;
         if constexpr (has_weak_pointers)
             for (const auto& [weak, address] : weak_) {
                 in_use.insert(address);
-                expect(weak.expired() == (alive.count(address) == 0), "a weak pointer has expired at a wrong time");
+                expect(weak.expired() == (alive.count(address) == 0), "a weak pointer expired at the wrong time");
             }
         for (const pointer& each : survivors_)
-            expect(each->is_intact(), "an item that has survived was written to");
+            expect(each->is_intact(), "a surviving item was overwritten");
         expect(pool_.in_use() == in_use.size(), "in_use is wrong");
         expect(pool_.capacity() >= in_use.size(), "capacity is wrong");
-        expect(has_allocate || marked_item::alive() == alive.size() + survivors_.size(), "other items are alive");
+        expect(has_allocate || marked_item::alive() == alive.size() + survivors_.size(), "wrong number of live items");
         if constexpr (policy::counts)
-            expect(pool_.statistics().in_use == in_use.size(), "other items were counted");
+            expect(pool_.statistics().in_use == in_use.size(), "wrong count of items");
         if (survivors_.empty())
             expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
         if (log_.size() % 8 == 0)
-            expect(pool_.verify(), "not valid");
+            expect(pool_.verify(), "verify() failed");
     }
 
     template <class P>
     static auto can_allocate(int) -> decltype(std::declval<P&>().allocate(), std::true_type());
     template <class P>
     static std::false_type can_allocate(...);
-    static constexpr bool has_allocate = decltype(can_allocate<Pool>(0))::value; ///< It keeps its objects.
+    static constexpr bool has_allocate = decltype(can_allocate<Pool>(0))::value; ///< the pool recycles its objects
     static constexpr bool has_weak_pointers = std::is_same_v<pointer, std::shared_ptr<item>>;
     using weak_pointers = std::vector<std::pair<std::weak_ptr<item>, const item*>>;
 
     std::vector<pointer> items_;
-    std::vector<pointer> shares_;    ///< More pointers to items, also to such of which there is no other.
-    weak_pointers weak_;             ///< With the address of the item.
-    std::vector<pointer> survivors_; ///< Of what the pool has forgotten.
+    std::vector<pointer> shares_;    ///< further pointers, some of them the last to their item
+    weak_pointers weak_;             ///< with the address of the item
+    std::vector<pointer> survivors_; ///< items that the pool has released
 };
 
-/// Plays the tape on a pool of the kind and the policy that its first byte picks.
+/// Plays the tape on a pool; the first byte selects kind and policy.
 inline void play_item_pool(const std::uint8_t* bytes, std::size_t size)
 {
     using namespace memory_pool;

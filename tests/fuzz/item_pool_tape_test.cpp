@@ -14,7 +14,7 @@
 namespace {
 TEST(item_pool_tape, agrees_with_the_model_on_random_tapes)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = 0; seed != (test::under_a_sanitizer ? 100 : 500); ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
@@ -22,12 +22,12 @@ TEST(item_pool_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-TEST(item_pool_tape_death, notices_a_pool_with_a_fault)
+TEST(item_pool_tape_death, detects_a_faulty_pool)
 {
     using faulty_pool = fuzz::miscounting_pool<memory_pool::intrusive_pool<fuzz::pooled_item>>;
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    std::vector<std::uint8_t> tape(400, 0); // makes items, and nothing else
-    tape[0] = tape[1] = tape[2] = 1;        // of a pool without limit
+    std::vector<std::uint8_t> tape(400, 0); // makes items only
+    tape[0] = tape[1] = tape[2] = 1;        // from an unlimited pool
     EXPECT_DEATH(fuzz::item_pool_player<faulty_pool>::play(tape.data(), tape.size()), "in_use is wrong");
 }
 } // namespace

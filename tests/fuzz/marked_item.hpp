@@ -13,7 +13,7 @@
 #include <new>
 
 namespace fuzz {
-/// When a constructor throws.
+/// Makes a constructor throw at a planned call.
 class planned_failure
 {
 public:
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    std::size_t calls_until_failure_ = 0; ///< 0: it does not come.
+    std::size_t calls_until_failure_ = 0; ///< 0: no failure
     bool has_come_ = false;
 };
 
@@ -56,7 +56,7 @@ public:
     ~marked_item()
     {
         if (!is_intact())
-            disagree({}, "an item was written to");
+            disagree({}, "an item was overwritten");
         marks_.fill(0);
         --alive_;
     }
@@ -66,9 +66,9 @@ public:
         return std::all_of(marks_.begin(), marks_.end(), [this](std::uintptr_t each) { return each == mark(); });
     }
 
-    /// Effects: has the constructor throw at that call from now on, counted from 1; 0: never.
+    /// Effects: makes the constructor throw at the given call from now on, counted from 1; 0: never.
     static void throw_at(std::size_t call) { failure_.set(call); }
-    /// Returns: whether it has thrown since then.
+    /// Returns: whether the planned failure has occurred.
     static bool has_thrown() { return failure_.has_come(); }
     static std::size_t alive() { return alive_; }
 
@@ -80,7 +80,7 @@ private:
     inline static std::size_t alive_ = 0;
 };
 
-/// The same, without a destructor, so that pools need not run one.
+/// A trivially destructible item.
 class plain_item
 {
 public:
@@ -99,7 +99,7 @@ public:
     }
 
     static void throw_at(std::size_t call) { failure_.set(call); }
-    /// Returns: whether it has thrown since then.
+    /// Returns: whether the planned failure has occurred.
     static bool has_thrown() { return failure_.has_come(); }
 
 private:
@@ -109,7 +109,7 @@ private:
     inline static planned_failure failure_;
 };
 
-/// What a std::unique_ptr of another type may own.
+/// Base class for owning pointers.
 struct owned_base
 {
     owned_base() = default;

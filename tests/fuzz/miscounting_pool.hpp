@@ -7,7 +7,7 @@
 #include <cstddef>
 
 namespace fuzz {
-/// Counts one too many as soon as there are more than 50 in use.
+/// Counts one too many above 50 outstanding objects.
 template <class Pool>
 class miscounting_pool : public Pool
 {

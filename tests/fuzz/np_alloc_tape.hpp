@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations of several threads on np_alloc, one after the other, and on a map of the blocks
-/// in use.
+/// Plays a tape of bytes as operations of several threads on np_alloc, one at a time, and on a map of the outstanding
+/// blocks.
 ///
 ///     addresses:   | block of heap 1 |    | block |  | block of line 3 |      no two overlap
-///     a block:     | byte | ... | byte | ... | last byte | unused |           some of its bytes, as its number says
+///     a block:     | byte | ... | byte | ... | last byte | unused |           some bytes follow from its number
 ///
-/// Now and then, and at the end, np_alloc has to agree with the map about every block, heap, line and byte in use, and
-/// find that it has lost nothing. Serves a seeded test and a fuzzer alike, and prints the operations when they
-/// disagree.
+/// Periodically and at the end, np_alloc must agree with the map about every outstanding block, heap, call site and
+/// byte, and np_verify must succeed. Used by a seeded test and a fuzzer; prints the operations on a
+/// mismatch.
 #pragma once
 
 #include <memory_pool/no_allocation_scope.h>
@@ -35,7 +35,7 @@
 #include <vector>
 
 namespace fuzz {
-/// What is played on. Tests override a function, to see that a fault in it is noticed.
+/// The functions under test. Tests override one to check that the player detects its fault.
 struct np_calls
 {
     np_calls() = default;
@@ -51,23 +51,23 @@ struct np_calls
     virtual void destroy(np_heap* heap) { np_heap_destroy(heap); }
 };
 
-/// A block in use.
+/// An outstanding block.
 struct np_block
 {
     unsigned char* address = nullptr;
-    std::size_t bytes = 0; ///< As many as were asked for.
+    std::size_t bytes = 0; ///< as requested
     std::size_t usable = 0;
     std::size_t number = 0;
     np_heap* heap = nullptr;
-    int line = 0;            ///< Of its allocation site; 0 if unknown.
-    std::size_t counted = 0; ///< As bytes in use: those of whole slices, too.
+    int line = 0;            ///< of its call site; 0 if unknown
+    std::size_t counted = 0; ///< its share of bytes_in_use, which may be whole slices
 
     void fill() const
     {
         for_each_mark([this](std::size_t offset) { address[offset] = mark(offset); });
     }
 
-    /// Returns: whether the first `count` bytes are as they were filled, as far as is looked.
+    /// Returns: whether all marks in the first `count` bytes are intact.
     bool is_intact(std::size_t count) const
     {
         bool all_are = true;
@@ -77,7 +77,7 @@ struct np_block
     }
 
 private:
-    /// The first byte, the last one, and some in between.
+    /// Visits the first byte, the last byte and some in between.
     template <class Visit>
     void for_each_mark(Visit&& visit) const
     {
@@ -89,7 +89,7 @@ private:
             visit(bytes - 1);
     }
 
-    /// Never 0, which is what memory holds that was lost.
+    /// Never 0, the content of lost memory.
     unsigned char mark(std::size_t offset) const { return static_cast<unsigned char>((number * 7 + offset) | 1U); }
 };
 
@@ -105,12 +105,12 @@ public:
     }
 
 private:
-    static constexpr std::size_t thread_count = 4; ///< With the one that plays.
+    static constexpr std::size_t thread_count = 4; ///< including the playing thread
     static constexpr std::size_t heap_count = 3;
     static constexpr int line_count = 5;
     static constexpr std::size_t operations = 31;
     static constexpr std::size_t steps_between_proofs = 16;
-    static constexpr std::size_t most_in_use = std::size_t{128} << 20;
+    static constexpr std::size_t max_in_use = std::size_t{128} << 20;
     static constexpr const char* file = "tape.c";
 
     np_player(const std::uint8_t* bytes, std::size_t size, np_calls& calls)
@@ -136,7 +136,7 @@ private:
             step(operation);
     }
 
-    /// Each operation has three numbers, whether it needs them or not.
+    /// Each operation reads three numbers, even if it uses fewer.
     void step(std::size_t operation)
     {
         const std::size_t a = tape_.byte();
@@ -191,7 +191,7 @@ private:
 
     void begin_or_end(std::size_t thread)
     {
-        if (thread == 0) // which plays
+        if (thread == 0) // the playing thread
             return;
         log_.push_back("thread " + std::to_string(thread) + (threads_[thread] ? ": ends" : ": begins"));
         if (threads_[thread])
@@ -200,7 +200,7 @@ private:
             threads_[thread].emplace();
     }
 
-    // Blocks that come.
+    // Allocation.
 
     void allocate(std::size_t count, std::size_t bytes)
     {
@@ -215,7 +215,7 @@ private:
         log("aligned_alloc", alignment, bytes);
         for (; count != 0 && has_room(bytes); --count) {
             void* const block = calls_.aligned_alloc(alignment, bytes);
-            expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+            expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is misaligned");
             add(block, {nullptr, bytes});
         }
     }
@@ -258,7 +258,7 @@ private:
         if (!has_room(count * size))
             return;
         void* const block = np_aligned_calloc(alignment, count, size);
-        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is misaligned");
         add_zeroed(block, {nullptr, count * size});
     }
 
@@ -272,11 +272,11 @@ private:
         void* const block = np_heap_aligned_alloc(heap, alignment, bytes);
         if (block == nullptr && region_may_be_full_)
             return;
-        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+        expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is misaligned");
         add(block, {nullptr, bytes, 0, 0, heap});
     }
 
-    /// By what there is for C++, and for programs that know posix_memalign.
+    /// Allocates through the C++ interfaces and posix_memalign.
     void allocate_by_others(std::size_t count, std::size_t exponent, std::size_t bytes)
     {
         const std::size_t alignment = std::size_t{1} << exponent;
@@ -288,14 +288,14 @@ private:
             else if (count % 3 == 1)
                 block = memory_pool::np_allocator<char>().allocate(bytes);
             else if (np_posix_memalign(&block, alignment, bytes) != 0) {
-                expect(alignment < sizeof(void*), "an alignment was refused");
+                expect(alignment < sizeof(void*), "a valid alignment was refused");
                 continue;
             }
             add(block, {nullptr, bytes});
         }
     }
 
-    /// Each allocation counts, and nothing else.
+    /// The scope must count every allocation and nothing else.
     void allocate_in_scope(std::size_t count, std::size_t bytes)
     {
         log("no_allocation_scope", count, bytes);
@@ -308,29 +308,28 @@ private:
             (void)np_set_no_allocation_scope(outer);
             add(block, {nullptr, bytes});
         }
-        expect(scope.allocations == allocated && scope.bytes == bytes * allocated,
-               "a scope has counted other allocations");
+        expect(scope.allocations == allocated && scope.bytes == bytes * allocated, "a scope counted wrong allocations");
     }
 
-    bool has_room(std::size_t bytes) const { return in_use_ + bytes <= most_in_use; }
+    bool has_room(std::size_t bytes) const { return in_use_ + bytes <= max_in_use; }
 
     void add_zeroed(void* block, np_block added)
     {
         const auto* const memory = static_cast<const unsigned char*>(block);
         expect(std::all_of(memory, memory + added.bytes, [](unsigned char byte) { return byte == 0; }),
-               "calloc has not filled a block with zeros");
+               "calloc returned memory that is not zero");
         add(block, added);
     }
 
     void add(void* block, np_block added)
     {
-        expect(block != nullptr, "there is no memory, though the system has some");
+        expect(block != nullptr, "out of memory although the system has some");
         added.address = static_cast<unsigned char*>(block);
         added.usable = np_usable_size(block);
         added.number = ++numbers_;
         expect(reinterpret_cast<std::uintptr_t>(block) % 16 == 0, "a block is not aligned to 16");
-        expect(added.usable >= added.bytes, "a block has less room than was asked for");
-        expect(np_owns(block) == 1 && np_owns(added.address + added.usable - 1) == 1, "it does not know its block");
+        expect(added.usable >= added.bytes, "a block is smaller than requested");
+        expect(np_owns(block) == 1 && np_owns(added.address + added.usable - 1) == 1, "np_owns is false for a block");
         const auto next = blocks_.upper_bound(added.address);
         expect(next == blocks_.end() || added.address + added.usable <= next->first, "two blocks overlap");
         expect(next == blocks_.begin() || std::prev(next)->first + std::prev(next)->second.usable <= added.address,
@@ -341,8 +340,8 @@ private:
         blocks_.emplace_hint(next, added.address, added);
     }
 
-    /// Returns: bytes in use that a block which has just come adds. A large one may have whole slices: room to grow by
-    ///   an eighth, or, if it has become shorter, up to a quarter of them without need.
+    /// Returns: the bytes that a new block adds to bytes_in_use. A large block may take whole slices: an eighth more to
+    ///   grow, or up to a quarter unused after shrinking.
     std::size_t counted_bytes(std::size_t usable)
     {
         constexpr std::size_t slice_bytes = std::size_t{64} << 10;
@@ -351,15 +350,15 @@ private:
         const std::size_t slices = bytes / slice_bytes;
         const bool is_short_enough = slices - slices / 4 <= slices_for(usable + usable / 8) || system_refuses_;
         expect(bytes == usable || (bytes % slice_bytes == 0 && slices >= slices_for(usable) && is_short_enough),
-               "other bytes are in use with a new block");
+               "wrong bytes_in_use after an allocation");
         return bytes;
     }
 
-    // Blocks that go.
+    // Deallocation.
 
     using place = std::map<unsigned char*, np_block>::iterator;
 
-    /// Returns: the block of that number, counted over all round and round. There is one.
+    /// Preconditions: there is a block. Returns: the block at position `number` modulo the number of blocks.
     place at(std::size_t number)
     {
         return std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(number % blocks_.size()));
@@ -372,7 +371,7 @@ private:
             (void)free(at(first));
     }
 
-    /// Frees one of that many: what is left lies in slabs that are full of gaps.
+    /// Frees every nth block, which leaves slabs full of gaps.
     void free_every(std::size_t nth)
     {
         log("free every nth", nth);
@@ -381,12 +380,12 @@ private:
             each = ++count % nth == 0 ? free(each) : std::next(each);
     }
 
-    /// Returns: the next one.
+    /// Returns: the next block.
     place free(place gone)
     {
         const np_block& block = gone->second;
         expect_intact(block);
-        expect(np_usable_size(block.address) == block.usable, "a block has another size than it had");
+        expect(np_usable_size(block.address) == block.usable, "the usable size of a block changed");
         if (block.heap != nullptr && block.number % 2 == 0)
             np_heap_free(block.heap, block.address);
         else if (block.number % 8 == 1)
@@ -398,7 +397,7 @@ private:
         return forget(gone);
     }
 
-    void expect_intact(const np_block& block) { expect(block.is_intact(block.bytes), "what a block held has changed"); }
+    void expect_intact(const np_block& block) { expect(block.is_intact(block.bytes), "contents of a block changed"); }
 
     place forget(place gone)
     {
@@ -432,9 +431,9 @@ private:
         }
     }
 
-    // Blocks that change.
+    // Reallocation.
 
-    /// Returns: where the block is now; nullptr if there is none, or no memory for it.
+    /// Returns: the new address; nullptr if there is no block or no memory.
     unsigned char* reallocate(std::size_t which, std::size_t bytes)
     {
         log("realloc", which, bytes);
@@ -445,14 +444,14 @@ private:
         void* const moved = block.heap != nullptr && which % 2 == 0 ? np_heap_realloc(block.heap, block.address, bytes)
                                                                     : calls_.realloc(block.address, bytes);
         if (moved == nullptr) {
-            expect(errno == ENOMEM && may_lack_memory(block), "there is no memory, though the system has some");
-            expect(block.is_intact(block.bytes), "realloc has failed, and changed the block");
+            expect(errno == ENOMEM && may_lack_memory(block), "out of memory although the system has some");
+            expect(block.is_intact(block.bytes), "a failed realloc changed the block");
             return nullptr;
         }
         (void)forget(changed);
         const std::size_t kept = std::min(block.bytes, bytes);
         block.address = static_cast<unsigned char*>(moved);
-        expect(block.is_intact(kept), "realloc has not kept what the block held");
+        expect(block.is_intact(kept), "realloc lost the contents");
         block.bytes = bytes;
         add(moved, block);
         return block.address;
@@ -466,8 +465,7 @@ private:
             void* const changed = block.heap != nullptr
                                       ? np_heap_aligned_realloc(block.heap, block.address, alignment, bytes)
                                       : np_aligned_realloc(block.address, alignment, bytes);
-            expect(reinterpret_cast<std::uintptr_t>(changed) % alignment == 0,
-                   "a block is not aligned as was asked for");
+            expect(reinterpret_cast<std::uintptr_t>(changed) % alignment == 0, "a block is misaligned");
             return changed;
         });
     }
@@ -481,7 +479,7 @@ private:
         });
     }
 
-    /// `change_to(block)` returns what it has become: a block of that many bytes.
+    /// `change_to(block)` returns the changed block, which has `bytes` bytes.
     template <class Change>
     void change(std::size_t which, std::size_t bytes, Change&& change_to)
     {
@@ -491,12 +489,12 @@ private:
         np_block block = changed->second;
         void* const moved = change_to(block);
         if (moved == nullptr) {
-            expect(errno == ENOMEM && may_lack_memory(block), "there is no memory, though the system has some");
+            expect(errno == ENOMEM && may_lack_memory(block), "out of memory although the system has some");
             return;
         }
         (void)forget(changed);
         block.address = static_cast<unsigned char*>(moved);
-        expect(block.is_intact(std::min(block.bytes, bytes)), "realloc has not kept what the block held");
+        expect(block.is_intact(std::min(block.bytes, bytes)), "realloc lost the contents");
         block.bytes = bytes;
         add(moved, block);
     }
@@ -509,44 +507,44 @@ private:
         const place expanded = at(which);
         np_block block = expanded->second;
         if (np_expand(block.address, bytes) == nullptr) {
-            expect(errno == ENOMEM && block.usable < bytes, "there is room that expand has not found");
+            expect(errno == ENOMEM && block.usable < bytes, "expand failed although there is room");
             return expect_intact(block);
         }
         expect_intact(block);
-        if (bytes <= block.usable) // The request that is on record stays as it was.
+        if (bytes <= block.usable) // The recorded request is unchanged.
             return;
         (void)forget(expanded);
         block.bytes = bytes;
         add(block.address, block);
     }
 
-    /// Those that it pays to move; the others stay.
+    /// Moves the blocks that np_defrag_move selects; the others stay.
     void move_to_denser_slabs(std::size_t first, std::size_t count)
     {
         log("defrag_move", first, count);
         for (; count != 0 && !blocks_.empty(); --count, ++first) {
             const place sparse = at(first);
             np_block block = sparse->second;
-            (void)np_defrag_hint(block.address); // What this thread has cached, which goes back first, may change it.
+            (void)np_defrag_hint(block.address); // The move may differ, as it first flushes this thread's cache.
             void* const moved = np_defrag_move(block.address);
             if (moved == nullptr)
                 continue;
             (void)forget(sparse);
             const std::size_t usable = block.usable;
             block.address = static_cast<unsigned char*>(moved);
-            expect(block.is_intact(block.bytes), "defrag_move has not kept what the block held");
+            expect(block.is_intact(block.bytes), "defrag_move lost the contents");
             add(moved, block);
-            expect(np_usable_size(moved) == usable, "a block has another size than it had");
+            expect(np_usable_size(moved) == usable, "the usable size of a block changed");
         }
     }
 
-    /// Returns: whether there may be no block like it.
+    /// Returns: whether a reallocation of the block may fail.
     bool may_lack_memory(const np_block& block) const
     {
         return system_refuses_ || (region_may_be_full_ && (block.heap != nullptr || block.line != 0));
     }
 
-    // What else there is.
+    // Other operations.
 
     void trim()
     {
@@ -561,32 +559,32 @@ private:
         log("set_option", how);
         const bool were_set = np_option_set(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
                               np_option_set(np_option_thread_cache_bytes, bytes[how / 4 % 4]) == 0;
-        expect(were_set, "an option cannot have a value that it can have");
+        expect(were_set, "a valid value of an option was rejected");
     }
 
-    /// Questions, and requests that have no answer.
+    /// Queries and invalid requests.
     void ask_for_nothing(std::size_t which, std::size_t exponent)
     {
         log("ask", which, exponent);
         const std::size_t alignment = std::size_t{1} << exponent % 13;
         const std::size_t good = np_good_size(which);
-        expect(good >= which && np_good_size(good) == good, "a good size is no good size");
+        expect(good >= which && np_good_size(good) == good, "np_good_size is not idempotent");
         expect(np_aligned_good_size(alignment, which) >= which, "a good size is too small");
         errno = 0;
         expect(np_aligned_good_size(alignment * 3, which) == 0 && errno == EINVAL,
-               "what is no power of two is an alignment");
+               "accepted an alignment that is no power of two");
         void* none = nullptr;
         expect(np_posix_memalign(&none, 48, which) == EINVAL && none == nullptr,
-               "what is no power of two is an alignment");
+               "accepted an alignment that is no power of two");
         expect(np_calloc(std::numeric_limits<std::size_t>::max() / 2, which + 3) == nullptr && errno == ENOMEM,
-               "it has more than there can be");
+               "allocated more than the address space");
         expect(np_usable_size(nullptr) == 0 && np_heap_of(nullptr) == nullptr && np_owns(nullptr) == 0 &&
                    np_defrag_hint(this) == 0,
-               "nothing is a block");
+               "a null or foreign pointer is taken for a block");
         if (blocks_.empty())
             return;
         const np_block& block = at(which)->second;
-        expect(np_heap_of(block.address) == block.heap, "a block is of another heap");
+        expect(np_heap_of(block.address) == block.heap, "np_heap_of returns the wrong heap");
     }
 
     void note_a_checkpoint()
@@ -597,12 +595,12 @@ private:
         for (const auto& each : blocks_)
             with_line += each.second.line != 0 ? 1 : 0;
         const std::size_t leaks = np_leak_report(np_format_json, ignore, nullptr);
-        expect(leaks == with_line || region_may_be_full_, "other blocks are reported as leaks");
+        expect(leaks == with_line || region_may_be_full_, "wrong number of leaks");
         expect(np_leak_diff(np_leak_checkpoint(), np_format_json, ignore, nullptr) == 0,
-               "blocks are newer than a checkpoint after them");
+               "older blocks count as newer than the checkpoint");
     }
 
-    /// Nothing of this does anything but to be reported.
+    /// Misuse must be reported and otherwise ignored.
     void misuse(std::size_t which, std::size_t how)
     {
         log("misuse", which, how);
@@ -612,14 +610,14 @@ private:
         switch (how % 4) {
         case 0: calls_.free(block + 1 + how % 15); break;
         case 1: calls_.free(local + 16); break;
-        case 2: expect(np_realloc(block + 8, 100) == nullptr, "realloc has taken what is no block"); break;
-        default: expect(np_usable_size(block + 3) == 0, "what is no block has a size"); break;
+        case 2: expect(np_realloc(block + 8, 100) == nullptr, "realloc accepted an invalid pointer"); break;
+        default: expect(np_usable_size(block + 3) == 0, "an invalid pointer has a usable size"); break;
         }
-        expect(recorder.reports().size() == 1, "misuse was not reported once");
+        expect(recorder.reports().size() == 1, "misuse was not reported exactly once");
         ++reports_;
     }
 
-    /// While the system refuses memory, there may be a block or not; and nothing is lost.
+    /// While the system refuses memory, allocations may fail, but nothing is lost.
     void get_no_memory(std::size_t count, std::size_t bytes)
     {
         log("alloc without memory", count, bytes);
@@ -634,7 +632,7 @@ private:
             if (void* const block = calls_.alloc(bytes << i))
                 add(block, {nullptr, bytes << i});
             else
-                expect(errno == ENOMEM, "there is no memory, and errno does not say so");
+                expect(errno == ENOMEM, "out of memory without ENOMEM");
         }
         unsigned char* const moved = reallocate(bytes, 2 * bytes);
         system_refuses_ = false;
@@ -642,10 +640,10 @@ private:
         if (moved != nullptr)
             forget_line_if_lost(moved);
         expect(calls_.alloc(std::numeric_limits<std::size_t>::max() - bytes) == nullptr,
-               "it has more than there can be");
+               "allocated more than the address space");
     }
 
-    // Proofs.
+    // Checks.
 
     static np_statistics statistics()
     {
@@ -658,12 +656,12 @@ private:
     {
         for (const auto& each : blocks_)
             expect_intact(each.second);
-        expect(np_verify() == 1, "np_verify has found a fault");
+        expect(np_verify() == 1, "np_verify failed");
         const np_statistics now = statistics();
-        expect(now.bytes_in_use == in_use_, "other bytes are in use");
-        expect(now.misuse_reports == reports_before_ + reports_, "other reports of misuse were counted");
+        expect(now.bytes_in_use == in_use_, "wrong bytes_in_use");
+        expect(now.misuse_reports == reports_before_ + reports_, "wrong number of misuse reports");
         expect(now.heaps == heap_count - static_cast<std::size_t>(std::count(heaps_.begin(), heaps_.end(), nullptr)),
-               "other heaps are there");
+               "wrong number of heaps");
         expect_blocks_of(nullptr);
         for (np_heap* const heap : heaps_)
             if (heap != nullptr)
@@ -679,12 +677,12 @@ private:
         const auto note = [](void* block, std::size_t bytes, void* all) {
             return static_cast<sizes_by_address*>(all)->emplace(block, bytes).second ? 1 : 0;
         };
-        expect(np_heap_visit(heap, note, &visited) == 1, "np_heap_visit has come to a block twice");
+        expect(np_heap_visit(heap, note, &visited) == 1, "np_heap_visit visited a block twice");
         sizes_by_address wanted;
         for (const auto& [address, block] : blocks_)
             if (heap == nullptr || block.heap == heap)
                 wanted.emplace(address, block.usable);
-        expect(visited == wanted, "np_heap_visit knows other blocks in use");
+        expect(visited == wanted, "np_heap_visit visited the wrong blocks");
     }
 
     struct in_use_of_line
@@ -721,10 +719,10 @@ private:
 
     void expect_lines()
     {
-        expect(visited_lines() == wanted_lines() || region_may_be_full_, "other blocks of a line are in use");
+        expect(visited_lines() == wanted_lines() || region_may_be_full_, "wrong outstanding blocks of a call site");
     }
 
-    /// A block that moves without memory for its line is of no line from then on.
+    /// A block that moves without memory for its call site loses the call site.
     void forget_line_if_lost(unsigned char* address)
     {
         np_block& moved = blocks_.at(address);
@@ -746,7 +744,7 @@ private:
         (void)np_option_set(np_option_thread_cache_bytes, thread_cache_bytes_);
         prove();
         (void)np_trim();
-        expect(np_trim() == 0, "not all was trimmed that could be");
+        expect(np_trim() == 0, "a second trim returned memory");
         prove();
     }
 
@@ -763,13 +761,13 @@ private:
     const std::size_t reports_before_;
     std::array<std::optional<test::lasting_thread>, thread_count> threads_;
     std::array<np_heap*, heap_count> heaps_{};
-    std::map<unsigned char*, np_block> blocks_; ///< In use.
-    std::size_t in_use_ = 0;                    ///< Bytes that count as used by those.
+    std::map<unsigned char*, np_block> blocks_; ///< outstanding
+    std::size_t in_use_ = 0;                    ///< their share of bytes_in_use
     std::size_t numbers_ = 0;
     std::size_t reports_ = 0;
     std::size_t steps_ = 0;
-    /// Then heaps have no memory, and lines are not remembered.
-    const bool region_may_be_full_ = np_option_get(np_option_region_bytes) < 2 * most_in_use;
+    /// If so, heaps may lack memory and call sites may be lost.
+    const bool region_may_be_full_ = np_option_get(np_option_region_bytes) < 2 * max_in_use;
     bool system_refuses_ = false;
     std::vector<std::string> log_;
 };

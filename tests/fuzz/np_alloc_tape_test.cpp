@@ -22,7 +22,7 @@ std::vector<std::uint8_t> tape_of(std::uint32_t seed)
 
 void play_tapes(std::uint32_t first_seed, std::uint32_t count)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = first_seed; seed != first_seed + count / (test::under_a_sanitizer ? 8 : 1); ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = tape_of(seed);
@@ -35,14 +35,14 @@ TEST(np_alloc_tape, agrees_with_the_model_on_random_tapes)
     play_tapes(0, 64);
 }
 
-TEST(np_alloc_tape, agrees_with_the_model_where_few_addresses_are_left)
+TEST(np_alloc_tape, agrees_with_the_model_in_a_small_region)
 {
     if (np_option_set(np_option_region_bytes, std::size_t{16} << 20) != 0)
-        GTEST_SKIP() << "another test has had a block before";
+        GTEST_SKIP() << "another test has already allocated";
     play_tapes(1000, 32);
 }
 
-// Each of these is np_alloc with a fault.
+// Faulty allocators.
 
 struct hands_out_twice : fuzz::np_calls
 {
@@ -89,7 +89,7 @@ struct forgets_content : fuzz::np_calls
     }
 };
 
-/// Returns: whether it is not what a tape frees by mistake.
+/// Returns: whether `address` may be a block, not a pointer that the tape frees as misuse.
 bool may_be_block(void* address)
 {
     return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && np_owns(address) != 0;
@@ -128,16 +128,16 @@ void play_on()
     fuzz::np_player::play(tape.data(), tape.size(), calls);
 }
 
-TEST(np_alloc_tape_death, notices_each_fault)
+TEST(np_alloc_tape_death, detects_each_fault)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_DEATH(play_on<hands_out_twice>(), "alloc .*(two blocks overlap|less room)");
-    EXPECT_DEATH(play_on<writes_where_others_are>(), "what a block held has changed|what the block held");
-    EXPECT_DEATH(play_on<fills_with_no_zeros>(), "has not filled a block with zeros");
-    EXPECT_DEATH(play_on<forgets_alignment>(), "not aligned as was asked for");
-    EXPECT_DEATH(play_on<forgets_content>(), "has not kept what the block held");
-    EXPECT_DEATH(play_on<loses_blocks>(), "other bytes are in use");
+    EXPECT_DEATH(play_on<hands_out_twice>(), "alloc .*(two blocks overlap|smaller than requested)");
+    EXPECT_DEATH(play_on<writes_where_others_are>(), "contents of a block changed|lost the contents");
+    EXPECT_DEATH(play_on<fills_with_no_zeros>(), "memory that is not zero");
+    EXPECT_DEATH(play_on<forgets_alignment>(), "misaligned");
+    EXPECT_DEATH(play_on<forgets_content>(), "lost the contents");
+    EXPECT_DEATH(play_on<loses_blocks>(), "wrong bytes_in_use");
     EXPECT_DEATH(play_on<frees_twice>(), "disagree|double free");
-    EXPECT_DEATH(play_on<loses_heaps>(), "other bytes are in use|other heaps");
+    EXPECT_DEATH(play_on<loses_heaps>(), "wrong bytes_in_use|wrong number of heaps");
 }
 } // namespace

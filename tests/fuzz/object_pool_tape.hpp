@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool of objects and on a simple model of one, and compares the two after
+/// Plays a tape of bytes as operations on an object pool and on a simple model, and compares both after
 /// each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
@@ -31,7 +31,7 @@
 #include <vector>
 
 namespace fuzz {
-/// May own another object of its pool, which it destroys at its end.
+/// May own another object of its pool; the destructor destroys it.
 struct owning_item : marked_item, owned_base
 {
     owning_item() = default;
@@ -55,7 +55,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
     using policy = typename Pool::policy;
     static constexpr bool is_shared = std::is_base_of_v<memory_pool::concurrent_object_pool<item, policy>, Pool>;
     static constexpr bool owns_others = std::is_same_v<item, owning_item>;
-    static constexpr std::size_t longest_chain = 3000; ///< Outside of clear, each destroys the next one by recursion.
+    static constexpr std::size_t max_chain_length = 3000; ///< each destroys the next by recursion
     static constexpr std::size_t operations = 24;
 
     using base::expect;
@@ -108,13 +108,13 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         case 17: return log("own"), own(tape_.number(), 1 + tape_.byte());
         case 18: return log("trim"), trim();
         case 19: return log("reserve"), reserve(tape_.number() % 500);
-        case 20: return log("forget all"), forget(tape_.byte());
+        case 20: return log("free all"), forget(tape_.byte());
         case 21: return log("wait"), wait(1 + tape_.byte() % 9);
         default: return log("misuse"), misuse(tape_.number(), tape_.byte());
         }
     }
 
-    // Objects that come.
+    // Creation.
 
     void create(std::size_t count)
     {
@@ -141,7 +141,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
     {
         std::vector<item*> objects(count);
         if (!memory_pool::detail::base::succeeds(
-                [&] { expect(pool_.create_bulk(objects.data(), count) == count, "created others than asked for"); }))
+                [&] { expect(pool_.create_bulk(objects.data(), count) == count, "created a wrong number"); }))
             return refused(count);
         for (item* const object : objects)
             add(object);
@@ -168,13 +168,13 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
                     return refused();
                 auto* const made = static_cast<item*>(object.get());
                 owners_.push_back(std::move(object));
-                expect(known_.insert(made).second && made->is_intact(), "an object is not as it was made");
+                expect(known_.insert(made).second && made->is_intact(), "a new object is damaged");
                 is_owned_.insert(made);
             }
         }
     }
 
-    /// For no time, as no other thread destroys anything meanwhile.
+    /// Waits for zero time, since no other thread destroys anything.
     void wait([[maybe_unused]] std::size_t count)
     {
         if constexpr (is_shared) {
@@ -195,19 +195,19 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
 
     void add(item* object)
     {
-        expect(known_.insert(object).second, "created twice at one place");
+        expect(known_.insert(object).second, "created two objects at one address");
         expect(reinterpret_cast<std::uintptr_t>(object) % alignof(item) == 0, "misaligned");
-        expect(object->is_intact(), "an object is not as it was made");
+        expect(object->is_intact(), "a new object is damaged");
         objects_.push_back(object);
     }
 
-    // Objects that go.
+    // Destruction.
 
-    /// Forgets one, and those that it owns.
+    /// Forgets an object and the objects it owns.
     void gone(item* object)
     {
         while (object != nullptr) {
-            expect(known_.erase(object) == 1, "an object has ended that was not alive");
+            expect(known_.erase(object) == 1, "destroyed an object that is not alive");
             is_owned_.erase(object);
             last_gone_ = object;
             object = owned_by(object);
@@ -220,28 +220,28 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
             const auto owned = owned_.find(object);
             if (owned == owned_.end())
                 return nullptr;
-            item* const its = owned->second;
+            item* const result = owned->second;
             owned_.erase(owned);
-            return its;
+            return result;
         }
         return nullptr;
     }
 
     bool is_owned(item* object) const { return is_owned_.count(object) != 0; }
 
-    /// Destroys one that is alive and that no other owns.
+    /// Destroys the object if it is alive and unowned.
     void destroy(item* object)
     {
         if (known_.count(object) == 0 || is_owned(object))
             return;
-        expect(object->is_intact(), "an object was written to");
+        expect(object->is_intact(), "an object was overwritten");
         gone(object);
         pool_.destroy(object);
     }
 
     void destroy_from(std::size_t first, std::size_t count)
     {
-        pool_.destroy(nullptr); // which is ignored
+        pool_.destroy(nullptr); // ignored
         if (objects_.empty())
             return;
         first %= objects_.size();
@@ -263,7 +263,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         if (objects_.empty())
             return;
         first %= objects_.size();
-        std::vector<item*> ended{nullptr}; // which is ignored
+        std::vector<item*> ended{nullptr}; // ignored
         for (std::size_t i = first; i != objects_.size() && ended.size() <= count; ++i)
             if (!is_owned(objects_[i]))
                 ended.push_back(objects_[i]);
@@ -273,14 +273,14 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         sweep();
     }
 
-    /// Drops those from the list that have ended.
+    /// Drops destroyed objects from the list.
     void sweep()
     {
         const auto has_ended = [this](item* object) { return known_.count(object) == 0; };
         objects_.erase(std::remove_if(objects_.begin(), objects_.end(), has_ended), objects_.end());
     }
 
-    /// Has objects own the next ones: each is destroyed by the one before.
+    /// Makes objects own their successors, so each is destroyed by its predecessor.
     void own([[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t count)
     {
         if constexpr (owns_others) {
@@ -290,8 +290,8 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
             for (std::size_t i = first; i + 1 < objects_.size() && count != 0; ++i, --count) {
                 item* const first_of_two = objects_[i];
                 item* const owned = objects_[i + 1];
-                // In the order of the list, so that none owns itself.
-                if (first_of_two->owned != nullptr || is_owned(owned) || owned_.size() == longest_chain)
+                // In list order, so no object owns itself.
+                if (first_of_two->owned != nullptr || is_owned(owned) || owned_.size() == max_chain_length)
                     continue;
                 first_of_two->owned = owned;
                 first_of_two->pool = &pool_;
@@ -307,7 +307,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         std::size_t count = 0;
         std::set<item*> visited;
         pool_.for_each([&](item& object) {
-            expect(known_.count(&object) != 0 && visited.insert(&object).second, "visited what is not alive");
+            expect(known_.count(&object) != 0 && visited.insert(&object).second, "visited a destroyed object");
             if (++count % every == 0)
                 destroy(&object);
         });
@@ -323,12 +323,12 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
             std::set<const item*> visited;
             for (const item& object : constant)
                 visited.insert(&object);
-            expect(visited.size() == known_.size() && pool_.size() == known_.size(), "other objects are in the range");
+            expect(visited.size() == known_.size() && pool_.size() == known_.size(), "wrong objects in the range");
             visited.clear();
             std::size_t count = 0;
             for (auto at = pool_.begin(); at != pool_.end();) {
                 item* const object = &*at;
-                expect(known_.count(object) != 0 && visited.insert(object).second, "came to what is not alive");
+                expect(known_.count(object) != 0 && visited.insert(object).second, "iterated over a destroyed object");
                 if (++count % every != 0 || is_owned(object)) {
                     at++;
                     continue;
@@ -337,7 +337,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
                 at = pool_.erase(at);
             }
             for (const item* const object : known_)
-                expect(visited.count(object) != 0, "the iterator has left out some");
+                expect(visited.count(object) != 0, "the iterator skipped objects");
             sweep();
         }
     }
@@ -354,17 +354,17 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
                 ++expected;
                 return true;
             });
-            expect(erased == expected, "erased others than asked for");
+            expect(erased == expected, "erased the wrong elements");
             sweep();
         }
     }
 
-    // All of them.
+    // All objects.
 
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
-            return; // seldom, or nothing would ever get large
+            return; // rarely, so pools can grow large
         for (owner& each : owners_)
             (void)each.release(); // NOLINT(bugprone-unused-return-value): the pool destroys it
         owners_.clear();
@@ -373,12 +373,12 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
         known_.clear();
         owned_.clear();
         is_owned_.clear();
-        expect(!owns_others || marked_item::alive() == 0, "an object is alive that was to end");
-        // What moves blocks between threads stays until a shared pool ends.
-        expect(how % 8 == 1 || is_shared || upstream_.live_chunks() == 0, "it has not released all");
+        expect(!owns_others || marked_item::alive() == 0, "an object survived release() or clear()");
+        // A shared pool keeps its depot until it is destroyed.
+        expect(how % 8 == 1 || is_shared || upstream_.live_chunks() == 0, "release() kept upstream memory");
     }
 
-    /// Only pools that check notice all of it.
+    /// Only checking pools detect all of it.
     void misuse([[maybe_unused]] std::size_t which, [[maybe_unused]] std::size_t how)
     {
         if constexpr (policy::checks) {
@@ -390,7 +390,7 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
             else if (how % 3 == 1 && !objects_.empty())
                 foreign = memory_pool::detail::base::address_past(objects_[which % objects_.size()], alignof(item));
             pool_.destroy(static_cast<item*>(foreign));
-            expect(recorder.reports().size() == 1, "misuse was not reported once");
+            expect(recorder.reports().size() == 1, "misuse was not reported exactly once");
         }
     }
 
@@ -398,25 +398,25 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
     {
         forget_dropped_owners();
         for (item* const object : known_)
-            expect(object->is_intact(), "an object was written to");
+            expect(object->is_intact(), "an object was overwritten");
         expect(pool_.in_use() == known_.size(), "in_use is wrong");
-        expect(!owns_others || marked_item::alive() == known_.size(), "other objects are alive");
+        expect(!owns_others || marked_item::alive() == known_.size(), "wrong number of live objects");
         expect(pool_.capacity() >= known_.size() && pool_.capacity() <= pool_.max_capacity(), "capacity is wrong");
         expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
         if (!known_.empty())
-            expect(pool_.owns(*known_.begin()), "it does not own its object");
+            expect(pool_.owns(*known_.begin()), "owns() is false for its own object");
         if constexpr (policy::counts) {
             const memory_pool::pool_statistics counted = pool_.statistics();
             expect(counted.in_use == known_.size() && counted.allocations - counted.deallocations == known_.size(),
-                   "other objects were counted");
+                   "wrong count of objects");
         }
         if constexpr (is_watched<policy>)
-            expect(watching_observer::blocks().size() == known_.size(), "the observer knows other blocks");
+            expect(watching_observer::blocks().size() == known_.size(), "the observer's blocks differ");
         if (log_.size() % 8 == 0)
-            expect(pool_.verify(), "not valid");
+            expect(pool_.verify(), "verify() failed");
     }
 
-    /// Those of owners that were dropped have ended.
+    /// Forgets the objects whose owners were destroyed.
     void forget_dropped_owners()
     {
         if constexpr (owns_others) {
@@ -437,14 +437,14 @@ class object_pool_player : public pool_player<object_pool_player<Pool>, Pool>
     using owner = std::unique_ptr<owned_base, memory_pool::polymorphic_deleter>;
 
     std::vector<owner> owners_;
-    std::vector<item*> objects_;   ///< Alive, oldest first, but for those in owners_.
-    std::set<item*> known_;        ///< All that are alive.
-    std::map<item*, item*> owned_; ///< By the owner.
-    std::set<item*> is_owned_;     ///< By another object, or by an owner: only that may end it.
+    std::vector<item*> objects_;   ///< alive, oldest first, except those in owners_
+    std::set<item*> known_;        ///< all live objects
+    std::map<item*, item*> owned_; ///< by owner
+    std::set<item*> is_owned_;     ///< owned by an object or an owner, which alone may destroy it
     item* last_gone_ = nullptr;
 };
 
-/// Plays the tape on a pool of the kind, the object and the policy that its first byte picks.
+/// Plays the tape on a pool; the first byte selects kind, object type and policy.
 inline void play_object_pool(const std::uint8_t* bytes, std::size_t size)
 {
     using namespace memory_pool;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all players of tapes on a pool have in common: the tape, the pool and its upstream, the log, threads, and the
-/// operations that every pool has. `Player` derives from it, and has
+/// Base class of the players on a pool: the tape, the pool and its upstream, the log, threads and the
+/// operations of every pool. `Player` derives from it and has
 ///
-///     operations        how many it has; the last one begins or ends a thread
+///     operations        number of operations; the last one starts or ends a thread
 ///     is_shared         whether threads share the pool
-///     step(operation)   does one
+///     step(operation)   performs one operation
 ///     verify()          compares the pool and its model
 ///
 /// Thread safety: none.
@@ -30,7 +30,7 @@
 #include <vector>
 
 namespace fuzz {
-/// Returns: options of a pool with room for few objects; bits of `which` say which of them are set.
+/// Returns: options of a small pool; the bits of `which` select the options to set.
 inline memory_pool::pool_options options_of_small_pool(tape& instructions, std::size_t which)
 {
     memory_pool::pool_options options;
@@ -56,15 +56,15 @@ public:
             Player player(instructions, upstream);
             while (!instructions.at_end())
                 player.play_next();
-            player.pool_.hand_over(); // Its last thread may not have ended.
+            player.pool_.hand_over(); // its last thread may still run
             throw_at_none();
         }
         if (marked_item::alive() != 0)
-            disagree({}, "an object is alive without a pool");
+            disagree({}, "an object outlives its pool");
         if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the pool kept something from upstream");
+            disagree({}, "the pool leaked upstream memory");
         if (!watching_observer::blocks().empty())
-            disagree({}, "the observer was not told of the end of a block");
+            disagree({}, "the observer missed a deallocation");
         memory_pool::set_profile_bytes(0);
     }
 
@@ -94,10 +94,10 @@ protected:
         upstream_is_to_fail_ = true;
     }
 
-    /// A call for `count` has got nothing, for the reason that there was.
+    /// A call for `count` blocks failed; the planned failure is over.
     void refused(std::size_t count = 1)
     {
-        expect(has_reason_to_refuse(pool_.in_use() + count), "refused for no reason");
+        expect(has_reason_to_refuse(pool_.in_use() + count), "refused without a reason");
         upstream_.never_fail();
         upstream_is_to_fail_ = false;
         throw_at_none();
@@ -114,7 +114,7 @@ protected:
     {
         const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
         expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
-        expect(is_reserved || has_reason_to_refuse(count), "reserved nothing, for no reason");
+        expect(is_reserved || has_reason_to_refuse(count), "reserve failed without a reason");
     }
 
     tape& tape_;
@@ -131,7 +131,7 @@ private:
         const std::size_t operation = tape_.byte() % Player::operations;
         const std::size_t thread = Player::is_shared ? tape_.byte() : 0;
         if (operation == Player::operations - 1) {
-            pool_.hand_over(); // A pool for one thread is used by another one from now on.
+            pool_.hand_over(); // another thread may use a single-threaded pool from now on
             return log("begin or end a thread"), threads_.begin_or_end(thread);
         }
         threads_.run(thread, [&] { player().step(operation); });
@@ -149,6 +149,6 @@ private:
         plain_item::throw_at(0);
     }
 
-    tape_threads threads_; ///< Last, as they use the pool.
+    tape_threads threads_; ///< last, as they use the pool
 };
 } // namespace fuzz

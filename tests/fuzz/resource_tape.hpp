@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a resource for std::pmr and on a simple model of one, and compares the two
+/// Plays a tape of bytes as operations on a std::pmr resource and on a simple model, and compares both
 /// after each. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
@@ -24,7 +24,7 @@
 #include <vector>
 
 namespace fuzz {
-/// How arenas look from outside.
+/// The observable behaviour of arenas.
 template <class Resource>
 struct arena_model
 {
@@ -39,7 +39,7 @@ struct arena_model
         return options;
     }
 
-    /// Returns: what the resource is to count for a block.
+    /// Returns: the bytes that the resource must count for a block.
     static std::size_t bytes_in_use(const Resource& resource, const test::filled_block& block)
     {
         constexpr std::size_t behind =
@@ -63,7 +63,7 @@ struct arena_model
     static void forget(Resource& resource, bool keeps_memory) { keeps_memory ? resource.clear() : resource.release(); }
 };
 
-/// How pools look from outside.
+/// The observable behaviour of pools.
 template <class Resource>
 struct pools_model
 {
@@ -102,7 +102,7 @@ public:
                 player.step();
         }
         if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
-            disagree({}, "the resource kept something from upstream");
+            disagree({}, "the resource leaked upstream memory");
     }
 
 private:
@@ -121,16 +121,16 @@ private:
         case 4:
             return log("allocate aligned"), allocate(1 + tape_.byte() % 8, tape_.number() % 5000, tape_.byte() % 18);
         case 5: return log("allocate too much"), allocate_too_much(tape_.number(), tape_.byte() % 18);
-        case 6: return log("give back the last"), give_back_last(1 + tape_.byte());
-        case 7: return log("give back the first"), give_back_from(0, 1 + tape_.byte());
-        case 8: return log("give back some in between"), give_back_from(tape_.number(), 1 + tape_.byte() % 32);
+        case 6: return log("free the last"), give_back_last(1 + tape_.byte());
+        case 7: return log("free the first"), give_back_from(0, 1 + tape_.byte());
+        case 8: return log("free in the middle"), give_back_from(tape_.number(), 1 + tape_.byte() % 32);
         case 9: return log("undo"), undo(tape_.byte(), tape_.byte() % 7);
-        case 10: return log("give back nullptr"), resource_.deallocate(nullptr, tape_.number());
+        case 10: return log("free nullptr"), resource_.deallocate(nullptr, tape_.number());
         case 11: return log("upstream fails"), fail(1 + tape_.byte() % 4);
         case 12: return log("trim"), trim();
         case 13: return log("begin a scope"), begin_scope();
         case 14: return log("end a scope"), end_scope();
-        default: return log("forget all"), forget(tape_.byte());
+        default: return log("free all"), forget(tape_.byte());
         }
     }
 
@@ -147,13 +147,13 @@ private:
                 return;
     }
 
-    /// Returns: whether that was possible.
+    /// Returns: whether the allocation succeeded.
     bool allocate_one(std::size_t bytes, std::size_t alignment)
     {
         try {
             blocks_.push_back(test::allocate_filled(resource_, bytes, alignment));
         } catch (const std::bad_alloc&) {
-            expect(upstream_is_to_fail_ || Model::may_refuse(resource_), "refused for no reason");
+            expect(upstream_is_to_fail_ || Model::may_refuse(resource_), "refused without a reason");
             upstream_is_to_fail_ = false;
             upstream_.never_fail();
             return false;
@@ -191,7 +191,7 @@ private:
         const std::size_t bytes = std::numeric_limits<std::size_t>::max() - below_most;
         try {
             (void)resource_.allocate(bytes, std::size_t{1} << alignment_exponent);
-            disagree(log_, "handed out more than there can be");
+            disagree(log_, "allocated more than the address space");
         } catch (const std::bad_alloc&) {
             verify();
         }
@@ -250,7 +250,7 @@ private:
     void forget(std::size_t how)
     {
         if (how % 8 > 1)
-            return; // seldom, or nothing would ever get large
+            return; // rarely, so resources can grow large
         Model::forget(resource_, how % 8 == 0);
         blocks_.clear();
         in_use_ = 0;
@@ -261,8 +261,8 @@ private:
     {
         expect(resource_.bytes_in_use() == in_use_, "bytes_in_use is wrong");
         expect(resource_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
-        expect(Model::agrees(resource_, blocks_.empty()), "the figures do not fit each other");
-        expect(resource_.verify(), "not valid");
+        expect(Model::agrees(resource_, blocks_.empty()), "the statistics are inconsistent");
+        expect(resource_.verify(), "verify() failed");
     }
 
     void expect(bool condition, const char* otherwise)
@@ -277,10 +277,10 @@ private:
     tape& tape_;
     test::accounting_upstream& upstream_;
     Resource resource_;
-    std::vector<test::filled_block> blocks_; ///< In use, oldest first.
-    std::forward_list<scope> scopes_;        ///< The innermost one is the first, and so ends first.
-    std::vector<std::size_t> begins_;        ///< Of each scope: the first block that it frees.
-    std::size_t in_use_ = 0;                 ///< Bytes in them, as the resource is to count them.
+    std::vector<test::filled_block> blocks_; ///< outstanding, oldest first
+    std::forward_list<scope> scopes_;        ///< the innermost first, so it ends first
+    std::vector<std::size_t> begins_;        ///< the first block of each scope
+    std::size_t in_use_ = 0;                 ///< bytes that the resource must count
     bool upstream_is_to_fail_ = false;
     std::vector<std::string> log_;
 };
@@ -290,7 +290,7 @@ using arena_player = resource_player<Resource, arena_model<Resource>>;
 template <class Resource>
 using pools_player = resource_player<Resource, pools_model<Resource>>;
 
-/// Plays the tape on a resource of the kind and the policy that its first byte picks.
+/// Plays the tape on a resource; the first byte selects kind and policy.
 inline void play_resource(const std::uint8_t* bytes, std::size_t size)
 {
     using namespace memory_pool;

@@ -13,7 +13,7 @@ namespace mp = memory_pool;
 namespace {
 TEST(resource_tape, agrees_with_the_model_on_random_tapes)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = 0; seed != 96; ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
@@ -21,7 +21,7 @@ TEST(resource_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-/// A model with a fault, so that the resource looks wrong: it counts one byte too many for blocks in arenas.
+/// A faulty model: it counts one byte too many per block.
 struct faulty_model : fuzz::arena_model<mp::unsynchronized_arena_resource>
 {
     static std::size_t bytes_in_use(const mp::unsynchronized_arena_resource& resource, const test::filled_block& block)
@@ -30,10 +30,10 @@ struct faulty_model : fuzz::arena_model<mp::unsynchronized_arena_resource>
     }
 };
 
-TEST(resource_tape_death, notices_that_resource_and_model_disagree)
+TEST(resource_tape_death, detects_a_wrong_resource)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const std::vector<std::uint8_t> tape(400, 0); // allocates, and nothing else
+    const std::vector<std::uint8_t> tape(400, 0); // allocates only
     EXPECT_DEATH(
         (fuzz::resource_player<mp::unsynchronized_arena_resource, faulty_model>::play(tape.data(), tape.size())),
         "allocate\n.*bytes_in_use is wrong");

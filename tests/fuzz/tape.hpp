@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A tape of bytes that encodes operations on a pool or a resource, to be compared with a simple model. Any tape is
-/// valid.
+/// A tape of bytes that encodes operations on a pool or a resource and on a model of it. Any tape is valid.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 #include <vector>
 
 namespace fuzz {
-/// What a tape says, byte by byte. At its end it says 0.
+/// Reads a tape byte by byte; 0 behind its end.
 class tape
 {
 public:
@@ -33,20 +32,20 @@ private:
     const std::uint8_t* end_;
 };
 
-/// Prints what was done, and ends the program.
+/// Prints the operations and aborts.
 [[noreturn]] inline void disagree(const std::vector<std::string>& log, const char* what)
 {
     for (const std::string& operation : log)
         std::fprintf(stderr, "%s\n", operation.c_str());
-    std::fprintf(stderr, "it and its model disagree: %s\n", what);
+    std::fprintf(stderr, "the model disagrees: %s\n", what);
     std::abort();
 }
 
-/// Returns: the tape of that number; it begins with the number.
-inline std::vector<std::uint8_t> random_tape(std::uint32_t seed, std::size_t most_bytes = 400)
+/// Returns: a random tape of the given seed; it begins with the seed.
+inline std::vector<std::uint8_t> random_tape(std::uint32_t seed, std::size_t max_bytes = 400)
 {
     std::mt19937 random(seed);
-    std::vector<std::uint8_t> tape(100 + random() % (most_bytes - 100));
+    std::vector<std::uint8_t> tape(100 + random() % (max_bytes - 100));
     for (std::uint8_t& byte : tape)
         byte = static_cast<std::uint8_t>(random());
     tape[0] = static_cast<std::uint8_t>(seed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that a tape begins and ends, and that do its operations in turns: so what they have in common is in their
-/// caches, and the operations still have an order, which a model can follow.
+/// Threads that a tape starts and ends. They perform its operations in turns: shared state spreads over their
+/// caches, but the operations keep an order that a model can follow.
 #pragma once
 
 #include <support/threads.hpp>
@@ -25,7 +25,7 @@ public:
             thread.emplace();
     }
 
-    /// Effects: has a thread do it, and waits for it; or does it here, if that thread has not begun.
+    /// Effects: runs the action in the thread and waits for it, or runs it here if the thread has not started.
     template <class Action>
     void run(std::size_t which, Action&& action)
     {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes on what takes texts and what writes them: names of pools, resources, heaps and files, which
-/// may contain anything, reports as JSON, for people and for Prometheus, and the options of np_alloc by name. What is
-/// written is read by another parser. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
+/// Plays a tape of bytes on functions that take and write texts: names of pools, resources, heaps and files, which
+/// may contain anything; reports as JSON, text and Prometheus; the options of np_alloc by name. Another parser reads
+/// the output. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations
 /// on a mismatch.
 #pragma once
 
@@ -44,7 +44,7 @@
 #include <vector>
 
 namespace fuzz {
-/// What writes reports. Tests override a function, to see that a fault in it is noticed.
+/// Writes reports. Tests override it to check that the player detects a fault.
 struct report_writer
 {
     report_writer() = default;
@@ -82,7 +82,7 @@ private:
 
         std::string kind;
         std::string name;
-        std::optional<std::size_t> in_use; ///< Blocks, if it counts those.
+        std::optional<std::size_t> in_use; ///< blocks, if counted
     };
 
     template <class Thing>
@@ -124,7 +124,7 @@ private:
 
     void log(const char* operation) { log_.emplace_back(operation); }
 
-    /// No byte of it is 0.
+    /// Returns: a text without zero bytes.
     std::string text()
     {
         const std::size_t kind = tape_.byte();
@@ -134,31 +134,31 @@ private:
         return made;
     }
 
-    /// What a report keeps of a name.
+    /// Returns: a name as reports shorten it.
     static std::string kept(const std::string& name) { return as_utf8(std::string_view(name).substr(0, 127)); }
 
-    // Pools with names.
+    // Named pools.
 
     void make()
     {
         using namespace memory_pool;
         const std::size_t kind = tape_.byte() % 8;
-        const std::string name = "n" + text(); // Others are not listed.
-        const char* const its = name.c_str();
+        const std::string name = "n" + text(); // pools without a name are not listed
+        const char* const raw = name.c_str();
         const std::size_t count = tape_.byte();
         switch (kind) {
         case 0: add_pool<object_pool<int, counting_policy>>("object_pool", name, count); break;
         case 1: add_pool<concurrent_object_pool<int>>("concurrent_object_pool", name, count); break;
-        case 2: (void)add<limit_resource>("limit_resource", name, limit_options{}.with_name(its)); break;
-        case 3: (void)add<tracking_resource>("tracking_resource", name, std::pmr::new_delete_resource(), its); break;
+        case 2: (void)add<limit_resource>("limit_resource", name, limit_options{}.with_name(raw)); break;
+        case 3: (void)add<tracking_resource>("tracking_resource", name, std::pmr::new_delete_resource(), raw); break;
         case 4:
             (void)add<unsynchronized_arena_resource>("unsynchronized_arena_resource", name,
-                                                     arena_options{}.with_name(its));
+                                                     arena_options{}.with_name(raw));
             break;
         case 5:
-            (void)add<synchronized_arena_resource>("synchronized_arena_resource", name, arena_options{}.with_name(its));
+            (void)add<synchronized_arena_resource>("synchronized_arena_resource", name, arena_options{}.with_name(raw));
             break;
-        default: (void)add<np_heap_resource>("np_heap", name, its); break;
+        default: (void)add<np_heap_resource>("np_heap", name, raw); break;
         }
     }
 
@@ -195,26 +195,26 @@ private:
     void report_as_json()
     {
         const memory_pool::report_snapshot taken = memory_pool::snapshot();
-        expect(taken.entries.size() == others_ + things_.size(), "other pools are in a snapshot");
+        expect(taken.entries.size() == others_ + things_.size(), "wrong pools in a snapshot");
         const json report = read(writer_.write(memory_pool::report_format::json, taken));
         const json& pools = member(report, "pools");
-        expect(pools.is_array() && pools.size() == taken.entries.size(), "other pools are in a report");
-        std::multiset<std::pair<std::string, std::string>> expected; // Heaps come last, in another order.
+        expect(pools.is_array() && pools.size() == taken.entries.size(), "wrong pools in a report");
+        std::multiset<std::pair<std::string, std::string>> expected; // heaps come last, in another order
         std::multiset<std::pair<std::string, std::string>> found;
         for (const auto& each : things_)
             expected.emplace(each->kind, kept(each->name));
         for (std::size_t i = 0; i != pools.size(); ++i) {
             const std::string kind = string_of(pools[i], "kind");
-            const std::string its_name = string_of(pools[i], "name");
-            expect(its_name == as_utf8(taken.entries[i].name), "a report has another name than the snapshot");
-            if (expected.count({kind, its_name}) != 0)
-                found.emplace(kind, its_name);
+            const std::string name = string_of(pools[i], "name");
+            expect(name == as_utf8(taken.entries[i].name), "the names in report and snapshot differ");
+            if (expected.count({kind, name}) != 0)
+                found.emplace(kind, name);
         }
-        expect(found == expected, "a pool is missing in a report, or has another name");
-        expect_figures(taken);
+        expect(found == expected, "a pool is missing in a report or renamed");
+        expect_statistics(taken);
     }
 
-    void expect_figures(const memory_pool::report_snapshot& taken)
+    void expect_statistics(const memory_pool::report_snapshot& taken)
     {
         std::size_t next = 0;
         for (const auto& each : things_) {
@@ -223,19 +223,19 @@ private:
             while (next != taken.entries.size() &&
                    (taken.entries[next].kind != each->kind || as_utf8(taken.entries[next].name) != kept(each->name)))
                 ++next;
-            expect(next != taken.entries.size(), "pools are listed in another order than they were made");
+            expect(next != taken.entries.size(), "pools are not listed in creation order");
             const memory_pool::report_entry& entry = taken.entries[next++];
-            // What is not shared publishes its figures now and then only.
-            expect(entry.age.has_value() || entry.figures.in_use == *each->in_use, "a figure in a snapshot is wrong");
+            // Unshared pools publish their statistics only from time to time.
+            expect(entry.age.has_value() || entry.statistics.in_use == *each->in_use, "wrong statistics in a snapshot");
         }
     }
 
     using json = nlohmann::json;
 
-    /// Returns: what was written. It has to be JSON, and no member may occur twice.
+    /// Returns: the parsed output, which must be JSON without duplicate members.
     json read(const std::string& written)
     {
-        std::vector<std::set<std::string>> members; // Of members, by depth.
+        std::vector<std::set<std::string>> members; // member names by depth
         bool are_unique = true;
         const auto look = [&](int depth, json::parse_event_t event, const json& parsed) {
             members.resize(static_cast<std::size_t>(depth) + 2);
@@ -250,7 +250,7 @@ private:
         const bool is_valid = !value.is_discarded() && are_unique;
         if (!is_valid)
             std::fprintf(stderr, "%s\n", written.c_str());
-        expect(is_valid, "what was written is no JSON");
+        expect(is_valid, "the output is not valid JSON");
         return value;
     }
 
@@ -262,12 +262,12 @@ private:
 
     std::string string_of(const json& of, const char* name)
     {
-        const json& its = member(of, name);
-        expect(its.is_string(), "a member is no string");
-        return its.get<std::string>();
+        const json& value = member(of, name);
+        expect(value.is_string(), "a member is not a string");
+        return value.get<std::string>();
     }
 
-    /// A report of anything that a snapshot can hold.
+    /// Reports arbitrary snapshot contents.
     void report_made_up()
     {
         memory_pool::report_snapshot taken;
@@ -278,15 +278,15 @@ private:
             taken.entries.push_back(made_up_entry());
         const json report = read(writer_.write(memory_pool::report_format::json, taken));
         const json& pools = member(report, "pools");
-        expect(pools.is_array() && pools.size() == taken.entries.size(), "other pools are in a report");
+        expect(pools.is_array() && pools.size() == taken.entries.size(), "wrong pools in a report");
         for (std::size_t i = 0; i != pools.size(); ++i) {
             const memory_pool::report_entry& entry = taken.entries[i];
-            expect(string_of(pools[i], "name") == kept(entry.name), "a report has another name");
-            expect_number(pools[i], "in_use", entry.figures.in_use);
-            expect_number(pools[i], "bytes_reserved", entry.figures.bytes_reserved);
-            expect_number(pools[i], "limit", entry.figures.limit,
-                          entry.figures.limit != memory_pool::report_figures::unlimited);
-            expect_number(pools[i], "peak_in_use", entry.figures.peak_in_use, entry.figures.counts != 0);
+            expect(string_of(pools[i], "name") == kept(entry.name), "wrong name in a report");
+            expect_number(pools[i], "in_use", entry.statistics.in_use);
+            expect_number(pools[i], "bytes_reserved", entry.statistics.bytes_reserved);
+            expect_number(pools[i], "limit", entry.statistics.limit,
+                          entry.statistics.limit != memory_pool::report_statistics::unlimited);
+            expect_number(pools[i], "peak_in_use", entry.statistics.peak_in_use, entry.statistics.counts != 0);
         }
         report_for_prometheus(taken);
         expect_lines(taken);
@@ -297,7 +297,7 @@ private:
         memory_pool::report_entry entry;
         entry.kind = tape_.byte() % 2 == 0 ? "object_pool" : "limit_resource";
         entry.name = text();
-        memory_pool::report_figures& all = entry.figures;
+        memory_pool::report_statistics& all = entry.statistics;
         for (std::uint64_t* const figure : {&all.block_size, &all.capacity, &all.limit, &all.in_use, &all.slabs,
                                             &all.bytes_reserved, &all.bytes_in_use, &all.bytes_cached,
                                             &all.bytes_of_slack, &all.peak_in_use, &all.allocations, &all.failures})
@@ -319,9 +319,9 @@ private:
 
     void expect_number(const json& of, const char* name, std::uint64_t number, bool is_known = true)
     {
-        const json& its = member(of, name);
-        expect(is_known ? its.is_number_unsigned() && its.get<std::uint64_t>() == number : its.is_null(),
-               "a member has another value");
+        const json& value = member(of, name);
+        expect(is_known ? value.is_number_unsigned() && value.get<std::uint64_t>() == number : value.is_null(),
+               "wrong value of a member");
     }
 
     void report_as_text()
@@ -330,14 +330,14 @@ private:
         expect_lines(taken);
     }
 
-    /// A line for each pool, whatever its name is.
+    /// A text report must have one line per pool, whatever its name.
     void expect_lines(memory_pool::report_snapshot taken)
     {
         const std::string with_pools = writer_.write(memory_pool::report_format::text, taken);
         const std::size_t pools = taken.entries.size();
         taken.entries.clear();
         const std::string without = writer_.write(memory_pool::report_format::text, taken);
-        expect(lines_in(with_pools) == lines_in(without) + pools, "there is not one line for each pool");
+        expect(lines_in(with_pools) == lines_in(without) + pools, "not one line per pool");
         expect(as_utf8(with_pools) == with_pools, "a report is not in UTF-8");
     }
 
@@ -346,7 +346,7 @@ private:
         return static_cast<std::size_t>(std::count(written.begin(), written.end(), '\n'));
     }
 
-    /// Each line is a comment, or a metric, labels that differ from those of the others, and a number.
+    /// Each line must be a comment or a number with a metric and a unique set of labels.
     void report_for_prometheus(const memory_pool::report_snapshot& taken)
     {
         const std::string written = writer_.write(memory_pool::report_format::prometheus, taken);
@@ -359,12 +359,12 @@ private:
             const std::size_t end_of_series = end_of_labels(line);
             expect(end_of_series != 0 && line.size() > end_of_series + 1 && line[end_of_series] == ' ' &&
                        line.find_first_not_of("0123456789", end_of_series + 1) == std::string::npos,
-                   "a line for Prometheus has another form");
+                   "malformed line for Prometheus");
             expect(series.insert(line.substr(0, end_of_series)).second, "a series occurs twice");
         }
     }
 
-    /// Returns: where they end: metric{label="text",label="text"}; 0 if that is not what is there.
+    /// Returns: the end of metric{label="text",label="text"} in the line; 0 if malformed.
     static std::size_t end_of_labels(const std::string& line)
     {
         const auto skip_word = [&line](std::size_t at) {
@@ -390,13 +390,13 @@ private:
         return at < line.size() && line[at] == '}' ? at + 1 : 0;
     }
 
-    // What np_alloc says of itself.
+    // Reports of np_alloc.
 
     void allocate_at(std::string file, std::size_t line, std::size_t bytes)
     {
         files_.push_back(std::move(file));
         const np_block block{np_alloc_at(bytes, files_.back().c_str(), static_cast<int>(line)), bytes};
-        expect(block.address != nullptr, "there is no memory");
+        expect(block.address != nullptr, "out of memory");
         blocks_of_sites_[{as_utf8(files_.back()), std::to_string(line)}].push_back(block);
     }
 
@@ -418,7 +418,7 @@ private:
                 },
                 &to);
         });
-        expect(slabs.empty() || read(slabs).is_array(), "slabs are no array");
+        expect(slabs.empty() || read(slabs).is_array(), "slabs are not an array");
         const json report = read(written_by([](std::ostream& to) { (void)np_leak_report(np_format_json, to); }));
         sizes found;
         for (const json& each : member(report, "sites"))
@@ -426,25 +426,25 @@ private:
         sizes expected;
         for (const auto& each : blocks_of_sites_)
             expected[each.first] += each.second.size();
-        expect(found == expected, "other blocks of a line are in use");
+        expect(found == expected, "wrong outstanding blocks of a call site");
         const std::string as_text = written_by([](std::ostream& to) { (void)np_leak_report(np_format_text, to); });
-        expect(blocks_of_sites_.empty() == as_text.empty(), "a report for people is missing, or of nothing");
+        expect(blocks_of_sites_.empty() == as_text.empty(), "the text report does not fit the outstanding blocks");
     }
 
     void copy(const std::string& original, std::size_t most)
     {
         char* const whole = np_strdup(original.c_str());
         char* const part = np_strndup(original.c_str(), most);
-        expect(whole != nullptr && part != nullptr, "there is no memory");
+        expect(whole != nullptr && part != nullptr, "out of memory");
         expect(whole == original && part == original.substr(0, most), "a copy differs");
         np_free(whole);
         np_free(part);
     }
 
-    /// A folded profile has a line for each call stack, which ends with a number.
+    /// Each line of a folded profile must be a call stack and a number.
     void profile(std::size_t mean)
     {
-        expect(np_option_set(np_option_profile_bytes, mean * 16) == 0, "blocks cannot be sampled");
+        expect(np_option_set(np_option_profile_bytes, mean * 16) == 0, "sampling was rejected");
         const auto append = [](const char* text, std::size_t length, void* whole) {
             static_cast<std::string*>(whole)->append(text, length);
         };
@@ -453,13 +453,13 @@ private:
         expect(np_profile_write(np_profile_folded, append, &folded) == 0 &&
                    np_profile_write(np_profile_text, append, &as_text) == 0,
                "no profile was written");
-        expect(np_profile_write(np_profile_folded, nullptr, nullptr) == EINVAL, "a profile was written to nothing");
+        expect(np_profile_write(np_profile_folded, nullptr, nullptr) == EINVAL, "a profile without a writer");
         std::istringstream lines(folded);
         for (std::string line; std::getline(lines, line);) {
             const std::size_t number = line.rfind(' ') + 1;
             expect(number > 1 && number != line.size() &&
                        line.find_first_not_of("0123456789", number) == std::string::npos,
-                   "a line of a profile has another form");
+                   "malformed line of a profile");
         }
     }
 
@@ -471,21 +471,21 @@ private:
             files_.push_back(text());
             const std::size_t line = tape_.byte() % 3;
             expected.emplace(files_.back(), line);
-            std::pmr::memory_resource* const its =
+            std::pmr::memory_resource* const resource =
                 tracked.for_site({files_.back().c_str(), static_cast<unsigned>(line)});
-            its->deallocate(its->allocate(line + 1), line + 1);
+            resource->deallocate(resource->allocate(line + 1), line + 1);
         }
         std::set<std::pair<std::string, std::size_t>> found;
-        tracked.for_each_site([&](const memory_pool::call_site& at, const memory_pool::resource_statistics& its) {
-            expect(its.in_use == 0 && its.allocations != 0, "a site has counted wrongly");
+        tracked.for_each_site([&](const memory_pool::call_site& at, const memory_pool::resource_statistics& used) {
+            expect(used.in_use == 0 && used.allocations != 0, "wrong statistics of a call site");
             found.emplace(at.file, at.line);
         });
-        expect(found == expected, "other sites are tracked");
+        expect(found == expected, "wrong call sites");
     }
 
     // Options.
 
-    /// Those that start no thread, and handle no signal.
+    /// Options that start no thread and handle no signal.
     static constexpr std::array<np_option, 9> options{
         np_option_decay_ms,          np_option_thread_cache_bytes, np_option_region_bytes,
         np_option_statistics_at_end, np_option_fatal_foreign,      np_option_leaks,
@@ -499,13 +499,13 @@ private:
         const std::size_t which = tape_.byte() % options.size();
         const std::size_t value = figure_from_tape();
         const std::size_t before = np_option_get(options[which]);
-        expect(np_option_by_name(names[which]) == options[which], "an option has another name");
+        expect(np_option_by_name(names[which]) == options[which], "wrong name of an option");
         const int result = np_option_set(options[which], value);
         expect(result == 0 || result == EINVAL || (result == EBUSY && options[which] == np_option_region_bytes),
-               "another error");
-        expect(np_option_get(options[which]) == (result == 0 ? value : before), "an option has another value");
+               "unexpected error");
+        expect(np_option_get(options[which]) == (result == 0 ? value : before), "wrong value of an option");
         expect(np_option_set(np_option_none, value) == EINVAL && np_option_get(np_option_none) == 0,
-               "what is no option can be set");
+               "an unknown option can be set");
     }
 
     void set_by_text()
@@ -526,9 +526,9 @@ private:
         const std::size_t set = np_option_get(option);
         (void)np_option_set(option, before);
         const int result = np_option_set_by_name(names[which], value.c_str());
-        // Where it is too late, the value may be wrong, too.
-        expect(result == expected || (expected == EBUSY && result == EINVAL), "a text was understood differently");
-        expect(np_option_get(option) == (expected == 0 ? set : before), "an option has another value");
+        // If it is too late to set the option, the value may also be invalid.
+        expect(result == expected || (expected == EBUSY && result == EINVAL), "an option text was parsed differently");
+        expect(np_option_get(option) == (expected == 0 ? set : before), "wrong value of an option");
     }
 
     void set_unknown()
@@ -536,15 +536,15 @@ private:
         const std::string unknown = text();
         const np_option option = np_option_by_name(unknown.c_str());
         if (option == np_option_none)
-            expect(np_option_set_by_name(unknown.c_str(), "1") == EINVAL, "what is no option can be set");
+            expect(np_option_set_by_name(unknown.c_str(), "1") == EINVAL, "an unknown option can be set");
         else
             expect(unknown.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos,
-                   "an option has a strange name");
+                   "malformed name of an option");
         expect(np_option_by_name(nullptr) == np_option_none && np_option_set_by_name(nullptr, nullptr) == EINVAL,
-               "nothing is an option");
+               "a null name is an option");
     }
 
-    /// Returns: the number that a text stands for.
+    /// Returns: the number that the text means.
     static std::optional<std::size_t> number_in(const std::string& value, np_option option)
     {
         if (option == np_option_decay_ms && value == "never")
@@ -570,8 +570,8 @@ private:
             (void)np_option_set(options[i], values_[i]);
         (void)np_option_set(np_option_profile_bytes, 0);
         things_.clear();
-        expect(memory_pool::snapshot().entries.size() == others_, "what has ended is in a snapshot");
-        expect(np_verify() == 1, "np_verify has found a fault");
+        expect(memory_pool::snapshot().entries.size() == others_, "a destroyed pool is in a snapshot");
+        expect(np_verify() == 1, "np_verify failed");
     }
 
     void expect(bool condition, const char* otherwise)
@@ -585,20 +585,20 @@ private:
         void* address;
         std::size_t bytes;
     };
-    using site = std::pair<std::string, std::string>; ///< The file, as a report shows it, and the line.
+    using site = std::pair<std::string, std::string>; ///< file as shown in reports, and line
     using sizes = std::map<site, std::size_t>;
 
     tape tape_;
     report_writer& writer_;
-    const std::size_t others_; ///< Pools of others.
+    const std::size_t others_; ///< pools outside of this player
     std::list<std::string> files_;
     std::map<site, std::vector<np_block>> blocks_of_sites_;
     std::vector<std::unique_ptr<named>> things_;
-    std::vector<std::size_t> values_; ///< Of the options, before.
+    std::vector<std::size_t> values_; ///< initial values of the options
     std::vector<std::string> log_;
 };
 
-/// Plays the tape on what writes reports.
+/// Plays the tape on the report writer.
 inline void play_text(const std::uint8_t* bytes, std::size_t size)
 {
     report_writer writer;

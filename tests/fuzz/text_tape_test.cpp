@@ -16,7 +16,7 @@ namespace mp = memory_pool;
 namespace {
 TEST(text_tape, agrees_with_the_model_on_random_tapes)
 {
-    // A tape that fails is found again by its seed, which the log of the failing run shows.
+    // The log shows the seed of a failing tape.
     for (std::uint32_t seed = 0; seed != (test::under_a_sanitizer ? 20 : 100); ++seed) {
         SCOPED_TRACE(seed);
         const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
@@ -24,7 +24,7 @@ TEST(text_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-/// Does something to each report.
+/// Changes each report.
 class faulty_writer : public fuzz::report_writer
 {
 public:
@@ -47,7 +47,7 @@ void play_on(std::string (*change)(std::string written), std::uint8_t operation)
     fuzz::text_player::play(tape.data(), tape.size(), writer);
 }
 
-TEST(text_tape_death, notices_reports_with_a_fault)
+TEST(text_tape_death, detects_faulty_reports)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     constexpr std::uint8_t as_json = 3;
@@ -55,36 +55,36 @@ TEST(text_tape_death, notices_reports_with_a_fault)
     constexpr std::uint8_t for_prometheus = 6;
     for (const std::uint8_t operation : {as_json, as_text, for_prometheus})
         play_on([](std::string written) { return written += ""; }, operation);
-    EXPECT_DEATH(play_on([](std::string written) { return written += "}"; }, as_json), "is no JSON");
+    EXPECT_DEATH(play_on([](std::string written) { return written += "}"; }, as_json), "not valid JSON");
     EXPECT_DEATH(play_on(
                      [](std::string written) {
                          const std::size_t escape = written.find("\\u0022");
                          return written.replace(escape, 6, "\"");
                      },
                      as_json),
-                 "is no JSON");
+                 "not valid JSON");
     EXPECT_DEATH(play_on([](std::string written) { return written.insert(1, "\"pools\": [], "); }, as_json),
-                 "is no JSON");
+                 "not valid JSON");
     EXPECT_DEATH(play_on(
                      [](std::string written) {
                          const std::size_t name = written.find("nab");
                          return written.replace(name, 3, "nac");
                      },
                      as_json),
-                 "another name");
+                 "names in report and snapshot differ");
     EXPECT_DEATH(play_on(
                      [](std::string written) {
                          const std::size_t name = written.find("nab");
                          return name != std::string::npos ? written.replace(name, 3, "n\nb") : written;
                      },
                      as_text),
-                 "not one line for each pool");
+                 "not one line per pool");
     EXPECT_DEATH(play_on(
                      [](std::string written) {
                          const std::size_t escape = written.find("\\\"");
                          return written.replace(escape, 2, "\"");
                      },
                      for_prometheus),
-                 "another form");
+                 "malformed line");
 }
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Text as UTF-8, with a replacement for what is none: what reports make of a name.
+/// Replaces invalid UTF-8, as reports do in names.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -13,7 +13,7 @@
 #include <string_view>
 
 namespace fuzz {
-/// Returns: how many bytes the character at the beginning of `text` has; 0 if it is no UTF-8.
+/// Returns: the length in bytes of the first character of `text`; 0 if it is not UTF-8.
 inline std::size_t length_of_character(std::string_view text)
 {
     const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };

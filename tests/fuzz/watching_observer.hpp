@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An observer of pools that knows which blocks are in use.
+/// An observer of pools that tracks the outstanding blocks.
 #pragma once
 
 #include <memory_pool/policies.hpp>
@@ -12,22 +12,22 @@
 #include <set>
 
 namespace fuzz {
-/// One thread at a time uses the pools.
+/// Thread safety: one thread at a time.
 struct watching_observer
 {
     static void allocated(const char* /*pool_name*/, const void* block, std::size_t /*bytes*/) noexcept
     {
         if (!blocks().insert(block).second)
-            disagree({}, "the observer was told twice that a block was allocated");
+            disagree({}, "the observer saw a block allocated twice");
     }
 
     static void freed(const char* /*pool_name*/, const void* block) noexcept
     {
         if (blocks().erase(block) == 0)
-            disagree({}, "the observer was told that a block was freed that was not in use");
+            disagree({}, "the observer saw a free of an unknown block");
     }
 
-    /// Returns: those in use. Never destroyed.
+    /// Returns: the outstanding blocks. Never destroyed.
     static std::set<const void*>& blocks()
     {
         static auto* const all = new std::set<const void*>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that has namespaces and functions of common names, and uses this one whole.
+// A program whose own namespaces and functions have common names, and which uses all of namespace memory_pool.
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/memory_pool.hpp>
 

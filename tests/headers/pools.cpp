@@ -21,8 +21,8 @@
 
 namespace mp = memory_pool;
 
-// An explicit instantiation generates the members of a class, but not those of its bases nor member templates: these
-// are called below. Other policies do not have every member.
+// An explicit instantiation generates the members of a class, but neither the members of its bases nor member
+// templates: the code below calls these. Other policies do not have every member.
 template class memory_pool::basic_block_pool<mp::checking_policy>;
 template class memory_pool::basic_block_pool<mp::checking_policy,
                                              memory_pool::detail::core::shared_blocks<mp::checking_policy>>;
@@ -47,7 +47,7 @@ std::size_t use_blocks()
     const std::size_t count = pool.allocate_bulk(blocks, 3);
     pool.deallocate_bulk(blocks, pool.try_allocate_bulk(blocks, count));
     pool.for_each([&](void* block) { pool.deallocate(block); });
-    return use_figures(pool) + (pool.owns(blocks[0]) ? 1 : 0);
+    return use_statistics(pool) + (pool.owns(blocks[0]) ? 1 : 0);
 }
 
 template <class Policy>
@@ -62,7 +62,7 @@ std::size_t use_shared_blocks()
     pool.deallocate(pool.try_allocate_for(moment));
     pool.deallocate(pool.try_allocate_until(std::chrono::system_clock::now()));
     pool.for_each([&](void* block) { pool.deallocate(block); });
-    return use_figures(pool) + (pool.owns(blocks[0]) ? 1 : 0);
+    return use_statistics(pool) + (pool.owns(blocks[0]) ? 1 : 0);
 }
 
 template <class Frame>
@@ -105,7 +105,7 @@ std::size_t use_objects_of_one_thread()
         at = pool.erase(at);
     const auto& unchanged = pool;
     const auto visited = static_cast<std::size_t>(std::distance(unchanged.begin(), unchanged.end()));
-    return use_figures(pool) + erase_if(pool, [](const value&) { return true; }) + visited;
+    return use_statistics(pool) + erase_if(pool, [](const value&) { return true; }) + visited;
 }
 
 template <class Policy>
@@ -116,7 +116,7 @@ std::size_t use_objects_of_threads()
     pool.destroy(pool.create_wait("x"));
     pool.destroy(pool.try_create_for(moment));
     pool.destroy(pool.try_create_until(std::chrono::steady_clock::now(), "x"));
-    return use_figures(pool);
+    return use_statistics(pool);
 }
 
 template <class Pool>
@@ -126,7 +126,7 @@ std::size_t use_handles(Pool& pool)
     (void)pool.destroy(pool.try_create("x"));
     std::size_t count = pool.contains(object) && pool.handle_of(pool.get(object)) == object ? pool.size() : 0;
     pool.for_each([&](value& each) { count += each.text.size(); });
-    return count + erase_if(pool, [](const value&) { return true; }) + use_figures(pool);
+    return count + erase_if(pool, [](const value&) { return true; }) + use_statistics(pool);
 }
 
 template <class Policy>

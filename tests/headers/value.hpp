@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pooled types of these units, and calls of the members common to pools whose objects return by themselves.
+/// The pooled types of these units, and calls of the members common to pools that recycle their objects.
 #pragma once
 
 #include <memory_pool/core/objects/recycle_action.hpp>
@@ -12,7 +12,7 @@
 #include <utility>
 
 namespace headers {
-/// Has a constructor, a destructor, and the functions that recycling pools may call.
+/// A type with a constructor, a destructor, and the functions that recycling pools may call.
 struct value
 {
     explicit value(std::string initial = {}) : text(std::move(initial)) {}
@@ -24,7 +24,7 @@ struct value
 
 /// Effects: calls the members common to all pools.
 template <class Pool>
-std::size_t use_figures(Pool& pool)
+std::size_t use_statistics(Pool& pool)
 {
     pool.reserve(10);
     const std::size_t bytes = pool.trim() + pool.bytes_reserved();
@@ -41,7 +41,7 @@ std::size_t use_made()
     Pool pool;
     const auto object = pool.make("x");
     const auto perhaps = pool.try_make();
-    return use_figures(pool) + object->text.size() + (perhaps ? perhaps->text.size() : 0);
+    return use_statistics(pool) + object->text.size() + (perhaps ? perhaps->text.size() : 0);
 }
 
 /// Effects: calls the members of recycling pools.
@@ -58,7 +58,7 @@ std::size_t use_kept()
     const auto third = pool.allocate_through_function([](object& each) { each.init("x"); });
     const auto perhaps = pool.try_allocate();
     const auto other = destroying.try_allocate_through_init("x");
-    return use_figures(pool) + first->text.size() + second->text.size() + third->text.size() +
+    return use_statistics(pool) + first->text.size() + second->text.size() + third->text.size() +
            (perhaps ? perhaps->text.size() : 0) + (other ? other->text.size() : 0);
 }
 } // namespace headers

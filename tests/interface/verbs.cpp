@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Makes the tables of verbs in docs/guide.md: what each kind of pool and resource offers, by calling it.
+/// Generates the tables of verbs in docs/guide.md: the functions of each kind of pool and resource.
 ///
-///     verbs <guide>            exits 1 if a table in the guide is another one, and prints what it should be
+///     verbs <guide>            exits 1 if a table in the guide is outdated, and prints the current one
 ///     verbs <guide> --write    writes the tables into the guide
 ///
-/// A verb that a kind offers is compiled here with its whole body. For one that it does not offer, there is a reason,
-/// which stands below the table.
+/// Compiles the whole body of each verb that a kind offers. Each verb that a kind does not offer needs a reason, which
+/// stands below the table.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/memory_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
@@ -35,7 +35,7 @@ struct session : mp::pooled<session<References>, References>
 {
 };
 
-/// A kind of pool: one for one thread at a time, and one that threads share. The second offers what the first does.
+/// A kind of pool, unsynchronized and concurrent. The concurrent one offers the same verbs and more.
 template <class Single, class Shared = Single>
 struct kind
 {
@@ -44,7 +44,7 @@ struct kind
     static constexpr bool has_both = !std::is_same_v<Single, Shared>;
 };
 
-/// `call` calls the verb, and is there for kinds that offer it. `is_waiting`: only where another thread could free.
+/// `call` exists for kinds that offer the verb. `is_waiting`: requires another thread that can free.
 template <bool IsWaiting = false>
 struct verb
 {
@@ -88,7 +88,7 @@ VERB(good_size, false, "`good_size`", p.good_size(1));
 VERB(move, false, "yes", P(std::move(p)));
 VERB(make_from_upstream, false, "yes", P(upstream));
 
-/// For pools that are told the bytes of a block.
+/// For pools with a block size.
 struct make_from_size_and_upstream : verb<false>
 {
     static constexpr const char* word = "yes";
@@ -129,7 +129,7 @@ inline constexpr bool is_declared = false;
 template <class Verb, class P>
 inline constexpr bool is_declared<Verb, P, std::void_t<decltype(Verb::call(std::declval<P&>()))>> = true;
 
-/// Returns: the verb's name if `P` offers it, and "" if not. The whole function is compiled, as its address is taken.
+/// Returns: the verb's name if `P` offers it, or "". Taking the address of `call` compiles its whole body.
 template <class Verb, class P, bool IsShared>
 std::string word_of()
 {
@@ -147,7 +147,7 @@ std::string word_of()
     std::exit(EXIT_FAILURE);
 }
 
-/// Returns: what stands in a cell: the first of the verbs that the kind offers.
+/// Returns: the text of a cell: the first of the verbs that the kind offers.
 template <class Kind, class... Verbs>
 std::string cell_of(const char* row)
 {
@@ -157,14 +157,14 @@ std::string cell_of(const char* row)
     ((shared.empty() ? void(shared = word_of<Verbs, typename Kind::shared, true>()) : void()), ...);
     const bool waits = (Verbs::is_waiting || ...);
     if (!waits && single != shared)
-        fail(std::string("row ") + row + ": the pool for one thread offers " + single + ", the other " + shared);
+        fail(std::string("row ") + row + ": the single-threaded pool offers " + single + ", the other " + shared);
     return shared;
 }
 
-/// Why a kind does not offer what a row is about: by row and column.
+/// Reasons why a kind does not offer the verb of a row, by row and column.
 using reasons = std::map<std::pair<std::string, std::string>, std::string>;
 
-/// A table of markdown.
+/// A Markdown table.
 class table
 {
 public:
@@ -187,7 +187,7 @@ public:
         text_ += '\n';
     }
 
-    /// Returns: the table, and the reasons below it.
+    /// Returns: the table and the reasons below it.
     std::string text() const
     {
         std::string all = text_ + '\n';
@@ -195,7 +195,7 @@ public:
             all += std::to_string(i + 1) + ". " + notes_[i] + '\n';
         for (const auto& [cell, why] : why_)
             if (used_.count(cell) == 0)
-                fail("row " + cell.first + ", " + cell.second + ": is offered, and there is a reason why not: " + why);
+                fail("row " + cell.first + ", " + cell.second + ": is offered, but there is a reason why not: " + why);
         return all;
     }
 
@@ -204,7 +204,7 @@ private:
     {
         const auto found = why_.count({row, column}) != 0 ? why_.find({row, column}) : why_.find({row, ""});
         if (found == why_.end())
-            fail("row " + row + ", " + column + ": is not offered, and there is no reason why");
+            fail("row " + row + ", " + column + ": is not offered, but there is no reason why");
         used_.insert(*found);
         const auto known = std::find(notes_.begin(), notes_.end(), found->second);
         const auto number = known - notes_.begin() + 1;
@@ -245,52 +245,51 @@ std::string table_of_pools()
                                 "that destroys objects in use.";
     const std::string inside = "Objects are accessible only through their pointers.";
     const std::string many = "Each object has its own owner: call the form for one object in a loop.";
-    table pools(
-        {"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
-         "`recycling_shared_pool`"},
-        {{{"give back", ""}, pointer},
-         {{"give back many", ""}, pointer},
-         {{"forget all, keep the memory", ""}, pointer},
-         {{"hand out many, or throw", ""}, many},
-         {{"hand out many, or as many as there are", ""}, many},
-         {{"can be moved and swapped", ""},
-          "Objects or threads refer to it by its address: hold it by a std::unique_ptr."},
-         {{"is it from here?", ""}, inside},
-         {{"is none in use?", ""}, "A name of containers, for pools that are ranges: compare `in_use()` with 0."},
-         {{"visit those in use", ""}, inside}});
+    table pools({"`block_pool`", "`object_pool`", "`handle_pool`", "`intrusive_pool`", "`recycling_pool`",
+                 "`shared_pool`", "`recycling_shared_pool`"},
+                {{{"free", ""}, pointer},
+                 {{"free many", ""}, pointer},
+                 {{"free all, keep the memory", ""}, pointer},
+                 {{"allocate many, or throw", ""}, many},
+                 {{"allocate as many as possible", ""}, many},
+                 {{"movable and swappable", ""},
+                  "Objects or threads refer to it by its address: hold it by a std::unique_ptr."},
+                 {{"is the block from this pool?", ""}, inside},
+                 {{"is it empty?", ""}, "A name of containers, for pools that are ranges: compare `in_use()` with 0."},
+                 {{"visit the blocks or objects in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
         add_row<decltype(verbs)...>(pools, words, blocks, objects, handles, intrusive, recycling, shared, kept);
     };
-    row("hand out, or throw", allocate{}, create{}, make{});
-    row("hand out, or nullptr", try_allocate{}, try_create{}, try_make{});
-    row("hand out, or wait (pools that threads share)", allocate_wait{}, create_wait{}, make_wait{});
-    row("the same, for a time", allocate_for{}, create_for{}, make_for{});
-    row("hand out many, or throw", allocate_bulk{}, create_bulk{});
-    row("hand out many, or as many as there are", try_allocate_bulk{}, try_create_bulk{});
-    row("give back", deallocate{}, destroy{});
-    row("give back many", deallocate_bulk{}, destroy_bulk{});
-    row("take memory in advance", reserve{});
-    row("make the cache of a thread in advance", reserve_for_thread{});
-    row("give back memory that is not in use", trim{});
-    row("forget all, keep the memory", clear{});
-    row("forget all, give back the memory", release{});
-    row("is it from here?", owns{});
-    row("visit those in use", for_each{});
-    row("let another thread use it (`checking_policy`)", hand_over{});
+    row("allocate, or throw", allocate{}, create{}, make{});
+    row("allocate, or return nullptr", try_allocate{}, try_create{}, try_make{});
+    row("allocate, or wait (pools shared by threads)", allocate_wait{}, create_wait{}, make_wait{});
+    row("allocate, or wait until a deadline", allocate_for{}, create_for{}, make_for{});
+    row("allocate many, or throw", allocate_bulk{}, create_bulk{});
+    row("allocate as many as possible", try_allocate_bulk{}, try_create_bulk{});
+    row("free", deallocate{}, destroy{});
+    row("free many", deallocate_bulk{}, destroy_bulk{});
+    row("reserve memory", reserve{});
+    row("create a thread's cache in advance", reserve_for_thread{});
+    row("return unused memory upstream", trim{});
+    row("free all, keep the memory", clear{});
+    row("free all, return the memory upstream", release{});
+    row("is the block from this pool?", owns{});
+    row("visit the blocks or objects in use", for_each{});
+    row("hand the pool over to another thread (`checking_policy`)", hand_over{});
     row("check the invariants", verify{});
     row("exact statistics (`counting_policy`)", statistics{});
-    row("begin their peak anew", reset_peak{});
-    row("how many, at most", max_capacity{});
-    row("how many, in memory", capacity{});
-    row("how many are in use", in_use{});
-    row("is none in use?", is_empty{});
-    row("how many more are available", available{});
-    row("how often it grew", growth_count{});
+    row("reset the peak", reset_peak{});
+    row("maximum capacity", max_capacity{});
+    row("current capacity", capacity{});
+    row("number in use", in_use{});
+    row("is it empty?", is_empty{});
+    row("number available", available{});
+    row("number of growths", growth_count{});
     row("bytes from upstream", bytes_reserved{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
-    row("can be made from an upstream alone", make_from_size_and_upstream{}, make_from_upstream{});
-    row("can be moved and swapped", move{});
+    row("constructible from an upstream alone", make_from_size_and_upstream{}, make_from_upstream{});
+    row("movable and swappable", move{});
     return pools.text();
 }
 
@@ -305,21 +304,21 @@ std::string table_of_resources()
 
     const std::string view_of = "A view of a pool, which offers it: `resource.pool()`.";
     const std::string holds_none = "Holds no memory: ask the resource behind it.";
-    const std::string keeps_none = "Keeps no memory: what is freed goes back to the system at once.";
+    const std::string keeps_none = "Keeps no memory: freed memory goes back to the system at once.";
     reasons why{{{"its upstream", "`page_resource`"}, "Its upstream is the system."},
-                {{"its name in reports", "`tracking_resource`"}, "Prints the name of each allocation site instead."},
+                {{"its name in reports", "`tracking_resource`"}, "Prints the name of each call site instead."},
                 {{"exact statistics", ""}, "Put a `tracking_resource` in front of it."},
-                {{"begin their peak anew", ""}, "Put a `tracking_resource` in front of it."},
-                {{"take memory in advance", "pool resources"}, "Pools by size class: a count does not choose one."},
+                {{"reset the peak", ""}, "Put a `tracking_resource` in front of it."},
+                {{"reserve memory", "pool resources"}, "Pools by size class: a count does not choose one."},
                 {{"bytes in use", "`block_resource`"}, view_of}};
-    const char* const of_memory[] = {"take memory in advance",
-                                     "give back memory that is not in use",
-                                     "forget all, keep the memory",
-                                     "forget all, give back the memory",
-                                     "is it from here?",
+    const char* const of_memory[] = {"reserve memory",
+                                     "return unused memory upstream",
+                                     "free all, keep the memory",
+                                     "free all, return the memory upstream",
+                                     "is the block from this pool?",
                                      "check the invariants",
                                      "bytes from upstream"};
-    const std::string from_upstream = "can be made from an upstream alone";
+    const std::string from_upstream = "constructible from an upstream alone";
     why[{from_upstream, "`block_resource`"}] = "Needs its pool, or its limit.";
     why[{from_upstream, "`limit_resource`"}] = why[{from_upstream, "`block_resource`"}];
     why[{from_upstream, "`page_resource`"}] = "Its upstream is the system.";
@@ -332,7 +331,7 @@ std::string table_of_resources()
         why[{row, "`tracking_resource`"}] = why[{row, "`limit_resource`"}] = holds_none;
     }
     why[{"its name in reports", "`block_resource`"}] = view_of;
-    const std::string hands_over = "let another thread use it (`checking_policy`)";
+    const std::string hands_over = "hand the pool over to another thread (`checking_policy`)";
     why[{hands_over, "`block_resource`"}] = view_of;
     why[{hands_over, "`page_resource`"}] = "Any thread may use it.";
     why[{hands_over, "`tracking_resource`"}] = why[{hands_over, "`limit_resource`"}] = holds_none;
@@ -342,21 +341,21 @@ std::string table_of_resources()
     const auto row = [&](const char* words, auto... verbs) {
         add_row<decltype(verbs)...>(resources, words, arenas, pools, view, pages, tracking, limit);
     };
-    row("take memory in advance", reserve{});
-    row("give back memory that is not in use", trim{});
-    row("forget all, keep the memory", clear{});
-    row("forget all, give back the memory", release{});
-    row("is it from here?", owns{});
+    row("reserve memory", reserve{});
+    row("return unused memory upstream", trim{});
+    row("free all, keep the memory", clear{});
+    row("free all, return the memory upstream", release{});
+    row("is the block from this pool?", owns{});
     row(hands_over.c_str(), hand_over{});
     row("check the invariants", verify{});
     row("exact statistics", statistics{});
-    row("begin their peak anew", reset_peak{});
+    row("reset the peak", reset_peak{});
     row("bytes in use", bytes_in_use{});
     row("bytes from upstream", bytes_reserved{});
     row("room in the block for a request", good_size{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
-    row("can be made from an upstream alone", make_from_upstream{});
+    row("constructible from an upstream alone", make_from_upstream{});
     return resources.text();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An auditor, which the loader calls for each library that it loads, and which allocates each time.
+/// An auditor that allocates in each call by the loader, which calls it for each library.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

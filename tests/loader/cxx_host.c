@@ -18,9 +18,9 @@ int main(int count, char** arguments)
     if (count != 2)
         return fail("which module?");
     if (dlsym(RTLD_DEFAULT, "_Znwm") == NULL)
-        return fail("there is no operator new before the module is there: the library was not loaded before");
+        return fail("no operator new before the module is loaded: the library is not preloaded");
     if (dlsym(RTLD_DEFAULT, "__cxa_throw") != NULL)
-        return fail("a library of C++ is there before it is needed");
+        return fail("a C++ library is loaded before the module");
     void* const module = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     if (module == NULL)
         return fail(dlerror());

@@ -9,7 +9,7 @@
 #include <new>
 
 namespace {
-/// Returns: whether there was no memory, and that was told as this form has to tell it.
+/// Returns: whether this form of operator new reported out of memory as the standard says.
 bool tells(const test::new_form& form)
 {
     try {
@@ -26,7 +26,7 @@ bool calls_handler_and_tells(const test::new_form& form)
 }
 } // namespace
 
-/// Returns: the name of a form of operator new that does not behave as the standard says on OOM; or nullptr.
+/// Returns: the name of a form of operator new that violates the standard when out of memory, or nullptr.
 extern "C" const char* wrong_form()
 {
     for (const test::new_form& form : test::new_forms)

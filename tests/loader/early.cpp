@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// early: allocates in everything that the loader runs before main, with libnp_malloc.so preloaded; checks all of it in
-// main, and frees it there.
+// early: with libnp_malloc.so preloaded, allocates in all code that the loader runs before main; checks the blocks in
+// main and frees them there.
 #include "early.hpp"
 
 #include "use.hpp"
@@ -14,7 +14,7 @@
 #include <cstdlib>
 
 namespace {
-// Constant to begin with: no constructor may run after what runs first.
+// Constant-initialized: a later constructor would overwrite the blocks.
 early_block from_before_constructors;
 early_block from_first_constructor;
 
@@ -23,7 +23,7 @@ void allocate_before_constructors()
     from_before_constructors.allocate();
 }
 
-/// Before any constructor of any library, also that of libnp_malloc.so.
+/// Runs before any constructor of any library, even that of libnp_malloc.so.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_constructors)() = &allocate_before_constructors;
 
 [[gnu::constructor(101)]] void allocate_in_first_constructor()
@@ -40,5 +40,5 @@ int main()
     CHECK(test::use([](std::size_t bytes) { return std::malloc(bytes); },
                     [](void* block, std::size_t bytes) { return std::realloc(block, bytes); },
                     [](void* block) { std::free(block); }));
-    std::puts("all were there");
+    std::puts("all blocks were intact");
 }

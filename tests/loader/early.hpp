@@ -10,12 +10,12 @@
 #include <cstring>
 #include <dlfcn.h>
 
-/// Blocks of malloc and calloc, of several sizes, all zeros until `allocate`.
+/// Blocks of malloc and calloc of several sizes; all null before `allocate`.
 class early_block
 {
 public:
-    /// Effects: allocates them, and frees others. Calls only malloc and related functions: nothing else may be ready
-    ///   yet.
+    /// Effects: allocates the blocks and frees others. Calls only malloc and related functions: nothing else may be
+    ///   initialized yet.
     void allocate()
     {
         std::size_t next = 0;
@@ -29,8 +29,8 @@ public:
         }
     }
 
-    /// Effects: frees them.
-    /// Returns: whether they were allocated, and are as they were filled.
+    /// Effects: frees the blocks.
+    /// Returns: whether all blocks were allocated and are intact.
     bool is_intact_and_freed() const
     {
         bool is_intact = true;
@@ -51,10 +51,10 @@ private:
     std::array<volatile unsigned char*, sizes.size()> blocks_{};
 };
 
-/// Returns: those of early_library.cpp.
+/// Returns: the blocks of early_library.cpp.
 early_block& from_library();
 
-/// Returns: whether the malloc of this process lies in a library of that name.
+/// Returns: whether the malloc of this process is in the library of that name.
 inline bool malloc_is_that_of(const char* library)
 {
     Dl_info where{};

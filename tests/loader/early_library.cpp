@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A library that allocates in its constructor, which runs before that of libnp_malloc.so if it is loaded after that.
+/// A library whose constructor allocates, before the constructor of libnp_malloc.so if that is loaded first.
 #include "early.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// late_load LIBRARY [must]: loads libnp_malloc.so at run time, when there are threads already, uses it in all of them,
-// and closes it before they end. Loading may fail, as its thread-local storage must be static TLS, for which there may
-// be no room left; not with `must`.
+// late_load LIBRARY [must]: loads libnp_malloc.so while threads are running, uses it in all of them
+// and closes it before they end. Unless `must` is given, loading may fail: its thread-local storage needs static TLS,
+// which may be exhausted.
 #include "use.hpp"
 
 #include <support/check.hpp>

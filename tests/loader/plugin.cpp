@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A library that is loaded at run time, and has an np_alloc of its own.
+/// A library with its own np_alloc, loaded at run time.
 #include "use.hpp"
 
 #include <memory_pool/np_alloc.h>

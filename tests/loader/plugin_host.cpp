@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// plugin_host LIBRARY: loads and closes a library with an np_alloc of its own many times, while threads that have used
-// it continue and end later; expects that hardly any addresses are leaked.
+// plugin_host LIBRARY: repeatedly loads and closes a library with its own np_alloc while threads that have used
+// it continue and end later; expects that hardly any addresses leak.
 #include <support/check.hpp>
 #include <support/threads.hpp>
 

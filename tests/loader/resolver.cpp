@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // resolver: allocates in an ifunc resolver, which the loader runs before thread-local storage is initialized; checks
-// that in main, and frees it there.
+// the blocks in main and frees them there.
 #include "early.hpp"
 
 #include "use.hpp"
@@ -39,5 +39,5 @@ int main()
     CHECK(test::use([](std::size_t bytes) { return std::malloc(bytes); },
                     [](void* block, std::size_t bytes) { return std::realloc(block, bytes); },
                     [](void* block) { std::free(block); }));
-    std::puts("all were there");
+    std::puts("all blocks were intact");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Uses an allocator, in any module that holds its functions.
+/// Exercises an allocator through its functions, from any module.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace test {
 inline constexpr std::array<std::size_t, 8> sizes_to_use{1, 16, 100, 1000, 5000, 40'000, 100'000, 2'000'000};
 
-/// Returns: whether blocks of many sizes hold what is written to them, and grow.
+/// Returns: whether blocks of many sizes keep their contents and can grow.
 template <class Allocate, class Reallocate, class Free>
 bool use(Allocate allocate, Reallocate reallocate, Free free)
 {

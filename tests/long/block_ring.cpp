@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // block_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of random sizes to the next, for ten
-// minutes by default. Each byte in a block is derived from a number that travels with it, and the freeing thread checks
-// it first. Each thread sends mostly blocks of one size, and allocates more of those than it frees; so the pools must
-// move blocks all the time from where they are freed to where they are needed.
+// minutes by default. A number that travels with each block determines its bytes, and the freeing thread checks
+// them first. Each thread sends mostly blocks of one size and allocates more of them than it frees, so the pools must
+// constantly move blocks from the freeing to the allocating threads.
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/pool_options.hpp>
 #include "support/check.hpp"
@@ -33,7 +33,7 @@ using test_clock = std::chrono::steady_clock;
 constexpr std::size_t thread_count = 8;
 constexpr std::array<std::size_t, 6> block_sizes{16, 24, 64, 200, 1024, 8192};
 
-/// A pool for each size, and the belts between the threads.
+/// A pool per size and the belts between the threads.
 class ring
 {
 public:
@@ -53,7 +53,7 @@ public:
     std::uint64_t refusals() const { return refusals_; }
     std::uint64_t faults() const { return faults_; }
 
-    /// Returns: whether every block came back, and everything goes back upstream.
+    /// Returns: whether all blocks were freed and all memory returns upstream.
     bool settles()
     {
         bool is_settled = true;
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    /// Every third pool is so small that it runs out, and takes what it finds in the caches of all threads.
+    /// Every third pool is small enough to run out and drain the caches of all threads.
     static mp::pool_options random_options(std::mt19937_64& random)
     {
         mp::pool_options options;
@@ -79,7 +79,7 @@ private:
     }
 
     /// Bursts of sending and receiving alternate, so that whole magazines are filled and emptied. No thread waits to
-    /// send, as the belt may be full all around.
+    /// send, since all belts may be full.
     void work(std::size_t me, test_clock::time_point end)
     {
         std::mt19937_64 random(seed_ + me + 1);
@@ -94,7 +94,7 @@ private:
             std::this_thread::yield();
         }
         parcels_ += sent;
-        // The one before me may still be sending, but not after all have come here.
+        // The previous thread may still be sending until all threads have arrived here.
         ++at_the_end_;
         while (at_the_end_ != thread_count)
             std::this_thread::yield();
@@ -137,7 +137,7 @@ private:
     }
 
     const std::uint64_t seed_;
-    std::array<test::accounting_upstream, block_sizes.size()> upstreams_; ///< No locks: a pool calls with one held.
+    std::array<test::accounting_upstream, block_sizes.size()> upstreams_; ///< pools call it with their lock held
     std::array<std::optional<mp::concurrent_block_pool>, block_sizes.size()> pools_;
     std::array<test::belt, thread_count> belts_;
     std::atomic<std::size_t> at_the_end_{0};
@@ -149,23 +149,23 @@ private:
 
 int main(int argc, char** argv)
 {
-    const test::long_run told = test::long_run_of(argc, argv, 600);
-    const double seconds = told.amount;
-    const std::uint64_t seed = told.seed;
+    const test::long_run settings = test::long_run_of(argc, argv, 600);
+    const double seconds = settings.amount;
+    const std::uint64_t seed = settings.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
     CHECK(test::sees_damage());
     for (std::uint64_t round = 0; test_clock::now() < end; ++round) {
-        const auto its_ring = std::make_unique<ring>(seed + round);
-        its_ring->turn(std::min(end, test_clock::now() + std::chrono::seconds(5)));
-        const bool is_settled = its_ring->settles();
+        const auto current = std::make_unique<ring>(seed + round);
+        current->turn(std::min(end, test_clock::now() + std::chrono::seconds(5)));
+        const bool is_settled = current->settles();
         std::printf(
             "round %llu, seed %llu: %llu parcels, %llu refused, %llu damaged\n", static_cast<unsigned long long>(round),
-            static_cast<unsigned long long>(seed + round), static_cast<unsigned long long>(its_ring->parcels()),
-            static_cast<unsigned long long>(its_ring->refusals()), static_cast<unsigned long long>(its_ring->faults()));
+            static_cast<unsigned long long>(seed + round), static_cast<unsigned long long>(current->parcels()),
+            static_cast<unsigned long long>(current->refusals()), static_cast<unsigned long long>(current->faults()));
         std::fflush(stdout);
-        CHECK(its_ring->faults() == 0);
+        CHECK(current->faults() == 0);
         CHECK(is_settled);
     }
     std::puts("all parcels arrived as they were sent");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // concurrent_stress [SECONDS [SEED]]: shared pools, used at random by short-lived threads, for two minutes by default.
-// Each block is marked and checked all the time, and accounted for at the end of each pool.
+// Marks and checks each block all the time and accounts for it at the end of each pool.
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/policies.hpp>
 #include "support/check.hpp"
@@ -39,21 +39,21 @@ test::stress_shape random_shape(std::mt19937_64& random)
     test::stress_shape shape;
     shape.block_size = sizes[random() % sizes.size()];
     shape.arena_bytes = std::size_t{32} << 20;
-    shape.most_held = 1 + random() % 300;
+    shape.max_held = 1 + random() % 300;
     shape.waits = static_cast<unsigned>(random() % 30);
     shape.whole_pool = static_cast<unsigned>(random() % 5);
     switch (random() % 4) {
     case 0: shape.limit = 20 + random() % 50; break;
     case 1: shape.limit = 20 + random() % 1000; break;
     case 2: break;
-    default: shape.arena_bytes = std::size_t{512} << 10; // upstream is used up now and then
+    default: shape.arena_bytes = std::size_t{512} << 10; // upstream runs out from time to time
     }
     if (random() % 3 == 0)
         shape.initial_capacity = std::min<std::size_t>(shape.limit, 1 + random() % 20);
     return shape;
 }
 
-/// Threads that begin and end, until the scene does. Each uses the pool for a while, some for very short.
+/// Starts and ends threads until the scene ends. Each uses the pool for a while, some only briefly.
 template <class Policy>
 void play(const scene& played)
 {
@@ -103,14 +103,14 @@ void play(const scene& played)
 
 int main(int argc, char** argv)
 {
-    const test::long_run told = test::long_run_of(argc, argv, 120);
-    const double seconds = told.amount;
-    const std::uint64_t seed = told.seed;
+    const test::long_run settings = test::long_run_of(argc, argv, 120);
+    const double seconds = settings.amount;
+    const std::uint64_t seed = settings.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
     for (std::uint64_t number = 0; test_clock::now() < end; ++number) {
-        // Two pools at a time: threads of both have both in their tables at the same places, one after the other.
+        // Two pools at a time: their threads reuse the same table slots for both pools in turn.
         const auto scene_end = std::min(end, test_clock::now() + std::chrono::milliseconds(2000));
         const auto play_one = [&](std::uint64_t offset) {
             const scene played{2 * number + offset, seed + 2 * number + offset, scene_end};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// handle_model [OPERATIONS [SEED]]: pools with handles against a model, with 10^9 operations each by default; threads
-// that create, visit and destroy the same objects, a tenth as often; and one place that is used until it is retired.
+// handle_model [OPERATIONS [SEED]]: checks handle pools against a model, by default with 10^9 operations each; runs
+// threads that create, visit and destroy the same objects, a tenth as often; and uses one slot until it is retired.
 #include <memory_pool/concurrent_handle_pool.hpp>
 #include <memory_pool/handle_pool.hpp>
 #include "support/check.hpp"
@@ -38,14 +38,14 @@ void survives_threads(std::uint64_t operations, std::uint64_t seed)
     CHECK(stress.is_right());
 }
 
-/// One place is used again and again, as free places are used in LIFO order, until it has no generation left.
+/// Reuses one slot until its generations are exhausted: free slots are reused in LIFO order.
 template <class Pool>
-void retires_a_place(std::uint64_t most_objects)
+void retires_a_place(std::uint64_t max_objects)
 {
     Pool pool;
     const typename Pool::handle first = pool.create(1);
     CHECK(pool.destroy(first));
-    for (std::uint64_t i = 1; i != most_objects; ++i) {
+    for (std::uint64_t i = 1; i != max_objects; ++i) {
         const typename Pool::handle next = pool.create(1);
         if (next.index != first.index) {
             CHECK(i == (std::uint64_t{1} << 31) - 1);
@@ -59,13 +59,13 @@ void retires_a_place(std::uint64_t most_objects)
 
 int main(int argument_count, char** arguments)
 {
-    const test::long_run told = test::long_run_of(argument_count, arguments, 1e9);
-    const auto operations = static_cast<std::uint64_t>(told.amount);
+    const test::long_run settings = test::long_run_of(argument_count, arguments, 1e9);
+    const auto operations = static_cast<std::uint64_t>(settings.amount);
     std::printf("handle_model: %llu operations, seed %llu\n", static_cast<unsigned long long>(operations),
-                static_cast<unsigned long long>(told.seed));
-    agrees_with_the_model<mp::handle_pool<test::numbered>>(operations, told.seed);
-    agrees_with_the_model<mp::handle_pool<test::numbered, mp::checking_policy>>(operations / 100, told.seed);
-    agrees_with_the_model<mp::concurrent_handle_pool<test::numbered>>(operations, told.seed);
-    survives_threads(operations / 10, told.seed);
+                static_cast<unsigned long long>(settings.seed));
+    agrees_with_the_model<mp::handle_pool<test::numbered>>(operations, settings.seed);
+    agrees_with_the_model<mp::handle_pool<test::numbered, mp::checking_policy>>(operations / 100, settings.seed);
+    agrees_with_the_model<mp::concurrent_handle_pool<test::numbered>>(operations, settings.seed);
+    survives_threads(operations / 10, settings.seed);
     retires_a_place<mp::handle_pool<int>>(operations * 3);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_beyond_4_gib: blocks so large that 32 bits do not tell where in them something is. Needs 16 GiB of free
-// memory.
+// np_alloc_beyond_4_gib: blocks so large that an offset needs more than 32 bits. Needs 16 GiB of free memory.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"
@@ -19,7 +18,7 @@ namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t step = std::size_t{1} << 20;
 
-/// Calls `visit(place, number)` for places all over the block, and its last bytes.
+/// Calls `visit(place, number)` for places all over the block and for its last bytes.
 template <class Visit>
 void for_each_place(unsigned char* block, std::size_t bytes, Visit&& visit)
 {
@@ -49,7 +48,7 @@ int main()
     const auto available =
         static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     if (test::under_a_sanitizer || available < 16 * gibibyte) {
-        std::puts("skipped: there is not enough memory");
+        std::puts("skipped: not enough memory");
         return 0;
     }
     auto* zeros = static_cast<unsigned char*>(np_calloc(5, gibibyte));
@@ -68,7 +67,7 @@ int main()
         bytes = next;
         number(block, bytes);
     }
-    // One beside the other, and both freed by their first addresses.
+    // Two neighbouring blocks, each freed by its first address.
     auto* const other = static_cast<unsigned char*>(np_aligned_alloc(gibibyte, 5 * gibibyte));
     CHECK(other != nullptr && reinterpret_cast<std::uintptr_t>(other) % gibibyte == 0);
     number(other, 5 * gibibyte);
@@ -76,5 +75,5 @@ int main()
     np_free(other);
     is_numbered(block, bytes, bytes);
     np_free(block);
-    std::puts("all was found where it was left");
+    std::puts("all numbers are intact");
 }

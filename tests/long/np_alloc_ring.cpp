@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of np_alloc to the next, for ten
-// minutes or as told. They go on to one after the other, are made larger and smaller on the way, and freed by any. Each
-// byte in a block follows from a number that travels beside it, and is checked wherever the block comes. The threads of
-// a round end with blocks in every state; those of the next take over what they had. When all is freed, no more memory
-// is kept than after the first rounds.
+// np_alloc_ring [SECONDS [SEED]]: eight threads in a ring, each of which sends blocks of np_alloc to the next, for ten
+// minutes by default. Blocks travel around the ring, are resized on the way, and any thread may free them. A number
+// that travels with a block determines its bytes, and every receiver checks them. The threads of a round end with
+// blocks in every state; the threads of the next round adopt their heaps. Once a round has freed all blocks, no more
+// memory remains than after the first rounds.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"
@@ -47,7 +47,7 @@ public:
     void turn(test_clock::time_point end)
     {
         test::in_threads(thread_count, [this, end](std::size_t me) { work(me, end); });
-        for (test::belt& each : belts_) // what the threads have left
+        for (test::belt& each : belts_) // undelivered blocks
             for (test::parcel rest; each.try_take(rest);)
                 give_back(rest);
     }
@@ -90,7 +90,7 @@ private:
             give_back(sent);
     }
 
-    /// Sends it on as it is, or in another size, or frees it.
+    /// Forwards, resizes or frees the block.
     void handle(test::parcel received, test::belt& to_next, std::mt19937_64& random)
     {
         const std::uint64_t drawn = random() % 4;
@@ -127,7 +127,7 @@ private:
     std::atomic<std::uint64_t> faults_{0};
 };
 
-/// Returns: bytes that are kept when all is freed; 0 where that cannot be known.
+/// Returns: the resident bytes after all blocks are freed; 0 if unknown.
 std::size_t kept_bytes()
 {
     (void)np_trim();
@@ -141,9 +141,9 @@ std::size_t kept_bytes()
 
 int main(int argc, char** argv)
 {
-    const test::long_run told = test::long_run_of(argc, argv, 600);
-    const double seconds = told.amount;
-    const std::uint64_t seed = told.seed;
+    const test::long_run settings = test::long_run_of(argc, argv, 600);
+    const double seconds = settings.amount;
+    const std::uint64_t seed = settings.seed;
     const auto all = std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     const auto end = test_clock::now() + all;
     const auto of_a_round = std::min<test_clock::duration>(all / 4, std::chrono::seconds(5));
@@ -152,16 +152,16 @@ int main(int argc, char** argv)
     CHECK(test::sees_damage());
     std::size_t kept_at_first = 0;
     for (std::uint64_t round = 0; test_clock::now() < end; ++round) {
-        const std::uint64_t its_seed = seed + round;
-        const auto its_ring = std::make_unique<ring>(its_seed);
-        its_ring->turn(std::min(end, test_clock::now() + of_a_round));
+        const std::uint64_t round_seed = seed + round;
+        const auto current = std::make_unique<ring>(round_seed);
+        current->turn(std::min(end, test_clock::now() + of_a_round));
         const std::size_t kept = kept_bytes();
         std::printf("round %llu, seed %llu: %llu parcels, %llu damaged, %zu KiB kept\n",
-                    static_cast<unsigned long long>(round), static_cast<unsigned long long>(its_seed),
-                    static_cast<unsigned long long>(its_ring->parcels()),
-                    static_cast<unsigned long long>(its_ring->faults()), kept / 1024);
+                    static_cast<unsigned long long>(round), static_cast<unsigned long long>(round_seed),
+                    static_cast<unsigned long long>(current->parcels()),
+                    static_cast<unsigned long long>(current->faults()), kept / 1024);
         std::fflush(stdout);
-        CHECK(its_ring->faults() == 0);
+        CHECK(current->faults() == 0);
         if (round < first_rounds)
             kept_at_first = std::max(kept_at_first, kept);
         else

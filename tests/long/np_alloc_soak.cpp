@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_soak [SECONDS [SEED]]: four threads whose blocks live for all times from none to for ever, for five minutes
-// or as told. How much is in use rises and falls, and the sizes change, in the same way in each round. What a block
-// holds is checked when it is freed. The memory of the process stays in proportion to what was in use, and does not
-// grow from round to round.
+// np_alloc_soak [SECONDS [SEED]]: four threads with blocks of all lifetimes, for five minutes by default. Memory use
+// rises and falls and the sizes change in the same way in each round. Each block is checked when it is freed. The
+// resident memory must stay in proportion to the memory in use and must not grow from round to round.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"
@@ -33,7 +32,7 @@ constexpr std::size_t thread_count = 4;
 
 test::np_resource np;
 
-/// What a round has one after the other: how many blocks each thread has in use at most, and how large they are.
+/// A phase of a round: the maximum number of outstanding blocks per thread, and the maximum size.
 struct phase
 {
     std::size_t blocks;
@@ -41,13 +40,13 @@ struct phase
 };
 constexpr std::array<phase, 6> phases{
     {{20'000, 200}, {5000, 4000}, {30'000, 64}, {300, 100'000}, {10'000, 1000}, {500, 20'000}}};
-constexpr std::size_t most_blocks = 120'000;
+constexpr std::size_t max_blocks = 120'000;
 
-/// The blocks of one thread, each in a place that is drawn when it comes: those that are drawn often do not live long.
+/// The blocks of one thread, each in a random slot: blocks in popular slots are short-lived.
 class changing_blocks
 {
 public:
-    changing_blocks(test::live_bytes& live, std::uint64_t seed) : live_(live), random_(seed), places_(most_blocks) {}
+    changing_blocks(test::live_bytes& live, std::uint64_t seed) : live_(live), random_(seed), places_(max_blocks) {}
 
     void pass(const phase& in)
     {
@@ -64,7 +63,7 @@ public:
             free(each);
     }
 
-    /// Effects: changes one block for that of another thread.
+    /// Effects: exchanges a block with another thread.
     void exchange(std::atomic<test::filled_block*>& with)
     {
         test::filled_block& mine = places_[random_() % places_.size()];
@@ -114,9 +113,8 @@ private:
     bool are_intact_ = true;
 };
 
-/// One round.
-/// Returns: the most bytes that were in memory at the end of a phase, without those there were before; 0 where they are
-///   not known.
+/// Runs one round.
+/// Returns: the maximum of the resident bytes at the ends of the phases; 0 if unknown.
 std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 {
     std::array<std::atomic<test::filled_block*>, 64> on_the_way{};
@@ -148,26 +146,26 @@ std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 
 int main(int argc, char** argv)
 {
-    const test::long_run told = test::long_run_of(argc, argv, 300);
-    const double seconds = told.amount;
-    const std::uint64_t seed = told.seed;
+    const test::long_run settings = test::long_run_of(argc, argv, 300);
+    const double seconds = settings.amount;
+    const std::uint64_t seed = settings.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
     test::live_bytes live;
-    std::size_t most_at_first = 0;
+    std::size_t max_at_first = 0;
     constexpr std::uint64_t first_rounds = 10;
     for (std::uint64_t round = 0; round == 0 || test_clock::now() < end; ++round) {
         const std::size_t resident = pass_all(seed + 100 * round, live);
         if (round % 20 == 0)
             std::printf("round %llu: %zu MiB in memory at most; in use were %zu\n",
-                        static_cast<unsigned long long>(round), resident / mebibyte, live.most() / mebibyte);
+                        static_cast<unsigned long long>(round), resident / mebibyte, live.peak() / mebibyte);
         std::fflush(stdout);
         if (round < first_rounds)
-            most_at_first = std::max(most_at_first, resident);
+            max_at_first = std::max(max_at_first, resident);
         else
-            CHECK(resident <= most_at_first + most_at_first / 4);
-        CHECK(resident <= 6 * live.most() + 32 * mebibyte);
+            CHECK(resident <= max_at_first + max_at_first / 4);
+        CHECK(resident <= 6 * live.peak() + 32 * mebibyte);
     }
-    std::puts("everything was as it was left");
+    std::puts("all blocks were intact");
 }

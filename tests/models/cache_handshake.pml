@@ -8,26 +8,26 @@
        other:   close floor and ceiling;  barrier for the whole process;  wait until top is not 0.
 
    The memory model is x86-TSO: the stores of a thread go into its store buffer, which the thread itself reads first,
-   and reach memory one by one, at any time. A fence drains the thread's own buffer, the process-wide barrier that of
-   the other one. An atomic exchange is a fence, followed by a change of memory itself.
+   and reach memory one by one, at any time. A fence drains the thread's own buffer; the process-wide barrier drains
+   the other thread's buffer. An atomic exchange is a fence, followed by a change of memory itself.
 
    Whenever the other thread has drained the closed cache, every block is either outstanding or in the slabs: none is in
    two places, none is lost. And no outstanding block is allocated.
 
    The cache has two magazines, loaded and previous, that the owner exchanges when the loaded one is empty or full.
 
-   What can be defined. With the first two there is no counterexample; each of the others must give one:
+   Macros to define. The first two must not cause a counterexample; each of the others must cause one:
        SLOW_OWNER      the owner exchanges top instead of storing 0 (where the OS has no barrier), and the other thread
                        has no barrier
-       NO_FLOOR_FENCE  the other thread's stores to floor and ceiling are plain ones: the process-wide barrier orders
-                       them, too; but without that, with SLOW_OWNER, there is a counterexample
+       NO_FLOOR_FENCE  the other thread's stores to floor and ceiling are plain stores: the process-wide barrier
+                       orders them, too. Without the barrier, with SLOW_OWNER, there is a counterexample
        NO_BARRIER      the other thread does not issue the barrier
        NO_WAIT         the other thread takes top as it is
-       LOAD_TWICE      the other thread waits until top is not 0, and then loads it again
+       LOAD_TWICE      the other thread waits until top is not 0 and then loads it again
        CHECK_FIRST     the owner checks the bounds before it takes top out
        CLOSE_LATE      the other thread closes after the barrier
        OPEN_UNLOCKED   the owner reopens its cache without the lock
-       RELOAD_STORES   with another magazine, the owner stores the new bounds even if the cache was closed meanwhile
+       RELOAD_STORES   with another magazine, the owner stores the new bounds even if the cache was closed in between
        ONE_MAGAZINE    the other thread forgets the previous magazine */
 
 #define ROOM 1 /* blocks in a magazine */
@@ -67,7 +67,7 @@ byte newest[2 * PLACES];
     atomic { nfull(queue); queue!place, value; queued[who * PLACES + place]++; newest[who * PLACES + place] = value }
 #define LOAD(who, place) (queued[who * PLACES + place] != 0 -> newest[who * PLACES + place] : memory[place])
 
-/* Where the blocks are, for the one who watches: neither of these is in the memory of the program. */
+/* Where the blocks are, for the checks: neither of these is in the memory of the program. */
 bool handed_out[BLOCKS];
 bool in_slabs[BLOCKS]; /* changed with the lock held */
 
@@ -235,7 +235,7 @@ inline owner_allocates()
             hand_out(block);
             if
             :: OWNER_LOAD(CEILING) == CLOSED_CEILING ->
-                /* One more, which goes into the cache while it is closed. */
+                /* One more block, which enters the cache while it is closed. */
                 take_from_slabs(block);
                 open_by_owner();
                 if
@@ -256,7 +256,7 @@ inline owner_allocates()
 
 inline owner_gives_back()
 {
-    /* Whichever is handed out: a block may be given back by another thread than the one that got it. */
+    /* Frees any outstanding block: another thread than the allocating one may free it. */
     atomic {
         if
         :: handed_out[0] -> block = 0

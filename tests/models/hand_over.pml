@@ -4,32 +4,32 @@
    How a heap of np_alloc is handed off from an ending thread to the next one (src/np_alloc/heaps/heap_registry.hpp),
    for Spin.
 
-       thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the heap
+       thread:      adopt the heap, if it is parked;  take from and put into the magazine;  sometimes, with the heap
                     lock: drain, refill, flush, buffer remote frees, send;  park the heap with its magazine.
-       sender:      frees blocks of the heap: writes a batch, and sends it.
-       collector:   with the lock of the lists, and if it gets the heap lock: drains and sends for an idle
+       sender:      frees blocks of the heap: writes a batch and sends it.
+       collector:   with the lock of the lists, and the heap lock if it is free: drains and sends for an idle
                     or parked heap.
        forker:      with both locks, copies the state for a child.
 
    The lock of the lists guards ownership of the heap. The heap lock guards slabs and outbox. The magazine belongs to
    the owner thread alone, without a lock.
 
-   Sets of blocks are numbers, a bit for each block. Two of them are of the heap, and one of another heap.
+   Sets of blocks are numbers with a bit per block. Two blocks belong to the heap, one to another heap.
 
        blocks of the heap = in use + in the magazine + in slabs + in batches
-       block of the other = in use + outbox + sent
+       block of the other heap = in use + outbox + sent
 
    No block in use is allocated; in the end, none is lost.
 
-   What can be defined; each must give a counterexample:
+   Macros to define; each must cause a counterexample:
        NO_LOCK             the thread works without the heap lock
-       NO_TRY              the collector drains, whether it got the heap lock or not
+       NO_TRY              the collector drains even if it did not get the heap lock
        PARK_EMPTY          the ending thread does not leave its magazine to the next one
        PARK_EARLY          it marks the heap as parked before it stores the magazine, without the lock of the lists
        ADOPT_UNLOCKED      the new thread checks without the lock of the lists whether the heap is parked, and takes it
        COLLECT_MAGAZINE    the collector flushes the magazine of a heap, parked or not
        FORK_UNLOCKED       the forking thread does not wait for the heap lock
-       KEEP_SENT           the child drains what was sent while the fork copied page by page
+       KEEP_SENT           the child drains batches sent while the fork copied page by page
        ADOPT_IN_CHILD      the child adopts the heap of a thread that does not exist in it */
 
 #define ALL_OF_HEAP 3
@@ -37,10 +37,10 @@
 #define ALL 7
 
 #ifndef LIVES
-#define LIVES 2 /* of threads that take turns with the heap */
+#define LIVES 2 /* successive threads that own the heap */
 #endif
 #ifndef STEPS
-#define STEPS 2 /* of each */
+#define STEPS 2 /* of each thread */
 #endif
 
 /* The heap. */
@@ -51,12 +51,12 @@ bool is_parked = true;
 bool lock_of_heap;
 bool lock_of_lists;
 
-/* Batches: which are written, and which are sent; and what the other heap was sent. */
+/* Written batches, sent batches, and the blocks sent to the other heap. */
 byte written;
 byte sent;
 byte sent_to_other;
 
-/* For the one who watches. */
+/* For the checks only. */
 byte in_use = OF_OTHER;
 byte users;
 byte at_work_in_slabs;
@@ -76,7 +76,7 @@ byte at_work = LIVES + 1;
 #define BEGIN_IN_SLABS d_step { assert(at_work_in_slabs == 0); at_work_in_slabs++ }
 #define END_IN_SLABS at_work_in_slabs--
 
-/* Chooses one of a set. There is one. */
+/* Chooses one element of a set that is not empty. */
 inline choose(set)
 {
     if
@@ -91,7 +91,7 @@ inline hand_out()
     d_step { assert(!(in_use & block)); in_use = in_use | block }
 }
 
-/* All batches at once, and then block by block what they bring. */
+/* Takes all batches at once, then their blocks one by one. */
 inline drain()
 {
     BEGIN_IN_SLABS;
@@ -169,7 +169,7 @@ proctype thread()
             magazine = 0;
             END_IN_SLABS;
             UNLOCK_BY_OWNER
-        :: atomic { in_use & OF_OTHER -> in_use = in_use & ~OF_OTHER }; /* keep for another */
+        :: atomic { in_use & OF_OTHER -> in_use = in_use & ~OF_OTHER }; /* buffer a remote free */
             LOCK_BY_OWNER;
             copy = outbox;
             outbox = copy | OF_OTHER;
@@ -236,7 +236,7 @@ proctype collector()
     od
 }
 
-/* Pages are copied one after the other, while others go on. */
+/* Copies pages one after the other, while other threads run. */
 proctype forker()
 {
     byte free_in_child, written_in_child, sent_in_child, in_use_in_child;
@@ -261,7 +261,7 @@ proctype forker()
     assert((written_in_child & sent_in_child) == sent_in_child);
     free_in_child = free_in_child | sent_in_child;
 #endif
-    /* What was in use from the beginning to the end. */
+    /* Blocks in use from the beginning to the end of the copy. */
     in_use_in_child = in_use_in_child & in_use;
     assert(!(free_in_child & in_use_in_child));
 #ifndef FORK_UNLOCKED
@@ -284,7 +284,7 @@ init
     };
     _nr_pr == 1;
     assert(is_parked && users == 0);
-    /* Each of them is somewhere, and nowhere twice. */
+    /* Each block is in exactly one place. */
     assert((in_use | parked_magazine | slabs | sent | outbox | sent_to_other) == ALL);
     assert(in_use + parked_magazine + slabs + sent + outbox + sent_to_other == ALL)
 }

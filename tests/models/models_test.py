@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Spin finds no fault with the models, and finds one in each variant that has a fault on purpose.
+"""Spin finds no fault in the models and finds one in each deliberately faulty variant.
 
     models_test.py SPIN C_COMPILER [CLASS]
 """
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def errors_in(model: str, *defined: str):
-    """The number of errors in all that the model can do, or 1 as soon as there is one; and what the verifier says."""
+    """Returns the number of errors in all executions of the model, at most 1, and the report of the verifier."""
     with tempfile.TemporaryDirectory() as directory:
 
         def run(*command):
@@ -30,7 +30,7 @@ def errors_in(model: str, *defined: str):
         generated = run(SPIN, *(f"-D{name}" for name in defined), "-a", str(FOLDER / f"{model}.pml"))
         if not Path(directory, "pan.c").exists():
             raise RuntimeError(generated)
-        # Without the partial order reduction: it is small enough to look at every order. Most time goes into this line.
+        # Without partial order reduction: the models are small enough to check every order. This step takes most time.
         run(C_COMPILER, "-w", "-O0", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=2000", "-o", "pan", "pan.c")
         report = run("./pan", "-m1000000")
     if "Search not completed" in report and "errors: 0" in report or "max search depth too small" in report:
@@ -43,7 +43,7 @@ class Models(unittest.TestCase):
         with self.subTest(model=model, defined=defined):
             errors, report = errors_in(model, *defined)
             self.assertEqual(errors, 0, report)
-            # A statement that is never reached would prove nothing.
+            # An unreached statement would prove nothing.
             unreached = [
                 line for line in re.findall(r"^\t.*, state \d+, (.*)$", report, re.MULTILINE) if line != '"-end-"'
             ]
@@ -57,11 +57,11 @@ class Models(unittest.TestCase):
 
 
 class CacheHandshake(Models):
-    def test_no_block_is_lost_or_handed_out_twice(self):
+    def test_no_block_is_lost_or_allocated_twice(self):
         self.assert_holds("cache_handshake")
         self.assert_holds("cache_handshake", "NO_FLOOR_FENCE")
 
-    def test_nor_where_the_system_has_no_barrier(self):
+    def test_no_block_is_lost_without_a_barrier(self):
         self.assert_holds("cache_handshake", "SLOW_OWNER")
 
     def test_every_part_is_needed(self):
@@ -69,7 +69,7 @@ class CacheHandshake(Models):
                       "RELOAD_STORES", "ONE_MAGAZINE"):
             self.assert_fails("cache_handshake", fault)
 
-    def test_without_the_barrier_the_fences_are_needed(self):
+    def test_the_fences_are_needed_without_the_barrier(self):
         self.assert_fails("cache_handshake", "SLOW_OWNER", "NO_FLOOR_FENCE")
 
 
@@ -80,7 +80,7 @@ class TaggedStack(Models):
     def test_the_tag_is_needed(self):
         self.assert_fails("tagged_stack", "TAGS=1")
 
-    def test_the_tag_must_not_come_around(self):
+    def test_the_tag_must_not_wrap_around(self):
         self.assert_fails("tagged_stack", "TAGS=2")
         self.assert_fails("tagged_stack", "TAGS=4")
 
@@ -89,16 +89,16 @@ class RemoteFrees(Models):
     def test_no_block_is_lost_or_drained_twice(self):
         self.assert_holds("remote_frees")
 
-    def test_every_step_and_its_order_is_needed(self):
+    def test_every_step_and_the_order_are_needed(self):
         for fault in ("SEND_BLINDLY", "LOOK_ONCE", "DRAIN_TWO", "NO_RELEASE", "NO_ACQUIRE", "NEXT_LATE"):
             self.assert_fails("remote_frees", fault)
 
 
 class HandOver(Models):
-    def test_no_block_is_lost_or_handed_out_twice(self):
+    def test_no_block_is_lost_or_allocated_twice(self):
         self.assert_holds("hand_over")
 
-    def test_every_lock_and_its_order_is_needed(self):
+    def test_every_lock_and_the_order_are_needed(self):
         for fault in ("NO_LOCK", "NO_TRY", "PARK_EMPTY", "PARK_EARLY", "ADOPT_UNLOCKED", "COLLECT_MAGAZINE",
                       "FORK_UNLOCKED", "KEEP_SENT", "ADOPT_IN_CHILD"):
             self.assert_fails("hand_over", fault)

@@ -6,31 +6,31 @@
        send:      write the batch;  next of batch = inbox;  compare and exchange inbox for the batch, or look again.
        drain:     exchange inbox for nothing;  for each batch: read it, put the block that it brings back, send it home.
 
-   Two threads send blocks back to the heap of a third one, which allocates them again. A batch is a block of the
-   sending heap; when that has none left, or the batch would carry less than its own size, the remote block is itself
-   the batch, and carries nothing. A drained batch is sent back as one that carries nothing. Every block, including a
-   batch, is in one place: free in its slab, in use, or sent. In the end, when all have drained, none is sent.
+   Two threads send blocks back to the heap of a third thread, which allocates them again. A batch is a block of the
+   sending heap; when that heap has none left, or the batch would carry less than its own size, the remote block itself
+   is the batch and carries nothing. A drained batch is sent back as a batch that carries nothing. Every block, batches
+   included, is in one place: free in its slab, in use, or sent. In the end, when all heaps have drained, none is sent.
 
-   Memory changes in the order of the statements; what a weaker order of the program could do is a definition.
+   Memory changes in the order of the statements; macros model the effects of a weaker order.
 
-   What can be defined; each must give a counterexample:
-       SEND_BLINDLY    who sends stores the address of the batch, instead of comparing first
-       LOOK_ONCE       who sends writes next once, and not again when the exchange has failed
-       DRAIN_TWO       who drains loads the inbox, and then stores nothing there
-       NO_RELEASE      what is written into a batch may be seen after the batch is
-       NO_ACQUIRE      what is read of batches may have been read before the inbox was
-       NEXT_LATE       who drains sends a batch home, and then looks for the next one in it */
+   Macros to define; each must cause a counterexample:
+       SEND_BLINDLY    the sender stores the address of the batch without comparing
+       LOOK_ONCE       the sender writes next once, and not again after a failed exchange
+       DRAIN_TWO       the drain loads the inbox and then stores 0
+       NO_RELEASE      the contents of a batch may become visible after the batch
+       NO_ACQUIRE      the contents of batches may be read before the inbox
+       NEXT_LATE       the drain sends a batch home before it reads the next one from it */
 
 #ifndef STEPS
 #define STEPS 3 /* blocks that each thread sends */
 #endif
 
-/* Heaps; that of the other sender has no memory for batches, and nothing is sent to it. */
+/* Heaps. The heap of the other sender has no memory for batches and receives nothing. */
 #define SENDER 0
 #define OWNER 1
 #define HEAPS 2
 
-/* Blocks: batches of the sender, and those that go to and fro. */
+/* Blocks: batches of the sender, and blocks that are allocated and sent back. */
 #define BATCHES 2
 #define BLOCKS 4
 
@@ -39,7 +39,7 @@ byte inbox[HEAPS];
 byte next[BLOCKS];
 byte brings[BLOCKS];
 
-/* For the one who watches. */
+/* For the checks only. */
 #define FREE 0
 #define IN_USE 1
 #define SENT 2
@@ -48,7 +48,7 @@ byte at_work = 2;
 
 #define CHANGE(block, from, to) d_step { assert(place[block] == from); place[block] = to }
 
-/* Under NO_RELEASE, the last thing that is seen. */
+/* Under NO_RELEASE, these writes become visible last. */
 #ifdef NO_RELEASE
 #define WRITE_BEFORE skip
 #define WRITE_AFTER atomic { next[batch] = seen; brings[batch] = content }
@@ -133,7 +133,7 @@ inline drain()
     atomic { batch = 0; seen = 0 }
 }
 
-/* The same, for a heap that receives only its own batches. */
+/* Drains a heap that receives only its own batches. */
 inline take_batches_home()
 {
     LOOK_EARLY;
@@ -155,7 +155,7 @@ inline take_batches_home()
 #define LOCALS byte following, batch, seen, content
 #endif
 
-/* Whichever block is in use: any thread may free it. */
+/* Frees any block in use: any thread may free it. */
 inline free_one()
 {
     atomic {

@@ -2,15 +2,15 @@
    Copyright (c) 2026 The memory_pool authors
 
    The lock-free stack with a tag (core/threads/tagged_stack.hpp), for Spin: two threads pop and push the same three
-   nodes, a few times each. A popped node has one owner; and in the end each is in one place.
+   nodes, a few times each. A popped node has one owner, and in the end each node is in one place.
 
-   What can be defined:
-       TAGS            how many tags there are; the program has 2^38. 1 is a stack without a tag, which must give a
-                       counterexample; and so must any number so small that it comes around while a thread is held up.
+   Macros to define:
+       TAGS            number of tags; the program has 2^38. 1 is a stack without a tag, which must cause a
+                       counterexample, like any number so small that the tag wraps around while a thread is delayed.
        STEPS           how often each thread pops or pushes */
 
 #ifndef TAGS
-#define TAGS 16 /* more than one thread makes changes while the other one is held up */
+#define TAGS 16 /* more than the changes of one thread while the other is delayed */
 #endif
 #ifndef STEPS
 #define STEPS 5
@@ -24,7 +24,7 @@ byte head_link;
 byte head_tag;
 byte below[NODES];
 
-/* For the one who watches. */
+/* For the checks only. */
 bool held[NODES];
 byte at_work = THREADS;
 
@@ -55,7 +55,7 @@ proctype thread()
                 fi
             od
         :: count > 0 -> /* push */
-            /* Any of them: not only the last. */
+            /* Any popped node, not only the last. */
             if
             :: count > 1 -> d_step { next = mine[0]; mine[0] = mine[count - 1]; mine[count - 1] = next }
             :: true
@@ -90,7 +90,7 @@ init
         run thread()
     };
     at_work == 0;
-    /* Those who still have one keep it; the others are in the stack, once each. */
+    /* A thread keeps its popped nodes; the other nodes are in the stack, once each. */
     link = head_link;
     do
     :: link != 0 ->

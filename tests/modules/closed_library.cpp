@@ -6,6 +6,6 @@
 
 extern "C" void* MEMORY_POOL_TEST_FUNCTION(void* (*allocate)())
 {
-    void* volatile block = allocate(); // Not a tail call.
+    void* volatile block = allocate(); // prevents a tail call
     return block;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// closing_host FIRST SECOND: a program that closes a library whose blocks are in use, and loads another one, if
+/// closing_host FIRST SECOND: a program that closes a library with outstanding blocks and loads another one, if
 /// possible at the same addresses. Profiles name both. With libnp_malloc.so preloaded, its profile is checked, too.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
@@ -29,7 +29,7 @@ memory_pool::basic_block_pool<memory_pool::profiling_policy<>> pool(64);
 
 void* allocate_twice()
 {
-    void* const block = std::malloc(1'000); // It stays in use, as the other one.
+    void* const block = std::malloc(1'000); // stays outstanding, like the pool's block
     CHECK(block != nullptr);
     return pool.allocate();
 }
@@ -48,7 +48,7 @@ bool contains(const std::string& text, const std::string& part)
     return text.find(part) != std::string::npos;
 }
 
-/// Checks a profile as text: a call in the first library is named by its offset, one in the second by the function.
+/// Checks that a text profile names calls in the first library by offset and calls in the second by function.
 void check_names(const std::string& text)
 {
     CHECK(contains(text, "libmodule_first.so+0x"));

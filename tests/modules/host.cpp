@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools that are created in a program and used in a library that it loads, and vice versa. The first pool of each has
+/// Pools created in a program and used in a library that it loads, and vice versa. The first pool of each module has
 /// the same number.
 #include "plugin.hpp"
 
@@ -19,7 +19,7 @@ Function* function_of(void* library, const char* name)
     return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-/// Both have the first number there is in their modules.
+/// Both pools have the first number of their modules.
 void counts_go_to_the_pool_that_is_used(counted_pool& counted, decltype(use_counted_pool)& use_there)
 {
     CHECK(use_there(counted));
@@ -30,7 +30,7 @@ void counts_go_to_the_pool_that_is_used(counted_pool& counted, decltype(use_coun
     CHECK(counted.verify());
 }
 
-/// Arenas of either module, used by both, in two threads.
+/// Both modules use the arenas of each module, in two threads.
 void arenas_cross_the_border(void* library)
 {
     auto* const make_theirs = function_of<decltype(make_arenas)>(library, "make_arenas");
@@ -52,7 +52,7 @@ void arenas_cross_the_border(void* library)
     destroy_theirs(theirs);
 }
 
-/// An object that is destroyed as its memory goes back has the library make the pool as new.
+/// The destructor of a trimmed object calls the library, which releases the whole pool.
 void a_pool_is_cleared_there_while_it_is_trimmed_here(void* library)
 {
     auto* const clear_there = function_of<decltype(clear_sessions)>(library, "clear_sessions");
@@ -63,7 +63,7 @@ void a_pool_is_cleared_there_while_it_is_trimmed_here(void* library)
     sessions.allocate()->at_end = [&] {
         const auto returned = upstream.statistics().deallocations;
         clear_there(sessions);
-        CHECK(upstream.statistics().deallocations == returned); // What is being trimmed is still there.
+        CHECK(upstream.statistics().deallocations == returned); // memory being trimmed is not returned yet
         is_cleared = true;
     };
     CHECK(sessions.trim() != 0);

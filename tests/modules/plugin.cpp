@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A shared library that is loaded by host.cpp at run time. It has a registry of threads and pools of its own.
+/// A library that host.cpp loads at run time. It has its own registry of threads and pools.
 #include "plugin.hpp"
 
 memory_pool::concurrent_block_pool* make_pool(std::size_t block_size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a program and a library that it loads at run time do with each other's pools.
+/// Functions that a program and a library call on each other's pools.
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>
@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <functional>
 
-/// Calls a function when it is destroyed.
+/// Calls a function in its destructor.
 struct session
 {
     session() = default;
@@ -44,8 +44,8 @@ void clear_sessions(session_pool& sessions);
 inline constexpr int rounds_of_a_use = 10;
 inline constexpr int blocks_of_a_use = rounds_of_a_use * 300;
 
-/// Takes blocks, and gives them back. Compiled into the program and into the library.
-/// Returns: whether they were the pool's own.
+/// Allocates and frees blocks. Compiled into the program and into the library.
+/// Returns: whether the pool owned all blocks.
 template <class Pool>
 bool blocks_are_of(Pool& pool)
 {
@@ -62,7 +62,7 @@ bool blocks_are_of(Pool& pool)
     return own;
 }
 
-/// The same for arenas.
+/// Allocates and frees blocks of arenas; returns whether the arenas owned all blocks.
 inline bool blocks_are_of_arenas(memory_pool::synchronized_arena_resource& arenas)
 {
     bool own = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A library with a profile of pools, while the registry of pools is that of the program: see unloading_host.cpp.
+/// A library with profiled pools that uses the pool registry of the program: see unloading_host.cpp.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
 

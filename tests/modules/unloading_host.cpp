@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// unloading_host LIBRARY: a program with pools, which exports its symbols, loads and closes a library with profiled
+/// unloading_host LIBRARY: a program that exports its symbols, uses pools, loads and closes a library with profiled
 /// pools, and forks.
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <support/check.hpp>
@@ -24,7 +24,7 @@ void load_use_and_close(const char* path)
     CHECK(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == nullptr);
 }
 
-/// Returns: the exit status of a child that does that.
+/// Returns: the exit status of a child process that runs the action.
 template <class Action>
 int status_of_child(Action&& action)
 {
@@ -50,7 +50,7 @@ int main(int count, char** arguments)
         load_use_and_close(arguments[1]);
         CHECK(status_of_child([&] { mine.deallocate(mine.allocate()); }) == 0);
     }
-    // The pool there has a leak.
+    // The pool in the library has a leak.
     CHECK(setenv("NP_LEAKS_EXIT", "7", 1) == 0);
     CHECK(status_of_child([&] { load_use_and_close(arguments[1]); }) == 7);
     const auto go_on = [&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of a shared_pool whose destruction is deferred while another one is destroyed, built with MemorySanitizer:
-/// they lie in control blocks that are destroyed before them.
+/// Objects of a shared_pool that are destroyed later because another object is being destroyed, built with
+/// MemorySanitizer. Their control blocks, which contain them, are destroyed before the objects.
 #include <memory_pool/shared_pool.hpp>
 
 #include <memory>
@@ -26,12 +26,12 @@ struct plain : link<plain>
 {
 };
 
-/// Its control block ends while it does.
+/// Its control block is destroyed during its own destruction.
 struct knows_itself : link<knows_itself>, std::enable_shared_from_this<knows_itself>
 {
 };
 
-/// Returns: whether all objects of a chain have ended, and their blocks are back.
+/// Returns whether all objects of a chain are destroyed and their blocks free.
 template <class Object>
 bool ends_a_chain()
 {

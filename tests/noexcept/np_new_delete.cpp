@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// np_alloc as the operator new of a program without exceptions and RTTI: what would throw calls the error handler
-/// instead, except that the nothrow forms return nullptr.
+/// np_alloc as the operator new of a program without exceptions and RTTI. Where it would throw, it calls the error
+/// handler instead; only the nothrow forms return nullptr.
 #include <memory_pool/np_new_delete.hpp>
 
 #include <support/check.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
+/// The pools in a program without exceptions and RTTI. Where they would throw, they call the error handler instead.
 #include <memory_pool/memory_pool.hpp>
 
 #include <support/check.hpp>
@@ -56,7 +56,7 @@ int main()
         CHECK(kept.allocate_through_function([](std::string& text) { text = "x"; })->size() == 1);
         CHECK(kept.try_allocate()->empty() && kept.verify());
     }
-    static mp::pool_options options; // static: longjmp leaves it alone
+    static mp::pool_options options; // static: longjmp does not change it
     options.max_capacity = 1;
     options.name = "bounded";
     static mp::basic_block_pool<mp::counting_policy> bounded(48, options);
@@ -73,7 +73,7 @@ int main()
     expect_error(mp::error_kind::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
     CHECK(bounded.verify());
 
-    // The error handler leaves by a jump, out of the middle of a call; what is found later is reported all the same.
+    // The error handler leaves a call by longjmp. Later misuse must still be reported.
     static mp::basic_block_pool<mp::checking_policy> checked(48, options);
     static void* const block = checked.allocate();
     expect_error(mp::error_kind::pool_exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The resources for std::pmr in a program without exceptions and RTTI: what would throw calls the error handler
-/// instead.
+/// The resources for std::pmr in a program without exceptions and RTTI. Where they would throw, they call the error
+/// handler instead.
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/pool_resource.hpp>
@@ -42,16 +42,16 @@ void works()
     CHECK(resource.bytes_in_use() == 0 && resource.verify());
 }
 
-/// volatile: the compiler may not know.
-const volatile std::size_t most = std::numeric_limits<std::size_t>::max();
+/// volatile: hides the value from the compiler.
+const volatile std::size_t max_size = std::numeric_limits<std::size_t>::max();
 
-/// Is asked for more than there can be, and works on.
+/// Tests that a request beyond the address space fails, and that the resource works afterwards.
 template <class Resource>
-void refuses_too_much()
+void rejects_unaddressable_size()
 {
-    static Resource resource; // static: longjmp leaves it alone
+    static Resource resource; // static: longjmp does not change it
     expect_error(mp::error_kind::size_overflow, "more than a program can address",
-                 [] { (void)resource.allocate(most); });
+                 [] { (void)resource.allocate(max_size); });
     resource.deallocate(resource.allocate(40), 40);
     CHECK(resource.verify());
 }
@@ -66,8 +66,8 @@ int main()
     works<mp::synchronized_pool_resource>();
     works<mp::basic_unsynchronized_arena_resource<mp::checking_policy>>();
     works<mp::basic_synchronized_arena_resource<mp::checking_policy>>();
-    refuses_too_much<mp::unsynchronized_arena_resource>();
-    refuses_too_much<mp::unsynchronized_pool_resource>();
+    rejects_unaddressable_size<mp::unsynchronized_arena_resource>();
+    rejects_unaddressable_size<mp::unsynchronized_pool_resource>();
 
     static mp::arena_options options;
     options.max_arenas = 1;

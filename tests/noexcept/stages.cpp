@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Adaptors and pages in a program without exceptions and RTTI: they work, and what would throw calls the error
-/// handler.
+/// Adaptors and pages in a program without exceptions and RTTI. Where they would throw, they call the error handler
+/// instead.
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/resource_adaptors.hpp>
 
@@ -36,16 +36,16 @@ int main()
             [&](const mp::call_site&, const mp::resource_statistics& site) { bytes_of_site += site.bytes_in_use; });
         CHECK(bytes_of_site == tracked.bytes_in_use());
     }
-    // static: longjmp leaves them alone
+    // static: longjmp does not change them
     static mp::limit_resource limited(100);
-    expect_error(mp::error_kind::limit_exceeded, "101 bytes more than the 0 in use are above its limit of 100 bytes",
+    expect_error(mp::error_kind::limit_exceeded, "101 more bytes would exceed its limit of 100 bytes; 0 are in use",
                  [] { (void)limited.allocate(101); });
     CHECK(limited.bytes_in_use() == 0);
     static mp::failing_resource failing(2);
     failing.deallocate(failing.allocate(8), 8);
     expect_error(mp::error_kind::out_of_memory, "allocation 2, of 8 bytes", [] { (void)failing.allocate(8); });
     static mp::page_resource pages;
-    expect_error(mp::error_kind::out_of_memory, "the system gives no pages",
+    expect_error(mp::error_kind::out_of_memory, "the OS cannot map",
                  [] { (void)pages.allocate(static_cast<std::size_t>(-1) / 2); });
     CHECK(pages.bytes_in_use() == 0);
     expect_error(mp::error_kind::invalid_argument, "nullptr", [] { mp::tracking_resource nowhere(nullptr); });

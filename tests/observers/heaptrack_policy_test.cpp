@@ -15,7 +15,7 @@ namespace {
 std::map<void*, std::size_t> in_use;
 } // namespace
 
-// What heaptrack has where a program runs under it.
+// The functions that heaptrack provides to the program that it traces.
 extern "C" void heaptrack_malloc(void* block, std::size_t bytes)
 {
     in_use[block] = bytes;

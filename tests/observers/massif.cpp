@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Takes 1,000 blocks of 1,000 bytes from a pool, in a function that massif_test.py looks for.
+// Allocates 1,000 blocks of 1,000 bytes from a pool, in a function that massif_test.py looks for.
 #include <memory_pool/massif_policy.hpp>
 
 #include <memory_pool/block_pool.hpp>

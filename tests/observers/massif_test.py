@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""massif sees the blocks of a pool.   massif_test.py VALGRIND PROGRAM
+"""Tests that massif sees the blocks of a pool.   massif_test.py VALGRIND PROGRAM
 
-PROGRAM takes 1,000 blocks of 1,000 bytes from a pool with massif_policy in its function take_all.
+PROGRAM allocates 1,000 blocks of 1,000 bytes from a pool with massif_policy in its function take_all.
 """
 import re
 import subprocess
@@ -16,7 +16,7 @@ VALGRIND, PROGRAM = sys.argv[1:3]
 
 
 class Massif(unittest.TestCase):
-    def test_shows_the_blocks_of_a_pool_where_they_are_allocated(self):
+    def test_attributes_pool_blocks_to_their_caller(self):
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory, "massif.out")
             subprocess.run([VALGRIND, "--tool=massif", "--detailed-freq=1", f"--massif-out-file={file}", PROGRAM],

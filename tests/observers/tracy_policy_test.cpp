@@ -12,7 +12,7 @@
 namespace mp = memory_pool;
 
 namespace {
-TEST(tracy_policy, notifies_tracy_of_each_block_by_the_name_of_its_pool)
+TEST(tracy_policy, notifies_tracy_of_each_block_and_its_pool)
 {
     mp::object_pool<double, mp::tracy_policy> first(mp::pool_options{}.with_name("first"));
     mp::basic_block_pool<mp::tracy_policy> second(100, mp::pool_options{}.with_name("second"));

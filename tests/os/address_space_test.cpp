@@ -32,7 +32,7 @@ struct address_space : testing::Test
     ~address_space() override { EXPECT_TRUE(os::release_addresses(memory, bytes)); }
 };
 
-TEST_F(address_space, is_usable_and_zero_where_it_is_committed)
+TEST_F(address_space, is_zero_and_writable_where_committed)
 {
     ASSERT_NE(memory, nullptr);
     ASSERT_TRUE(os::commit_memory(memory + page, 2 * page));
@@ -41,11 +41,11 @@ TEST_F(address_space, is_usable_and_zero_where_it_is_committed)
     memory[page] = memory[3 * page - 1] = std::byte{7};
 }
 
-TEST_F(address_space, is_reserved_where_it_is_free_and_nowhere_else)
+TEST_F(address_space, can_be_reserved_only_at_free_addresses)
 {
     const test::system_calls calls;
     EXPECT_FALSE(os::reserve_addresses_at(memory + page, page));
-    ASSERT_TRUE(os::commit_memory(memory + page, page)) << "it is there as before";
+    ASSERT_TRUE(os::commit_memory(memory + page, page)) << "the memory is still reserved";
     ASSERT_TRUE(os::release_addresses(memory + page, page));
     EXPECT_TRUE(os::reserve_addresses_at(memory + page, page));
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
@@ -54,7 +54,7 @@ TEST_F(address_space, is_reserved_where_it_is_free_and_nowhere_else)
     EXPECT_FALSE(os::reserve_addresses_at(memory + 100 * bytes, page));
 }
 
-TEST_F(address_space, reads_as_zeros_when_it_was_purged)
+TEST_F(address_space, reads_as_zeros_after_a_purge)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     for (std::size_t i = 0; i != 3; ++i)
@@ -67,13 +67,13 @@ TEST_F(address_space, reads_as_zeros_when_it_was_purged)
 }
 
 #if defined(__linux__)
-/// Returns: whether the system has that flag for the mapping with that address in it.
+/// Returns whether the mapping that contains the address has that flag.
 bool has_flag(const void* address, const std::string& flag)
 {
     return test::flags_of_mapping(address).find(' ' + flag + ' ') != std::string::npos;
 }
 
-TEST_F(address_space, counts_towards_nothing_and_reads_as_zeros_when_it_was_discarded)
+TEST_F(address_space, is_uncommitted_and_zero_after_a_discard)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     for (std::size_t i = 0; i != 3; ++i)
@@ -92,32 +92,32 @@ TEST_F(address_space, counts_towards_nothing_and_reads_as_zeros_when_it_was_disc
     EXPECT_EQ(memory[2 * page], std::byte{7});
 }
 
-TEST_F(address_space, is_one_mapping_until_two_parts_were_used_as_different_ones)
+TEST_F(address_space, stays_one_mapping_unless_parts_were_used_separately)
 {
     ASSERT_TRUE(os::commit_memory(memory, 4 * page));
     EXPECT_TRUE(os::are_one_mapping(memory, 4 * page));
     EXPECT_TRUE(os::are_one_mapping(memory + page, 2 * page));
-    EXPECT_FALSE(os::are_one_mapping(memory, 5 * page)) << "the last is only reserved";
+    EXPECT_FALSE(os::are_one_mapping(memory, 5 * page)) << "the last page is only reserved";
 
     memory[0] = std::byte{7};
     ASSERT_TRUE(os::commit_memory(memory + 5 * page, page));
     memory[5 * page] = std::byte{7};
     ASSERT_TRUE(os::commit_memory(memory + 4 * page, page));
     memory[4 * page] = std::byte{7};
-    EXPECT_FALSE(os::are_one_mapping(memory, 6 * page)) << "to Linux, they stay two";
+    EXPECT_FALSE(os::are_one_mapping(memory, 6 * page)) << "Linux keeps two mappings";
     EXPECT_EQ(memory[5 * page], std::byte{7});
 }
 
-TEST_F(address_space, is_asked_about_without_becoming_more_where_there_is_room_behind_it)
+TEST_F(address_space, query_of_one_mapping_does_not_extend_it)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));
     ASSERT_TRUE(os::release_addresses(memory + page, page));
     EXPECT_TRUE(os::are_one_mapping(memory, page));
-    EXPECT_TRUE(os::reserve_addresses_at(memory + page, page)) << "they are free still";
+    EXPECT_TRUE(os::reserve_addresses_at(memory + page, page)) << "the addresses are still free";
 }
 #endif
 
-/// An address range whose end is not a multiple of what is cleared at a time; one page in `step` is resident.
+/// Committed pages, a number that is no multiple of a clear_memory step; one page in `step` is resident.
 class sparse_memory
 {
 public:
@@ -131,7 +131,7 @@ public:
     sparse_memory& operator=(const sparse_memory&) = delete;
     ~sparse_memory() { EXPECT_TRUE(os::release_addresses(memory_, pages * page_)); }
 
-    /// Clears all but the first `before` bytes, which are zeros, and the last byte.
+    /// Clears all bytes but the last one; the first `before` bytes, by memset.
     void clear(std::size_t before = 0)
     {
         std::memset(memory_, 0, before);
@@ -150,7 +150,7 @@ public:
 #endif
     }
 
-    /// Whether there are zeros, but for the last byte.
+    /// Returns whether all bytes but the last one are zero.
     bool is_clear() const
     {
         return std::all_of(memory_, memory_ + pages * page_ - 1, [](std::byte each) { return each == std::byte{0}; });
@@ -165,7 +165,7 @@ private:
     std::byte* const memory_ = static_cast<std::byte*>(os::reserve_addresses(pages * page_));
 };
 
-TEST(clear_memory, leaves_zeros_however_much_of_it_has_memory)
+TEST(clear_memory, clears_any_mix_of_resident_pages)
 {
     for (const std::size_t step : {1U, 2U, 3U, 64U, 1024U}) {
         sparse_memory memory(step);
@@ -176,7 +176,7 @@ TEST(clear_memory, leaves_zeros_however_much_of_it_has_memory)
     }
 }
 
-TEST(clear_memory, leaves_zeros_where_the_system_takes_no_memory)
+TEST(clear_memory, clears_when_the_system_refuses_to_purge)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::advise, 1);
@@ -186,7 +186,7 @@ TEST(clear_memory, leaves_zeros_where_the_system_takes_no_memory)
 }
 
 #if defined(__linux__)
-TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
+TEST(clear_memory, does_not_populate_sparse_memory)
 {
     sparse_memory sparse(64);
     const std::size_t before = sparse.pages_with_memory();
@@ -198,11 +198,11 @@ TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
     EXPECT_TRUE(unaligned.is_clear());
     sparse_memory dense(1);
     dense.clear();
-    EXPECT_EQ(dense.pages_with_memory(), sparse_memory::pages) << "the program is going to need it";
+    EXPECT_EQ(dense.pages_with_memory(), sparse_memory::pages) << "the program will need the memory";
 }
 #endif
 
-TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
+TEST_F(address_space, keeps_its_content_when_committed_again)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));
     memory[0] = std::byte{7};
@@ -210,7 +210,7 @@ TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
     EXPECT_EQ(memory[0], std::byte{7});
 }
 
-TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
+TEST_F(address_space, faults_when_guarded_pages_are_accessed)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     memory[0] = memory[2 * page] = std::byte{7};
@@ -222,10 +222,10 @@ TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
     EXPECT_EQ(memory[2 * page], std::byte{7});
     ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
     memory[page] = memory[2 * page - 1] = std::byte{1};
-    EXPECT_EQ(memory[0], std::byte{7}) << "what was not guarded stays as it is";
+    EXPECT_EQ(memory[0], std::byte{7}) << "unguarded pages keep their content";
 }
 
-TEST_F(address_space, ends_a_program_that_touches_what_is_only_reserved_again)
+TEST_F(address_space, faults_when_decommitted_pages_are_accessed)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     memory[0] = memory[2 * page] = std::byte{7};
@@ -238,7 +238,7 @@ TEST_F(address_space, ends_a_program_that_touches_what_is_only_reserved_again)
 }
 
 #if defined(__linux__)
-TEST_F(address_space, asks_the_system_whether_it_could_ever_have_more_memory_than_there_is)
+TEST_F(address_space, asks_the_system_about_more_memory_than_installed)
 {
     constexpr std::size_t more_than_any_machine_has = std::size_t{1} << 46;
     const test::system_calls calls;
@@ -252,23 +252,23 @@ TEST_F(address_space, asks_the_system_whether_it_could_ever_have_more_memory_tha
     EXPECT_EQ(calls.mapped(), 0U);
 }
 
-TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
+TEST_F(address_space, limits_guards_that_need_mappings)
 {
-    constexpr std::size_t pages = 2 * std::size_t{os::platform::most_guards_with_a_mapping} + 2;
+    constexpr std::size_t pages = 2 * std::size_t{os::platform::max_mapped_guards} + 2;
     auto* const many = static_cast<std::byte*>(os::reserve_addresses(pages * page));
     ASSERT_TRUE(os::commit_memory(many, pages * page));
     const test::system_calls calls;
     const auto guards = [&](std::size_t number) {
-        calls.refuse(test::system_call::guard, 1); // that without a mapping
+        calls.refuse(test::system_call::guard, 1); // the guard without a mapping
         return os::guard_memory(many + number * page, page);
     };
     std::ptrdiff_t count = 0;
     for (std::size_t number = 0; number != pages; number += 2)
         if (guards(number) == os::guarding::by_mapping)
             ++count;
-    EXPECT_EQ(count, os::platform::most_guards_with_a_mapping);
+    EXPECT_EQ(count, os::platform::max_mapped_guards);
     EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
-    EXPECT_EQ(guards(0), os::guarding::by_mapping) << "it takes the place of the one that has gone";
+    EXPECT_EQ(guards(0), os::guarding::by_mapping) << "it replaces the removed guard";
     EXPECT_EQ(guards(pages - 2), os::guarding::none);
     EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
     many[0] = std::byte{1};
@@ -276,12 +276,12 @@ TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
     os::platform::guards_with_a_mapping = 0;
 }
 
-TEST_F(address_space, has_further_guards_with_mappings_where_one_was_taken_away_twice_as_in_the_child_of_a_fork)
+TEST_F(address_space, survives_a_guard_removed_twice_as_after_a_fork)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));
     const test::system_calls calls;
     for (int i = 0; i != 2; ++i) {
-        calls.refuse(test::system_call::guard, 1); // that without a mapping
+        calls.refuse(test::system_call::guard, 1); // the guard without a mapping
         EXPECT_EQ(os::guard_memory(memory, page), os::guarding::by_mapping);
         EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
         EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
@@ -289,12 +289,12 @@ TEST_F(address_space, has_further_guards_with_mappings_where_one_was_taken_away_
     os::platform::guards_with_a_mapping = 0;
 }
 
-TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
+TEST_F(address_space, counts_guards_in_locked_memory_until_removed)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     if (mlock(memory, 3 * page) != 0)
-        GTEST_SKIP() << "no memory may be locked here";
-    const os::guarding how = os::guard_memory(memory + page, page); // This may be a mapping, where others are not.
+        GTEST_SKIP() << "this process may not lock memory";
+    const os::guarding how = os::guard_memory(memory + page, page); // Locked memory may need a mapping for the guard.
     ASSERT_NE(how, os::guarding::none);
     ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
     memory[page] = std::byte{1};
@@ -302,7 +302,7 @@ TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
 }
 #endif
 
-TEST_F(address_space, has_no_memory_any_more_if_the_system_does_not_take_the_addresses)
+TEST_F(address_space, is_discarded_if_the_system_does_not_unmap_it)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));
     memory[0] = std::byte{7};
@@ -333,7 +333,7 @@ TEST_F(moving, leaves_zeros_behind)
 }
 #endif
 
-TEST_F(moving, leaves_everything_as_it_is_if_the_system_refuses_it)
+TEST_F(moving, changes_nothing_if_the_system_refuses)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::move, 1);
@@ -351,37 +351,37 @@ TEST_F(moving, is_refused_for_pages_that_overlap)
     memory[2 * page] = std::byte{8};
 }
 
-TEST_F(moving, leaves_alone_what_another_thread_has_mapped_where_it_should_have_gone)
+TEST_F(moving, preserves_a_mapping_of_another_thread_at_the_destination)
 {
     const test::system_calls calls;
-    calls.have_others_map_destinations(9);
+    calls.map_refused_destinations(9);
     calls.refuse(test::system_call::move, 1);
     ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::lost);
     EXPECT_EQ(memory[0], std::byte{7});
     EXPECT_EQ(to[0], std::byte{9});
 }
 
-TEST_F(moving, says_that_the_addresses_where_it_should_have_gone_are_lost)
+TEST_F(moving, reports_lost_addresses)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::move, 1);
     calls.refuse(test::system_call::map, 1);
     ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::lost);
     EXPECT_EQ(memory[0], std::byte{7});
-    to[2 * page] = std::byte{8}; // What follows is still there.
+    to[2 * page] = std::byte{8}; // The page behind the destination is still mapped.
 }
 #endif
 
-TEST(address_space_limits, are_told_by_nullptr)
+TEST(address_space_limits, are_reported_as_nullptr)
 {
     EXPECT_EQ(os::reserve_addresses(std::numeric_limits<std::size_t>::max() / 2 & ~(os::page_size() - 1)), nullptr);
 }
 
 #if defined(__linux__)
-TEST(resident_pages, are_those_that_were_touched)
+TEST(resident_pages, are_the_touched_pages)
 {
     const std::size_t page = os::page_size();
-    const std::size_t pages = 1100; // More than one system call covers.
+    const std::size_t pages = 1100; // More than one system call can query.
     void* const memory = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     (void)madvise(memory, pages * page, MADV_NOHUGEPAGE);
@@ -394,11 +394,11 @@ TEST(resident_pages, are_those_that_were_touched)
     EXPECT_EQ(os::resident_pages(first + 3 * page, page), 1u);
     EXPECT_EQ(os::resident_pages(first, 0), 0u);
     munmap(memory, pages * page);
-    EXPECT_EQ(os::resident_pages(first, pages * page), 0u) << "the system does not say";
+    EXPECT_EQ(os::resident_pages(first, pages * page), 0u) << "the system does not know";
 }
 #endif
 
-TEST(filled_pages, are_those_of_some_that_have_something_in_them)
+TEST(filled_pages, are_counted_in_a_sample_of_pages)
 {
     const std::size_t page = os::page_size();
     constexpr std::size_t pages = 64;
@@ -410,7 +410,7 @@ TEST(filled_pages, are_those_of_some_that_have_something_in_them)
     EXPECT_EQ(os::filled_pages(memory, pages * page, looks), looks / 2);
     std::memset(memory, 1, pages * page);
     EXPECT_EQ(os::filled_pages(memory, pages * page, looks), looks);
-    EXPECT_EQ(os::filled_pages(memory, page, looks), looks) << "each look is at the same page";
+    EXPECT_EQ(os::filled_pages(memory, page, looks), looks) << "each look examines the only page";
     EXPECT_TRUE(os::release_addresses(memory, pages * page));
 }
 } // namespace

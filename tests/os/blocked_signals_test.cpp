@@ -10,7 +10,7 @@
 namespace {
 volatile std::sig_atomic_t handled = 0;
 
-TEST(blocked_signals, are_handled_when_the_scope_ends)
+TEST(blocked_signals, are_delivered_at_the_end_of_the_scope)
 {
     handled = 0;
     void (*const before)(int) = std::signal(SIGUSR2, [](int) { handled = 1; });

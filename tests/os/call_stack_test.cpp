@@ -20,22 +20,22 @@ std::size_t calls_in(const os::call_stack& calls)
     return static_cast<std::size_t>(calls.end() - calls.begin());
 }
 
-/// Counts those who come back from a call, so that no call is a jump.
-volatile int came_back = 0;
+/// A side effect after each call, so that no call is a tail call.
+volatile int returned_calls = 0;
 
-MEMORY_POOL_NOINLINE os::call_stack calls_at_depth(int depth) // NOLINT(misc-no-recursion): that is what it is for
+MEMORY_POOL_NOINLINE os::call_stack calls_at_depth(int depth) // NOLINT(misc-no-recursion): recursion is the purpose
 {
     const os::call_stack calls = depth == 0 ? os::call_stack::of_this_thread() : calls_at_depth(depth - 1);
-    came_back = came_back + 1;
+    returned_calls = returned_calls + 1;
     return calls;
 }
 
-TEST(call_stack, has_none_to_begin_with)
+TEST(call_stack, is_empty_by_default)
 {
     EXPECT_EQ(calls_in({}), 0U);
 }
 
-TEST(call_stack, has_a_call_more_for_each_that_is_going_on_up_to_sixteen)
+TEST(call_stack, contains_up_to_sixteen_active_calls)
 {
     const std::size_t at_0 = calls_in(calls_at_depth(0));
     EXPECT_GT(at_0, 1U);
@@ -45,7 +45,7 @@ TEST(call_stack, has_a_call_more_for_each_that_is_going_on_up_to_sixteen)
 
 os::call_stack interrupted;
 
-TEST(call_stack, has_who_was_interrupted_first_in_the_handler_of_a_signal)
+TEST(call_stack, begins_with_the_interrupted_function_in_a_signal_handler)
 {
     (void)std::signal(SIGUSR1, [](int) { interrupted = os::call_stack::of_interrupted(); });
     (void)std::raise(SIGUSR1);
@@ -53,7 +53,7 @@ TEST(call_stack, has_who_was_interrupted_first_in_the_handler_of_a_signal)
     EXPECT_NE(std::strstr(os::find_code(*interrupted.begin()).module, "libc"), nullptr) << "in raise";
 }
 
-TEST(find_code, knows_the_module_the_offset_and_the_name_of_what_a_library_exports)
+TEST(find_code, returns_module_offset_and_name_of_exported_functions)
 {
     const auto* const function = reinterpret_cast<const char*>(&std::qsort);
     const os::code_place begin = os::find_code(function);
@@ -64,7 +64,7 @@ TEST(find_code, knows_the_module_the_offset_and_the_name_of_what_a_library_expor
     ASSERT_NE(inside.function, nullptr);
 }
 
-TEST(find_code, knows_nothing_of_an_address_where_there_is_no_code)
+TEST(find_code, finds_nothing_without_code)
 {
     EXPECT_EQ(os::find_code(nullptr).module, nullptr);
     const int variable = 0;

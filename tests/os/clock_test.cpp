@@ -11,11 +11,11 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(coarse_milliseconds, go_on_and_never_back)
+TEST(coarse_milliseconds, increase_monotonically)
 {
     const std::uint64_t before = os::coarse_milliseconds();
     std::uint64_t last = before;
-    // Sleeping takes at least so long, whatever else the machine does; the clock may be some milliseconds behind.
+    // Sleeping takes at least this long; the coarse clock may lag some milliseconds behind.
     std::this_thread::sleep_for(std::chrono::milliseconds(40));
     for (int i = 0; i != 1000; ++i) {
         const std::uint64_t now = os::coarse_milliseconds();
@@ -25,7 +25,7 @@ TEST(coarse_milliseconds, go_on_and_never_back)
     EXPECT_GE(last, before + 20);
 }
 
-TEST(nanoseconds, go_on_and_never_back)
+TEST(nanoseconds, increase_monotonically)
 {
     const std::uint64_t before = os::nanoseconds();
     std::uint64_t last = before;

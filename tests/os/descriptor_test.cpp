@@ -15,7 +15,7 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(identity_of, a_file_is_the_same_for_each_of_its_numbers_and_for_no_other_file)
+TEST(identity_of, depends_only_on_the_file)
 {
     const int one = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const int same = dup(one);
@@ -25,11 +25,11 @@ TEST(identity_of, a_file_is_the_same_for_each_of_its_numbers_and_for_no_other_fi
     for (const int each : {one, same, other})
         (void)close(each);
     errno = 77;
-    EXPECT_TRUE(os::identity_of(one) == os::file_identity{}) << "it is closed";
+    EXPECT_TRUE(os::identity_of(one) == os::file_identity{}) << "closed";
     EXPECT_EQ(errno, 77);
 }
 
-TEST(moved_up, a_descriptor_has_a_high_number_and_the_same_file)
+TEST(moved_up, refers_to_the_file_by_a_high_number)
 {
     const int low = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const os::file_identity file = os::identity_of(low);
@@ -37,11 +37,11 @@ TEST(moved_up, a_descriptor_has_a_high_number_and_the_same_file)
     EXPECT_GE(high, 200);
     EXPECT_TRUE(os::identity_of(high) == file);
     EXPECT_EQ(fcntl(high, F_GETFD), FD_CLOEXEC);
-    EXPECT_EQ(fcntl(low, F_GETFD), -1) << "it is closed";
+    EXPECT_EQ(fcntl(low, F_GETFD), -1) << "closed";
     (void)close(high);
 }
 
-TEST(moved_up, a_descriptor_keeps_its_number_if_the_process_may_open_no_other)
+TEST(moved_up, keeps_the_number_at_the_limit_of_open_files)
 {
     const int low = open("/dev/null", O_WRONLY | O_CLOEXEC);
     {
@@ -54,14 +54,14 @@ TEST(moved_up, a_descriptor_keeps_its_number_if_the_process_may_open_no_other)
     EXPECT_EQ(close(low), 0);
 }
 
-TEST(moved_up, what_could_not_be_opened_stays_so_with_its_error)
+TEST(moved_up, preserves_an_invalid_descriptor_and_errno)
 {
     errno = ENOENT;
     EXPECT_EQ(os::moved_up(os::no_descriptor), os::no_descriptor);
     EXPECT_EQ(errno, ENOENT);
 }
 
-TEST(write_all, returns_the_error_and_leaves_errno_alone)
+TEST(write_all, returns_the_error_and_preserves_errno)
 {
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     errno = 77;
@@ -75,7 +75,7 @@ TEST(write_all, returns_the_error_and_leaves_errno_alone)
     (void)close(null);
 }
 
-TEST(bytes_of, a_call_that_signals_interrupt_are_those_of_the_next)
+TEST(bytes_of, retries_interrupted_calls)
 {
     int calls = 0;
     EXPECT_EQ(os::bytes_of([&calls]() -> ssize_t {
@@ -88,7 +88,7 @@ TEST(bytes_of, a_call_that_signals_interrupt_are_those_of_the_next)
     EXPECT_EQ(calls, 3);
 }
 
-TEST(bytes_of, a_call_that_fails_are_none)
+TEST(bytes_of, returns_0_for_a_failed_call)
 {
     EXPECT_EQ(os::bytes_of([]() -> ssize_t {
                   errno = EIO;

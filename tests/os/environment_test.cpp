@@ -21,7 +21,7 @@ bool has(const std::string& text)
     return std::find(os::environment(), end, text) != end;
 }
 
-TEST(environment, has_each_variable_and_its_value_in_one_text)
+TEST(environment, lists_variables_with_their_values)
 {
     ASSERT_NE(os::environment(), nullptr);
 #if defined(__unix__)
@@ -32,7 +32,7 @@ TEST(environment, has_each_variable_and_its_value_in_one_text)
     EXPECT_FALSE(has("MEMORY_POOL_TEST=a value"));
 }
 
-TEST(environment, has_values_by_name)
+TEST(environment, finds_values_by_name)
 {
     const char* const variables[] = {"NAME=a", "NAME_2=b", "EMPTY=", nullptr};
     EXPECT_STREQ(os::value_in(variables, "NAME_2"), "b");
@@ -41,7 +41,7 @@ TEST(environment, has_values_by_name)
     EXPECT_EQ(os::value_in(nullptr, "NAME"), nullptr);
 }
 
-TEST(environment, has_numbers_with_units)
+TEST(environment, parses_numbers_with_units)
 {
     EXPECT_EQ(os::number_in("12"), 12U);
     EXPECT_EQ(os::number_in("512K"), 524'288U);

@@ -15,7 +15,7 @@ int prepared = 0;
 int in_parent = 0;
 int in_child = 0;
 
-TEST(fork, calls_what_is_to_be_done_around_it)
+TEST(fork, runs_the_registered_handlers)
 {
     ASSERT_TRUE(memory_pool::detail::os::at_fork([] { ++prepared; }, [] { ++in_parent; }, [] { ++in_child; }));
     const pid_t child = fork();
@@ -31,7 +31,7 @@ TEST(fork, calls_what_is_to_be_done_around_it)
     EXPECT_EQ(in_child, 0);
 }
 
-TEST(fork, makes_a_process_that_has_another_number)
+TEST(fork, changes_the_process_number)
 {
     const long parent = memory_pool::detail::os::process_number();
     const pid_t child = fork();
@@ -43,7 +43,7 @@ TEST(fork, makes_a_process_that_has_another_number)
     EXPECT_EQ(status, 0);
 }
 
-TEST(fork, says_when_the_system_has_no_memory_for_that)
+TEST(fork, reports_failed_registration)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::register_fork, 1);

@@ -32,7 +32,7 @@ TEST(huge_page_size, is_0_or_a_power_of_two_above_a_page)
     EXPECT_TRUE(size == 0 || (base::is_power_of_two(size) && size > os::page_size())) << size;
 }
 
-TEST(advise_huge_pages, leaves_the_content_alone)
+TEST(advise_huge_pages, preserves_the_content)
 {
     const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, os::page_kind::normal);
     auto* const first = static_cast<unsigned char*>(mapping.memory);
@@ -45,7 +45,7 @@ TEST(advise_huge_pages, leaves_the_content_alone)
 }
 
 #if defined(__linux__)
-TEST(advise_huge_pages, says_whether_the_system_may_have_listened)
+TEST(advise_huge_pages, reports_whether_the_advice_failed)
 {
     const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, os::page_kind::normal);
     const test::system_calls calls;
@@ -53,7 +53,7 @@ TEST(advise_huge_pages, says_whether_the_system_may_have_listened)
     EXPECT_EQ(os::advise_huge_pages(mapping.memory, mapping.bytes), os::advice::failed);
     EXPECT_EQ(os::advise_huge_pages(static_cast<std::byte*>(mapping.memory) + 1, mapping.bytes - 1),
               os::advice::unknown)
-        << "what no system that has them would say";
+        << "EINVAL does not tell whether the system knows this advice";
     EXPECT_TRUE(os::unmap_pages(mapping));
 }
 
@@ -64,23 +64,23 @@ TEST(huge_page_size, is_known_on_linux)
 #endif
 }
 
-TEST(huge_page_size, is_0_where_the_system_does_not_say)
+TEST(huge_page_size, is_0_if_the_system_does_not_report_it)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::open_file, 1);
-    EXPECT_EQ(os::platform::find_huge_page_size(), os::huge_page_size()) << "another file says so, too";
+    EXPECT_EQ(os::platform::find_huge_page_size(), os::huge_page_size()) << "another file contains the size, too";
     calls.refuse_from(test::system_call::open_file, 1);
     EXPECT_EQ(os::platform::find_huge_page_size(), 0U);
 }
 
-TEST(for_each_stretch, says_that_the_system_does_not_tell)
+TEST(for_each_stretch, reports_that_the_maps_cannot_be_read)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::open_file, 1);
     EXPECT_FALSE(os::for_each_stretch([](std::uintptr_t, std::uintptr_t, std::size_t) { FAIL(); }));
 }
 
-TEST(for_each_stretch, tells_where_the_process_has_memory)
+TEST(for_each_stretch, visits_all_mappings_of_the_process)
 {
     const int on_the_stack = 0;
     const std::vector<char> on_the_heap(100);
@@ -89,7 +89,7 @@ TEST(for_each_stretch, tells_where_the_process_has_memory)
     std::size_t found = 0;
     std::uintptr_t last_end = 0;
     std::size_t out_of_order = 0;
-    const bool is_told = os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
+    const bool is_read = os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
         out_of_order += begin < last_end || end <= begin || huge_bytes > end - begin;
         last_end = end;
         for (const void* const address : known) {
@@ -97,14 +97,14 @@ TEST(for_each_stretch, tells_where_the_process_has_memory)
             found += begin <= place && place < end;
         }
     });
-    EXPECT_TRUE(is_told);
+    EXPECT_TRUE(is_read);
     EXPECT_EQ(found, 3u);
     EXPECT_EQ(out_of_order, 0u);
 }
 
-// As in uncancelled_test.cpp.
+// For the condition, see uncancelled_test.cpp.
 #if !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
-TEST(line_reader, reads_also_where_the_thread_is_to_be_cancelled)
+TEST(line_reader, reads_with_a_pending_cancellation)
 {
     static bool has_read;
     has_read = false;
@@ -119,7 +119,7 @@ TEST(line_reader, reads_also_where_the_thread_is_to_be_cancelled)
     void* result = nullptr;
     ASSERT_EQ(::pthread_join(thread, &result), 0);
     EXPECT_TRUE(has_read);
-    EXPECT_EQ(result, PTHREAD_CANCELED) << "but afterwards";
+    EXPECT_EQ(result, PTHREAD_CANCELED) << "cancelled afterwards";
 }
 #endif
 
@@ -135,7 +135,7 @@ TEST(line_reader, reads_numbers_behind_labels)
     EXPECT_GT(kibibytes, 100u);
 }
 
-TEST(line_reader, does_not_take_the_rest_of_a_long_line_for_another)
+TEST(line_reader, splits_no_long_line)
 {
     const std::string name = testing::TempDir() + "memory_pool_long_line.txt";
     std::ofstream(name) << std::string(1000, 'x') << "number: 1\nnumber: 2\n" << std::string(300, 'y');
@@ -149,7 +149,7 @@ TEST(line_reader, does_not_take_the_rest_of_a_long_line_for_another)
     (void)std::remove(name.c_str());
 }
 
-TEST(line_reader, has_no_lines_of_a_file_that_is_not_there)
+TEST(line_reader, is_empty_for_a_missing_file)
 {
     os::platform::line_reader lines("/no/such/file");
     EXPECT_FALSE(lines.is_open());

@@ -67,7 +67,7 @@ const code* code_at(const std::vector<code>& all, const void* address)
     return nullptr;
 }
 
-TEST(loaded_code, has_the_code_of_the_program_first)
+TEST(loaded_code, lists_the_program_first)
 {
     const std::vector<code> all = all_code();
     const code* const own = code_at(all, reinterpret_cast<const void*>(&path_of));
@@ -76,27 +76,27 @@ TEST(loaded_code, has_the_code_of_the_program_first)
     EXPECT_EQ(all[0].file, "");
 }
 
-TEST(loaded_code, has_no_data)
+TEST(loaded_code, excludes_data)
 {
     static int data = 0;
     EXPECT_EQ(code_at(all_code(), &data), nullptr);
 }
 
 #if defined(__GLIBC__)
-TEST(loaded_code, has_the_libraries_with_their_build_ids)
+TEST(loaded_code, lists_libraries_with_their_build_ids)
 {
     const std::vector<code> all = all_code();
     const os::code_place place = os::find_code(reinterpret_cast<const void*>(&std::abort));
     const code* const library = code_at(all, reinterpret_cast<const void*>(&std::abort));
     ASSERT_NE(library, nullptr);
-    if (library != &all[0]) { // Else the program is linked statically.
+    if (library != &all[0]) { // Otherwise, the program is linked statically.
         EXPECT_EQ(library->file, place.module);
-        EXPECT_FALSE(library->build_id.empty()) << "distributions build the C library with one";
+        EXPECT_FALSE(library->build_id.empty()) << "distributions build the C library with a build id";
     }
 }
 #endif
 
-TEST(loaded_code, visits_nothing_that_is_not_new)
+TEST(loaded_code, visits_nothing_when_unchanged)
 {
     std::size_t visits = 0;
     os::load_counts seen{};
@@ -112,7 +112,7 @@ TEST(loaded_code, visits_nothing_that_is_not_new)
     EXPECT_GT(counts.loads, 0U);
 }
 
-/// Program headers over memory of the test.
+/// Program headers that describe memory of the test.
 struct headers
 {
     std::array<ElfW(Phdr), 3> parts{};
@@ -164,7 +164,7 @@ TEST(loaded_code, finds_a_build_id_among_other_notes)
     EXPECT_EQ(mine.build_id(), std::string("\x01\0\xFF", 3));
 }
 
-TEST(loaded_code, has_no_build_id_if_the_notes_are_cut_off_or_not_in_memory)
+TEST(loaded_code, has_no_build_id_if_the_notes_are_truncated_or_unmapped)
 {
     headers none;
     none.add_note("GNU", NT_GNU_ABI_TAG, "tag");
@@ -179,21 +179,21 @@ TEST(loaded_code, has_no_build_id_if_the_notes_are_cut_off_or_not_in_memory)
     EXPECT_EQ(elsewhere.build_id(), "");
 }
 
-TEST(loaded_code, has_absolute_paths)
+TEST(loaded_code, returns_absolute_paths)
 {
     std::array<char, 4096> directory{};
     ASSERT_NE(getcwd(directory.data(), directory.size()), nullptr);
     EXPECT_EQ(path_of("/lib/a.so"), "/lib/a.so");
     EXPECT_EQ(path_of("./a.so"), std::string(directory.data()) + "/a.so");
     EXPECT_EQ(path_of("lib/a.so"), std::string(directory.data()) + "/lib/a.so");
-    EXPECT_EQ(path_of("linux-vdso.so.1"), "linux-vdso.so.1") << "no file";
+    EXPECT_EQ(path_of("linux-vdso.so.1"), "linux-vdso.so.1") << "not a file";
     EXPECT_EQ(path_of("").front(), '/') << "the program";
     std::array<char, 8> small{};
     EXPECT_EQ(os::write_path_of_code("/lib/library.so", small.data(), small.size()), 7U);
     EXPECT_STREQ(small.data(), "/lib/li");
 }
 #else
-TEST(loaded_code, is_none_elsewhere)
+TEST(loaded_code, is_empty_on_other_systems)
 {
     EXPECT_TRUE(all_code().empty());
     EXPECT_EQ(path_of("a"), "");

@@ -26,7 +26,7 @@ using os::page_kind;
 namespace {
 const std::size_t page = os::page_size();
 
-TEST(map_pages, gives_whole_pages_of_zeros_that_can_be_written_to)
+TEST(map_pages, maps_whole_zeroed_writable_pages)
 {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page - 1, page, page + 1, 100 * page}) {
         const os::page_mapping mapping = os::map_pages(bytes, 1, page_kind::normal);
@@ -43,7 +43,7 @@ TEST(map_pages, gives_whole_pages_of_zeros_that_can_be_written_to)
     }
 }
 
-TEST(map_pages, honours_every_alignment)
+TEST(map_pages, supports_every_alignment)
 {
     const test::system_calls calls;
     for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
@@ -53,47 +53,47 @@ TEST(map_pages, honours_every_alignment)
         EXPECT_EQ(mapping.bytes, 3 * page);
         std::memset(mapping.memory, 0xAB, mapping.bytes);
         if (os::platform::mappings_can_be_cut) {
-            EXPECT_EQ(calls.mapped(), 3 * page) << "what was mapped for the alignment has gone back";
+            EXPECT_EQ(calls.mapped(), 3 * page) << "bytes mapped for the alignment are unmapped";
         }
         EXPECT_TRUE(os::unmap_pages(mapping));
         EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
-TEST(map_pages, gives_nothing_that_does_not_fit_into_the_addresses)
+TEST(map_pages, fails_for_unaddressable_sizes)
 {
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    for (const std::size_t bytes : {most, most - page, most - page + 1, most / 2 + 1, most / 2, most / 2 - page})
+    constexpr std::size_t max = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t bytes : {max, max - page, max - page + 1, max / 2 + 1, max / 2, max / 2 - page})
         EXPECT_EQ(os::map_pages(bytes, 1, page_kind::normal).memory, nullptr) << bytes;
-    EXPECT_EQ(os::map_pages(1, most / 2 + 1, page_kind::normal).memory, nullptr);
-    EXPECT_EQ(os::map_pages(most / 2 - page, std::size_t{1} << 40, page_kind::normal).memory, nullptr);
+    EXPECT_EQ(os::map_pages(1, max / 2 + 1, page_kind::normal).memory, nullptr);
+    EXPECT_EQ(os::map_pages(max / 2 - page, std::size_t{1} << 40, page_kind::normal).memory, nullptr);
 }
 
-TEST(map_pages, knows_all_it_has_when_the_system_refuses_a_call)
+TEST(map_pages, tracks_all_memory_when_a_system_call_fails)
 {
-    // The calls: map, unmap the part before, unmap the part behind. If the mapping happens to be aligned, there is
-    // nothing before.
+    // The calls: map, unmap the part before the pages, unmap the part behind them. If the mapping happens to be
+    // aligned, there is no part before the pages.
     for (std::size_t refused = 1; refused != 4; ++refused) {
         const test::system_calls calls;
         calls.refuse(test::system_call::any, refused);
         const os::page_mapping mapping = os::map_pages(page, 64 * page, page_kind::normal);
         EXPECT_EQ(mapping.memory == nullptr, refused == 1);
         EXPECT_EQ(mapping.reserved_bytes, calls.mapped());
-        calls.refuse_nothing(); // not the call that gives it back, where it happened to be aligned
+        calls.refuse_nothing(); // A refusal may be left if the mapping was aligned.
         if (mapping.memory != nullptr) {
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapping.memory) % (64 * page), 0u);
             std::memset(mapping.memory, 0xAB, mapping.bytes);
-            EXPECT_TRUE(os::unmap_pages(mapping)) << "all at once";
+            EXPECT_TRUE(os::unmap_pages(mapping)) << "one call unmaps everything";
         }
         EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
-TEST(map_pages, gives_reserved_huge_pages_or_none)
+TEST(map_pages, maps_huge_pages_or_fails)
 {
     const os::page_mapping mapping = os::map_pages(1, 1, page_kind::huge);
     if (mapping.memory == nullptr)
-        GTEST_SKIP() << "this system has none to give";
+        GTEST_SKIP() << "no huge page available";
     EXPECT_EQ(mapping.bytes, os::huge_page_size());
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapping.memory) % os::huge_page_size(), 0u);
     std::memset(mapping.memory, 0xAB, mapping.bytes);
@@ -118,14 +118,14 @@ TEST(populate_pages, makes_every_page_resident)
     EXPECT_TRUE(os::unmap_pages(mapping));
 }
 
-TEST(populate_pages, says_that_it_cannot)
+TEST(populate_pages, reports_failure)
 {
     const os::page_mapping mapping = os::map_pages(16 * page, 1, page_kind::normal);
     ASSERT_EQ(munmap(static_cast<std::byte*>(mapping.memory) + 8 * page, page), 0); // a hole, which cannot be backed
     if (madvise(mapping.memory, page, 23) != 0)
         GTEST_SKIP() << "this system does not know MADV_POPULATE_WRITE";
     EXPECT_FALSE(os::populate_pages(mapping));
-    EXPECT_TRUE(os::unmap_pages(mapping)) << "a hole is no obstacle to that";
+    EXPECT_TRUE(os::unmap_pages(mapping)) << "despite the hole";
 }
 #endif
 

@@ -19,14 +19,14 @@ namespace os = memory_pool::detail::os;
 namespace base = memory_pool::detail::base;
 
 namespace {
-TEST(page_size, is_a_power_of_two_and_stays_the_same)
+TEST(page_size, is_a_constant_power_of_two)
 {
     EXPECT_TRUE(base::is_power_of_two(os::page_size()));
     EXPECT_GE(os::page_size(), 4096u);
     EXPECT_EQ(os::page_size(), os::page_size());
 }
 
-TEST(touch_pages, writes_within_the_bytes_only)
+TEST(touch_pages, writes_only_within_the_range)
 {
     std::vector<unsigned char> memory(5 * os::page_size(), 0xAA);
     os::touch_pages(memory.data() + 100, 3 * os::page_size());

@@ -14,14 +14,14 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(process_barrier, is_there_on_linux)
+TEST(process_barrier, is_available_on_linux)
 {
 #if defined(__linux__)
     EXPECT_TRUE(os::has_process_barrier());
 #endif
 }
 
-TEST(process_barrier, can_be_hidden_from_tests)
+TEST(process_barrier, can_be_hidden_by_tests)
 {
     os::platform::process_barrier_is_hidden = true;
     EXPECT_FALSE(os::has_process_barrier());
@@ -29,14 +29,14 @@ TEST(process_barrier, can_be_hidden_from_tests)
 }
 
 #if defined(__linux__)
-TEST(process_barrier, is_not_there_where_the_system_refuses_it)
+TEST(process_barrier, is_unavailable_if_the_system_refuses)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::barrier, 1);
     EXPECT_FALSE(os::platform::register_process_barrier());
 }
 
-TEST(process_barrier, registers_again_when_the_system_has_forgotten_that_it_did)
+TEST(process_barrier, registers_again_if_the_registration_is_lost)
 {
     ASSERT_TRUE(os::has_process_barrier());
     const test::system_calls calls;
@@ -45,7 +45,7 @@ TEST(process_barrier, registers_again_when_the_system_has_forgotten_that_it_did)
     EXPECT_EQ(calls.made(test::system_call::barrier), 3U);
 }
 
-TEST(process_barrier, ends_the_program_when_it_is_forbidden_after_others_rely_on_it)
+TEST(process_barrier, ends_the_program_if_it_fails_later)
 {
     ASSERT_TRUE(os::has_process_barrier());
     EXPECT_DEATH(
@@ -58,7 +58,7 @@ TEST(process_barrier, ends_the_program_when_it_is_forbidden_after_others_rely_on
 }
 #endif
 
-TEST(process_barrier, leaves_errno_alone)
+TEST(process_barrier, preserves_errno)
 {
     errno = 42;
     if (os::has_process_barrier())
@@ -66,12 +66,12 @@ TEST(process_barrier, leaves_errno_alone)
     EXPECT_EQ(errno, 42);
 }
 
-TEST(process_barrier, orders_a_store_and_a_load_of_another_thread_that_has_no_barrier)
+TEST(process_barrier, orders_stores_and_loads_of_threads_without_barriers)
 {
     if (!os::has_process_barrier())
-        GTEST_SKIP() << "this system has none";
-    // Without the barrier, a few of these rounds end with neither thread having seen the other's store: a processor may
-    // load before its store is visible to others.
+        GTEST_SKIP() << "this system has no process barrier";
+    // Without the barrier, a few of these rounds end with neither thread seeing the store of the other: a processor may
+    // execute a load before its store is visible to other threads.
     constexpr int rounds = 2'000;
     alignas(64) std::atomic<int> mine{0};
     alignas(64) std::atomic<int> theirs{0};

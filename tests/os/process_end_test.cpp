@@ -16,7 +16,7 @@ void end_again()
 }
 
 #if defined(__GLIBC__)
-TEST(end_with_status_death_test, replaces_the_status_and_leaves_nothing_out_of_what_is_done_at_the_end)
+TEST(end_with_status_death_test, replaces_the_status_and_runs_all_exit_handlers)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end = [] {
@@ -33,7 +33,7 @@ TEST(end_with_status_death_test, flushes_files)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end = [] {
-        std::setvbuf(stderr, nullptr, _IOFBF, 4096); // NOLINT(bugprone-unused-return-value): as it is, the test fails
+        std::setvbuf(stderr, nullptr, _IOFBF, 4096); // NOLINT(bugprone-unused-return-value): checked by the test
         std::fputs("kept in a buffer", stderr);
         std::atexit(&end_again);
         std::exit(0); // NOLINT(concurrency-mt-unsafe)

@@ -32,7 +32,7 @@ std::string expanded(const char* pattern)
     return os::expand_path(pattern, path.data(), path.size()) ? path.data() : "does not fit";
 }
 
-TEST(expand_path, has_the_number_of_the_process_for_each_p)
+TEST(expand_path, replaces_percent_p_by_the_process_number)
 {
     const std::string process = std::to_string(getpid());
     EXPECT_EQ(expanded("a.%p.b"), "a." + process + ".b");
@@ -41,7 +41,7 @@ TEST(expand_path, has_the_number_of_the_process_for_each_p)
     EXPECT_EQ(expanded(""), "");
 }
 
-TEST(expand_path, refuses_what_does_not_fit)
+TEST(expand_path, rejects_a_path_that_does_not_fit)
 {
     EXPECT_EQ(expanded("1234567890123456789012345678901"), "1234567890123456789012345678901");
     EXPECT_EQ(expanded("12345678901234567890123456789012"), "does not fit");
@@ -55,7 +55,7 @@ protected:
     std::string path_ = testing::TempDir() + "replaced_file_" + std::to_string(getpid());
 };
 
-TEST_F(replaced_file, takes_the_place_of_the_old_one_when_it_is_complete)
+TEST_F(replaced_file, replaces_the_old_file_when_complete)
 {
     std::ofstream(path_) << "old";
     const std::string text(10'000, 'n');
@@ -67,7 +67,7 @@ TEST_F(replaced_file, takes_the_place_of_the_old_one_when_it_is_complete)
     EXPECT_EQ(content_of(path_), text + "!");
 }
 
-TEST_F(replaced_file, leaves_the_old_one_if_it_is_not_completed)
+TEST_F(replaced_file, keeps_the_old_file_if_not_finished)
 {
     std::ofstream(path_) << "old";
     {
@@ -78,7 +78,7 @@ TEST_F(replaced_file, leaves_the_old_one_if_it_is_not_completed)
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
 }
 
-TEST_F(replaced_file, leaves_the_old_one_if_it_cannot_be_written)
+TEST_F(replaced_file, keeps_the_old_file_if_a_write_fails)
 {
     std::ofstream(path_) << "old";
     {
@@ -93,7 +93,7 @@ TEST_F(replaced_file, leaves_the_old_one_if_it_cannot_be_written)
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
 }
 
-TEST_F(replaced_file, leaves_a_directory_in_its_place)
+TEST_F(replaced_file, does_not_replace_a_directory)
 {
     ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
     os::replaced_file file(path_.c_str());
@@ -104,7 +104,7 @@ TEST_F(replaced_file, leaves_a_directory_in_its_place)
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
 }
 
-TEST_F(replaced_file, is_not_there_where_there_is_no_directory)
+TEST_F(replaced_file, fails_without_the_directory)
 {
     os::replaced_file file("/no such directory/file");
     file.write("new", 3);

@@ -13,32 +13,32 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-constexpr int many_times = 100;
+constexpr int repetitions = 100;
 
 TEST(short_wait, sleeps_after_a_while_and_keeps_errno)
 {
     errno = 7;
     const auto begin = std::chrono::steady_clock::now();
     os::short_wait wait;
-    for (int i = 0; i != many_times; ++i)
+    for (int i = 0; i != repetitions; ++i)
         wait.once_more();
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1));
     EXPECT_EQ(errno, 7);
 }
 
-TEST(short_wait, is_no_cancellation_point)
+TEST(short_wait, is_not_a_cancellation_point)
 {
-    const auto wait_and_say_so = [](void* has_waited) -> void* {
+    const auto wait_and_set = [](void* has_waited) -> void* {
         (void)::pthread_cancel(::pthread_self());
         os::short_wait wait;
-        for (int i = 0; i != many_times; ++i)
+        for (int i = 0; i != repetitions; ++i)
             wait.once_more();
         *static_cast<bool*>(has_waited) = true;
         return nullptr;
     };
     bool has_waited = false;
     pthread_t thread{};
-    ASSERT_EQ(::pthread_create(&thread, nullptr, wait_and_say_so, &has_waited), 0);
+    ASSERT_EQ(::pthread_create(&thread, nullptr, wait_and_set, &has_waited), 0);
     ASSERT_EQ(::pthread_join(thread, nullptr), 0);
     EXPECT_TRUE(has_waited);
 }

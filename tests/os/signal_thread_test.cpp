@@ -31,7 +31,7 @@ TEST(signal_thread, runs_the_function_for_each_signal)
     }
 }
 
-TEST(signal_thread, ends_after_what_it_runs)
+TEST(signal_thread, can_be_stopped_and_started_again)
 {
     std::atomic<int> times{0};
     {
@@ -40,13 +40,13 @@ TEST(signal_thread, ends_after_what_it_runs)
         ASSERT_EQ(std::raise(SIGUSR2), 0);
         thread.stop();
         EXPECT_LE(times.load(), 1);
-        ASSERT_TRUE(thread.start(SIGUSR2, &count, &times)) << "again";
+        ASSERT_TRUE(thread.start(SIGUSR2, &count, &times)) << "started again";
         ASSERT_EQ(std::raise(SIGUSR2), 0);
         EXPECT_TRUE(test::comes_true([&] { return times.load() != 0; }));
     }
 }
 
-TEST(signal_thread, leaves_a_handler_alone_that_the_program_has_set_since)
+TEST(signal_thread, stop_keeps_a_handler_set_by_the_program)
 {
     std::atomic<int> times{0};
     os::signal_thread thread;
@@ -57,14 +57,14 @@ TEST(signal_thread, leaves_a_handler_alone_that_the_program_has_set_since)
     EXPECT_EQ(std::signal(SIGUSR2, SIG_DFL), own);
 }
 
-TEST(signal_thread, does_not_start_without_a_thread)
+TEST(signal_thread, fails_if_no_thread_can_be_created)
 {
     std::atomic<int> times{0};
     os::signal_thread thread;
     const test::system_calls calls;
     calls.refuse(test::system_call::make_thread, 1);
     EXPECT_FALSE(thread.start(SIGUSR2, &count, &times));
-    EXPECT_EQ(std::signal(SIGUSR2, SIG_DFL), SIG_DFL) << "the handler is as it was";
+    EXPECT_EQ(std::signal(SIGUSR2, SIG_DFL), SIG_DFL) << "the handler is unchanged";
 }
 } // namespace
 #endif

@@ -22,7 +22,7 @@ using kinds = testing::Types<os::platform::thread_end_by_key, os::platform::thre
 #endif
 TYPED_TEST_SUITE(thread_end_of_each_kind, kinds, );
 
-TYPED_TEST(thread_end_of_each_kind, calls_the_function_once_in_each_thread_that_has_asked)
+TYPED_TEST(thread_end_of_each_kind, calls_the_function_once_per_registered_thread)
 {
     static TypeParam end;
     ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
@@ -40,7 +40,7 @@ TYPED_TEST(thread_end_of_each_kind, calls_the_function_once_in_each_thread_that_
     EXPECT_EQ(other_calls, 1);
 }
 
-TYPED_TEST(thread_end_of_each_kind, calls_nothing_and_refuses_after_it_was_stopped)
+TYPED_TEST(thread_end_of_each_kind, calls_nothing_after_stop)
 {
     static TypeParam end;
     ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
@@ -53,38 +53,38 @@ TYPED_TEST(thread_end_of_each_kind, calls_nothing_and_refuses_after_it_was_stopp
     EXPECT_EQ(calls, 0);
 }
 
-TEST(thread_end, can_be_started_later_if_the_system_has_no_room_for_it)
+TEST(thread_end, can_be_started_after_a_failure)
 {
     static os::thread_end end;
     const auto add_one = [](void* value) { ++*static_cast<int*>(value); };
-    int calls_of_it = 0;
+    int function_calls = 0;
     const test::system_calls calls;
     calls.refuse(test::system_call::create_key, 1);
     EXPECT_FALSE(end.start(add_one));
     EXPECT_FALSE(end.has_started());
-    EXPECT_FALSE(end.ask(&calls_of_it));
+    EXPECT_FALSE(end.ask(&function_calls));
     EXPECT_TRUE(end.start(add_one));
     EXPECT_TRUE(end.has_started());
-    std::thread([&] { EXPECT_TRUE(end.ask(&calls_of_it)); }).join();
-    EXPECT_EQ(calls_of_it, 1);
+    std::thread([&] { EXPECT_TRUE(end.ask(&function_calls)); }).join();
+    EXPECT_EQ(function_calls, 1);
 }
 
-TEST(thread_end, does_not_call_the_function_in_a_thread_that_the_system_had_no_memory_for)
+TEST(thread_end, does_not_call_the_function_if_registration_fails)
 {
     static os::thread_end end;
     ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
-    int calls_of_it = 0;
+    int function_calls = 0;
     const test::system_calls calls;
     std::thread([&] {
-        calls.refuse(test::system_call::set_key, 1); // Here, as what begins a thread may have a key of its own.
-        EXPECT_FALSE(end.ask(&calls_of_it));
+        calls.refuse(test::system_call::set_key, 1); // Set here: starting a thread may set a key as well.
+        EXPECT_FALSE(end.ask(&function_calls));
     }).join();
-    EXPECT_EQ(calls_of_it, 0);
-    std::thread([&] { EXPECT_TRUE(end.ask(&calls_of_it)); }).join();
-    EXPECT_EQ(calls_of_it, 1);
+    EXPECT_EQ(function_calls, 0);
+    std::thread([&] { EXPECT_TRUE(end.ask(&function_calls)); }).join();
+    EXPECT_EQ(function_calls, 1);
 }
 
-TYPED_TEST(thread_end_of_each_kind, refuses_before_it_was_started)
+TYPED_TEST(thread_end_of_each_kind, rejects_registration_before_start)
 {
     TypeParam end;
     int value = 0;
@@ -93,7 +93,7 @@ TYPED_TEST(thread_end_of_each_kind, refuses_before_it_was_started)
 
 thread_local int of_this_thread = 0;
 
-TYPED_TEST(thread_end_of_each_kind, calls_the_function_while_the_variables_of_the_thread_are_there)
+TYPED_TEST(thread_end_of_each_kind, calls_the_function_before_thread_locals_are_destroyed)
 {
     if (!os::thread_locals_outlive_destructors)
         GTEST_SKIP() << "the system frees them earlier";
@@ -111,7 +111,7 @@ TYPED_TEST(thread_end_of_each_kind, calls_the_function_while_the_variables_of_th
 }
 
 #if !defined(_WIN32)
-TEST(thread_end_by_destructor, has_one_function_a_thread_and_refuses_when_that_was_called)
+TEST(thread_end_by_destructor, runs_one_function_per_thread_and_rejects_later_ones)
 {
     static os::platform::thread_end_by_destructor end;
     static os::platform::thread_end_by_destructor other;
@@ -120,7 +120,7 @@ TEST(thread_end_by_destructor, has_one_function_a_thread_and_refuses_when_that_w
         ++calls;
         EXPECT_FALSE(end.ask(value));
     }));
-    ASSERT_TRUE(other.start([](void*) { FAIL() << "it was refused"; }));
+    ASSERT_TRUE(other.start([](void*) { FAIL() << "registration failed"; }));
     int value = 0;
     std::thread([&] {
         EXPECT_TRUE(end.ask(&value));

@@ -17,7 +17,7 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(thread_number, differs_in_each_thread_also_if_they_do_not_run_at_the_same_time)
+TEST(thread_number, is_unique_across_sequential_threads)
 {
     std::set<std::uint64_t> numbers{os::thread_number()};
     for (int i = 0; i != 20; ++i)
@@ -30,14 +30,14 @@ TEST(thread_number, differs_in_each_thread_also_if_they_do_not_run_at_the_same_t
 }
 
 #if defined(__linux__)
-TEST(thread_number, is_the_one_that_the_system_shows)
+TEST(thread_number, matches_the_system)
 {
-    EXPECT_EQ(os::thread_number(), static_cast<std::uint64_t>(getpid())) << "the first thread has that of the process";
+    EXPECT_EQ(os::thread_number(), static_cast<std::uint64_t>(getpid())) << "as the first thread of the process";
 }
 #endif
 
 #if TESTS_MAY_FORK
-TEST(thread_number, stays_in_the_child_of_a_fork)
+TEST(thread_number, is_unchanged_in_a_forked_child)
 {
     const std::uint64_t before = os::thread_number();
     test::expect_in_child([before] { return os::thread_number() == before; });

@@ -6,15 +6,15 @@
 
 #include <gtest/gtest.h>
 
-// AddressSanitizer does not see that the stack of a cancelled thread is unwound; and libc++ brings its own unwinder,
-// which is incompatible with that of pthread_cancel.
+// AddressSanitizer does not see that the stack of a cancelled thread is unwound. libc++ brings its own unwinder, which
+// is incompatible with the unwinder of pthread_cancel.
 #if defined(__linux__) && !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
 #include <pthread.h>
 
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(uncancelled, has_a_thread_end_at_the_next_cancellation_point_behind_it)
+TEST(uncancelled, defers_cancellation_until_after_the_scope)
 {
     static bool has_gone_on;
     static bool has_come_through;

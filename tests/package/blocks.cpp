@@ -10,7 +10,7 @@ int main()
     void* block = pool.allocate();
     if (pool.in_use() != 1)
         return 1;
-    memory_pool::write_report(std::cout, memory_pool::report_format::json); // Must compile without np_alloc.
+    memory_pool::write_report(std::cout, memory_pool::report_format::json); // must compile without np_alloc
     pool.deallocate(block);
     return pool.in_use() == 0 ? 0 : 1;
 }

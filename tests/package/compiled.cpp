@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program with libmemory_pool, of a unit that uses it and one that does not, in each way: FALLS_BACK is defined where
-// the options of this unit are not those of the library, and IS_THE_ONLY_UNIT without the other one.
+// A program with libmemory_pool whose units use the library or compile the code themselves. FALLS_BACK: the options of
+// this unit differ from the library's. IS_THE_ONLY_UNIT: there is no other unit.
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/memory_pool.hpp>
 #include <memory_pool/report.hpp>
@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #ifdef FALLS_BACK
-static_assert(!MEMORY_POOL_USES_LIBRARY, "this unit compiles what it uses");
+static_assert(!MEMORY_POOL_USES_LIBRARY, "this unit compiles the code itself");
 #else
-static_assert(MEMORY_POOL_USES_LIBRARY, "this unit takes it from the library");
+static_assert(MEMORY_POOL_USES_LIBRARY, "this unit uses the library");
 #endif
 
-/// Returns: how many pools with a name the other unit sees. See compiled_alone.cpp.
+/// Returns: the number of named pools that the other unit sees: see compiled_alone.cpp.
 std::size_t pools_seen_by_another();
 
 namespace {
@@ -37,12 +37,13 @@ void use_pool_with_name()
     pool.deallocate(pool.allocate());
 }
 
-// A static object, before those of an archive: the handlers of the pools run after those of the program.
+// A static object, initialized before the static objects of an archive: fork handlers of the pools run after the
+// program's.
 const int atfork = pthread_atfork(use_pool_with_name, use_pool_with_name, use_pool_with_name);
 
 bool forks()
 {
-    alarm(20); // Else a deadlock would last.
+    alarm(20); // ends a deadlock
     const pid_t child = fork();
     if (child == 0)
         _exit(0);
@@ -50,7 +51,7 @@ bool forks()
     return atfork == 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-// The library has no instances for it.
+// The library has no instances for this type.
 struct policy_of_this_program : memory_pool::counting_policy
 {
 };
@@ -118,7 +119,7 @@ int main()
     if (!forks())
         return 6;
 #if defined(FALLS_BACK)
-    return pools_seen_by_another() == 0 ? 0 : 5; // Another configuration is another library.
+    return pools_seen_by_another() == 0 ? 0 : 5; // another configuration has its own library
 #elif !defined(IS_THE_ONLY_UNIT)
     return pools_seen_by_another() == 1 ? 0 : 5;
 #endif

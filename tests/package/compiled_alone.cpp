@@ -2,7 +2,7 @@
 #undef MEMORY_POOL_COMPILED
 #include <memory_pool/report.hpp>
 
-static_assert(!MEMORY_POOL_USES_LIBRARY, "this unit compiles what it uses");
+static_assert(!MEMORY_POOL_USES_LIBRARY, "this unit compiles the code itself");
 
 #include <cstddef>
 

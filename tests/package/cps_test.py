@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The CPS file of an installed copy.   cps_test.py SOURCE_DIRECTORY BUILD CONFIGURATION CMAKE CMAKE_DIRECTORY CXX
 
-Installs BUILD with CMAKE. Builds programs with it if a CMake is available that reads CPS files: see new_cmake.py.
+Installs BUILD with CMAKE. Builds programs from the CPS file if a CMake that reads it is available: see new_cmake.py.
 """
 import json
 import re
@@ -52,7 +52,7 @@ class Cps(unittest.TestCase):
         self.assertTrue(text.startswith("@prefix@/"), text)
         return self.prefix / text[len("@prefix@/"):]
 
-    def test_it_is_installed_on_request_only(self):
+    def test_it_is_optional(self):
         self.assertEqual(self.files_by_default, [])
 
     def test_it_has_the_name_version_and_path_of_the_package(self):

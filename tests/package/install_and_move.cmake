@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -D build=<tree> -D config=<configuration> -D root=<directory> -P install_and_move.cmake
-# Installs into <root>/installed and moves that to <root>/moved. What an earlier run left in <root> is removed, the
-# consumers' builds too: they would remember what they found then.
+# Installs into <root>/installed and moves that to <root>/moved. Removes the results of an earlier run in <root>,
+# including the consumers' builds, whose caches would be outdated.
 set(first ${root}/installed)
 file(REMOVE_RECURSE ${root})
 execute_process(

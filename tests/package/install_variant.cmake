@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file> -D options=<option>,...
 #     -D absent=<pattern>,... -P install_variant.cmake
-# Makes a separate build with those options and installs it into <root>/installed. Fails if an installed file matches a
+# Builds the project with the options and installs it into <root>/installed. Fails if an installed file matches a
 # pattern.
 file(REMOVE_RECURSE ${root})
 string(REPLACE "," ";" options "${options}")

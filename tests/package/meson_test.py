@@ -20,7 +20,7 @@ SKIPPED = 77
 sys.path.insert(0, f"{SOURCE}/tools")
 from version import version  # noqa: E402
 
-NOT_IN_THE_ARCHIVES = {"malloc.cpp", "operators.cpp"}  # Only in libnp_malloc.so.
+NOT_IN_THE_ARCHIVES = {"malloc.cpp", "operators.cpp"}  # only in libnp_malloc.so
 
 
 class InDirectory(unittest.TestCase):
@@ -65,7 +65,7 @@ class Subproject(InDirectory):
         shutil.move(consumer / "memory_pool.wrap", consumer / "subprojects")
         (consumer / "subprojects/memory_pool").symlink_to(SOURCE)
 
-    def test_programs_use_it_and_what_they_do_not_link_is_not_built(self):
+    def test_programs_use_it_and_unused_libraries_are_not_built(self):
         self.assertEqual(self.make_consumer("-Dnp_alloc=np_alloc"), 3)
         build = self.directory / "consumer/build"
         self.assertEqual([file.name for file in build.rglob("*.a")], ["libmemory_pool_np_alloc.a"])
@@ -96,7 +96,7 @@ class Installed(InDirectory):
         return sorted(str(file.relative_to(root)) for pattern in patterns for file in Path(root).glob(pattern)
                       if file.is_file())
 
-    def test_an_installation_has_the_files_of_one_by_cmake_and_is_found(self):
+    def test_it_installs_the_same_files_as_cmake_and_is_found(self):
         moved = self.install("-Dnp_alloc=enabled")
         self.assertEqual(self.files(moved, "include/**/*", "share/doc/**/*"),
                          self.files(INSTALLED, "include/**/*", "share/doc/**/*"))

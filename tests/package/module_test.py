@@ -38,14 +38,14 @@ int main()
 {
     mp::handle_pool<int> pool;
     const auto handle = pool.create(3);
-    const bool has_hash = std::hash<std::remove_const_t<decltype(handle)>>{}(handle) != 1; // A specialization.
+    const bool has_hash = std::hash<std::remove_const_t<decltype(handle)>>{}(handle) != 1; // the specialization
     mp::unsynchronized_arena_resource arena;
     const mp::resource_allocator<int, mp::unsynchronized_arena_resource> allocator(arena);
     const std::pmr::string text(100, 'x', &arena);
-    const bool are_equal = allocator == allocator && mp::call_site{"file", 1} < mp::call_site{"file", 2}; // Operators.
+    const bool are_equal = allocator == allocator && mp::call_site{"file", 1} < mp::call_site{"file", 2}; // operators
     try {
         throw mp::size_overflow(2, 3);
-    } catch (const std::bad_alloc&) { // The type is the same in this unit and in the module.
+    } catch (const std::bad_alloc&) { // the unit and the module share the type
     }
     return has_hash && are_equal && pool.contains(handle) && arena.owns(text.data()) ? 0 : 1;
 }
@@ -107,7 +107,7 @@ class Names(InDirectory):
         in_headers = self.names_after('#include "single.hpp"')
         self.assertLessEqual({"block_pool", "object_pool", "snapshot", "operator=="}, in_headers)
         text = Path(SOURCE, "src/memory_pool.cppm").read_text(encoding="utf-8")
-        for forgotten in (set(), {"report_figures"}):
+        for forgotten in (set(), {"report_statistics"}):
             for name in forgotten:
                 text = text.replace(f"using memory_pool::{name};\n", "")
             source = self.write("memory_pool.cppm", text)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Provides a newer CMake than the minimum of the project.   new_cmake.py DIRECTORY
 
-Installs CMake with pip into DIRECTORY, unless version 4.3 or later is available: there, as `cmake` in PATH, or at the
-path in the environment variable MEMORY_POOL_NEW_CMAKE. Exits 77 if it cannot be installed.
+Installs CMake with pip into DIRECTORY, unless version 4.3 or later is available there, as `cmake` in PATH or at the
+path in the environment variable MEMORY_POOL_NEW_CMAKE. Exits 77 if the installation fails.
 """
 import os
 import re
@@ -15,7 +15,7 @@ SKIPPED = 77
 
 
 def version(cmake):
-    """Returns: major and minor version; (0, 0) if it does not run."""
+    """Returns the major and minor version; (0, 0) if it does not run."""
     try:
         says = subprocess.run([cmake, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
     except OSError:
@@ -25,7 +25,7 @@ def version(cmake):
 
 
 def find(directory, minimum):
-    """Returns: a CMake of that version or later; None if there is none."""
+    """Returns a CMake of at least the minimum version, or None."""
     for cmake in (os.environ.get("MEMORY_POOL_NEW_CMAKE"), "cmake", f"{directory}/bin/cmake"):
         if cmake and version(cmake) >= minimum:
             return cmake
@@ -33,7 +33,7 @@ def find(directory, minimum):
 
 
 def find_or_skip(directory, minimum):
-    """Returns: a CMake of that version or later; exits 77 if there is none."""
+    """Returns a CMake of at least the minimum version; exits 77 without one."""
     cmake = find(directory, minimum)
     if not cmake:
         print(f"skipped: needs CMake {'.'.join(map(str, minimum))}, set MEMORY_POOL_NEW_CMAKE, or run: "

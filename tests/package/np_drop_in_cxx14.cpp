@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <np_alloc.h>
 
-static_assert(__cplusplus == 201402L, "the target must not ask for a later language");
+static_assert(__cplusplus == 201402L, "the target must not require a later C++");
 
 int main()
 {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # cmake -D build=<tree> -D config=<configuration> -D root=<directory> -D libdir=<relative> -D includedir=<relative>
 #     -D pkg_config=<file> -D compiler=<file> -P pkg_config_flags.cmake
-# The pkg-config flags of the copy in <root>/moved, and of one that is installed for /usr into <root>/stage.
+# Tests the pkg-config flags of the copy in <root>/moved and of a copy for /usr, installed into <root>/stage.
 set(source ${CMAKE_CURRENT_LIST_DIR}/drop_in.cpp)
 
-# ask(<variable> <directory> <environment or argument of pkg-config>...): the flags that it prints
+# ask(<variable> <directory> <environment or argument of pkg-config>...): sets the variable to the printed flags
 function(ask variable directory)
     set(environment PKG_CONFIG_LIBDIR=${directory}/${libdir}/pkgconfig PKG_CONFIG_PATH=)
     set(options)
@@ -21,7 +21,7 @@ function(ask variable directory)
     set(${variable} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The headers cause this warning; -isystem must suppress it in them, while it is an error in the user's source.
+# The headers cause this warning. -isystem must suppress it there, although it is an error in the user's source.
 function(compile flags)
     separate_arguments(flags UNIX_COMMAND "${flags}")
     execute_process(COMMAND ${compiler} -std=c++17 -fsyntax-only -Werror -Wswitch-default ${flags} ${source}
@@ -55,7 +55,7 @@ execute_process(
     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 ask(flags ${stage}/usr memory_pool)
 if(flags MATCHES "-isystem" OR NOT flags MATCHES "^-I[^ ]*/${includedir}$")
-    message(SEND_ERROR "for /usr/include, which compilers search by themselves: ${flags}")
+    message(SEND_ERROR "for /usr/include, a default include directory: ${flags}")
 endif()
 # The drop-ins are in a subdirectory, which is not a default include directory.
 ask(flags ${stage}/usr memory_pool_drop_in)
@@ -63,8 +63,8 @@ if(NOT flags MATCHES "-isystem[^ ]*/${includedir}/memory_pool_drop_in( |$)"
    OR flags MATCHES "-isystem[^ ]*/${includedir}( |$)")
     message(SEND_ERROR "for the drop-ins below /usr/include: ${flags}")
 endif()
-# With -I/usr/include the compiler's own headers still find those of the C library. The flag replaces that of the staged
-# directory, which is searched last, as /usr/include is.
+# With -I/usr/include, the compiler's own headers still find the headers of the C library. The flag replaces the staged
+# directory, which is searched last, like /usr/include.
 string(REGEX REPLACE "-I[^ ]*/${includedir}( |$)"
     "-I/usr/include -idirafter ${stage}/usr/${includedir}\\1" flags "${flags}")
 compile("${flags}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # cmake -D source=<directory> -D build=<directory> -D compiler=<file> -P postfix.cmake
-# CMAKE_DEBUG_POSTFIX in a build of several configurations: the .pc and CPS files name the libraries of theirs.
+# CMAKE_DEBUG_POSTFIX in a multi-config build: the .pc and CPS files name the libraries of their configurations.
 file(REMOVE_RECURSE ${build})
 execute_process(
     COMMAND ${CMAKE_COMMAND} -S ${source} -B ${build} -G "Ninja Multi-Config" -D CMAKE_CXX_COMPILER=${compiler}
@@ -8,7 +8,7 @@ execute_process(
         -D MEMORY_POOL_ENABLE_TESTING=OFF -D MEMORY_POOL_ENABLE_BENCHMARKING=OFF -D MEMORY_POOL_ENABLE_EXAMPLES=OFF
     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
-# expect_name(<file> <text>): the file has that text
+# expect_name(<file> <text>): fails unless the file contains the text
 function(expect_name file text)
     file(READ ${build}/${file} content)
     string(FIND "${content}" "${text}" place)

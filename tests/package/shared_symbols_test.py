@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_alloc.so exports the functions of its headers, those that pools and reports call, and the error handler, each
-with a version; has a SONAME with the major and minor version; and depends on the C library alone.
+"""libnp_alloc.so exports the functions of its headers, the functions that pools and reports call, and the error
+handler, each with a version; has a SONAME with the major and minor version; and depends on the C library alone.
 
     shared_symbols_test.py SOURCE_DIRECTORY DIRECTORY_OF_LIBRARIES VERSION
 """
@@ -28,7 +28,7 @@ def output_of(*command):
 
 
 def declared_functions():
-    """Returns the names of the functions that the headers declare, not those that they define inline."""
+    """Returns the names of the functions that the headers declare without an inline definition."""
     names = set()
     for header in HEADERS:
         text = (SOURCE / "include/memory_pool" / header).read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ class SharedLibrary(unittest.TestCase):
             with self.subTest(library=name):
                 test(name, str(LIBRARIES / f"lib{name}.so"))
 
-    def test_exports_are_these_and_no_others(self):
+    def test_exports_the_declared_functions_only(self):
         def test(_, library):
             exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", library).splitlines()
             versioned = dict(line.split(maxsplit=2)[2].rsplit("@@", 1) for line in exported if "@@" in line)
@@ -53,14 +53,14 @@ class SharedLibrary(unittest.TestCase):
             self.assertEqual(set(versioned), declared_functions() | FOR_POOLS | ERROR_HANDLER)
         self.for_each_library(test)
 
-    def test_soname_has_the_version_of_the_interface(self):
+    def test_soname_has_the_interface_version(self):
         def test(name, library):
             dynamic = output_of("readelf", "--dynamic", "--wide", library)
             self.assertIn(f"Library soname: [lib{name}.so.{INTERFACE_VERSION}]", dynamic)
             self.assertEqual(Path(library).resolve().name, f"lib{name}.so.{VERSION}")
         self.for_each_library(test)
 
-    def test_needs_the_c_library_and_nothing_of_cxx(self):
+    def test_depends_on_the_c_library_alone(self):
         def test(_, library):
             needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", library))
             self.assertEqual([name for name in needed if not re.match(r"lib(c|dl|pthread)\b|ld-", name)], [])

@@ -17,7 +17,7 @@ SKIPPED = 77
 UNITS = {
     "main.cpp": """
         #include "memory_pool.hpp"
-        #include "memory_pool.hpp" // Guarded.
+        #include "memory_pool.hpp" // include guard
         #include "pools.hpp"
         int main()
         {
@@ -61,7 +61,7 @@ SOURCES = [name for name in UNITS if name.endswith(".cpp")]
 
 class SingleHeader(unittest.TestCase):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()  # Outside of the source tree.
+        directory = tempfile.TemporaryDirectory()  # outside of the source tree
         self.addCleanup(directory.cleanup)
         self.directory = Path(directory.name)
         shutil.copy(SINGLE_HEADER, self.directory / "memory_pool.hpp")
@@ -74,7 +74,7 @@ class SingleHeader(unittest.TestCase):
     def compile_beside_headers(self, source):
         return self.run_in_directory(*COMPILER, "-std=c++17", f"-I{SOURCE}/include", "-fsyntax-only", source)
 
-    def test_the_build_has_generated_the_output_of_the_script(self):
+    def test_the_build_generates_the_output_of_the_script(self):
         subprocess.run([sys.executable, f"{SOURCE}/tools/amalgamate.py", self.directory / "again.hpp"], check=True)
         self.assertEqual((self.directory / "again.hpp").read_bytes(), Path(SINGLE_HEADER).read_bytes())
 
@@ -104,7 +104,7 @@ class SingleHeader(unittest.TestCase):
                 self.assertIn("these headers need a translation unit without the single header",
                               compiled.stderr)
 
-    def test_the_interface_of_np_alloc_can_be_used_as_well(self):
+    def test_np_alloc_h_can_be_included_as_well(self):
         text = '#include "memory_pool.hpp"\n#include <memory_pool/np_alloc.h>\nint main() { return 0; }\n'
         (self.directory / "both.cpp").write_text(text, encoding="utf-8")
         compiled = self.compile_beside_headers("both.cpp")

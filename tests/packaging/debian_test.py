@@ -20,7 +20,7 @@ SOURCES = ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md")
 SOURCE_DIRECTORIES = ("cmake", "debian", "docs", "drop_in", "include", "src", "tools")
 # dpkg needs ldconfig.
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
-# No optimisation, no symbols: the same files in half the time.
+# Without optimization and symbols: the same files in half the time.
 BUILD = {"DEB_BUILD_OPTIONS": "noopt noautodbgsym parallel=2", "DEB_CXXFLAGS_STRIP": "-g"}
 
 
@@ -147,7 +147,7 @@ def use_by_cmake(source, root, work):
         "-D", "COMPONENTS=memory_pool;drop_in;np_alloc;np_alloc_checked;np_alloc_drop_in;np_malloc;np_malloc_checked",
     )  # fmt: skip
     if f"in {root.directory}/usr/lib/" not in output:
-        fail(f"CMake has found another copy:\n{output}")
+        fail(f"CMake found another copy:\n{output}")
     run("cmake", "--build", build_directory)
     run("ctest", "--test-dir", build_directory, "--output-on-failure", "--no-tests=error")
 

@@ -5,8 +5,8 @@
 
     descriptions_test.py SOURCE_DIRECTORY VERSION BUILD_DIRECTORY SOURCES COMPILE_OPTIONS
 
-SOURCES and COMPILE_OPTIONS are those of np_alloc, separated by commas. For packages whose tools are missing, this is
-the only test.
+SOURCES and COMPILE_OPTIONS belong to np_alloc and are separated by commas. For packages whose tools are missing, this
+is the only test.
 """
 import json
 import re
@@ -19,7 +19,7 @@ VERSION = sys.argv[2]
 BUILD = Path(sys.argv[3])
 NP_SOURCES = {f"src/np_alloc/{name}" for name in sys.argv[4].split(",")}
 COMPILE_OPTIONS = set(sys.argv[5].split(","))
-NOT_IN_THE_ARCHIVE = {"src/np_alloc/api/malloc.cpp", "src/np_alloc/api/operators.cpp"}  # Only in libnp_malloc.so.
+NOT_IN_THE_ARCHIVE = {"src/np_alloc/api/malloc.cpp", "src/np_alloc/api/operators.cpp"}  # only in libnp_malloc.so
 
 
 def text(name):
@@ -29,7 +29,7 @@ def text(name):
 class Bazel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """Runs the files with Python: their language, Starlark, is a subset of it."""
+        """Runs the files as Python: Starlark is a subset of Python."""
         cls.rules, cls.module, cls.packages = {}, {}, []
 
         def glob(patterns):
@@ -48,16 +48,16 @@ class Bazel(unittest.TestCase):
         exec(text("MODULE.bazel"), dict(environment))  # pylint: disable=exec-used
         exec(text("BUILD.bazel"), dict(environment))  # pylint: disable=exec-used
 
-    def test_the_version_is_that_of_cmake(self):
+    def test_the_version_matches_cmake(self):
         self.assertEqual(self.module["version"], VERSION)
 
-    def test_every_header_is_there(self):
+    def test_it_has_every_header(self):
         for name, directory in (("memory_pool", "include"), ("drop_in", "drop_in")):
             headers = {str(path.relative_to(SOURCE)) for path in (SOURCE / directory).rglob("*.h*") if path.is_file()}
             self.assertEqual(set(self.rules[name]["hdrs"]), headers)
             self.assertEqual(self.rules[name]["includes"], [directory])
 
-    def test_np_alloc_has_the_sources_of_cmake(self):
+    def test_np_alloc_has_the_same_sources_as_cmake(self):
         for name, wanted in (
             ("np_alloc", NP_SOURCES),
             ("np_alloc_checked", {source.replace("engine/plain", "engine/checked") for source in NP_SOURCES}),
@@ -68,7 +68,7 @@ class Bazel(unittest.TestCase):
             for source in (*sources, *self.packages):
                 self.assertTrue((SOURCE / source).is_file(), source)
 
-    def test_np_alloc_has_the_compiler_options_of_cmake(self):
+    def test_np_alloc_has_the_same_compiler_options_as_cmake(self):
         for name, definition in (("np_alloc", "0"), ("np_alloc_checked", "1")):
             rule = self.rules[name]
             self.assertEqual(set(rule["copts"]) - {"-std=c++17"}, COMPILE_OPTIONS)
@@ -76,7 +76,7 @@ class Bazel(unittest.TestCase):
 
 
 class Meson(unittest.TestCase):
-    def test_it_fills_in_all_that_the_pc_files_leave_open(self):
+    def test_it_replaces_every_placeholder_of_the_pc_files(self):
         filled_in = set(re.findall(r"(?m)^ +'(\w+)':", text("cmake/meson.build")))
         for template in ("memory_pool", "memory_pool_drop_in", "memory_pool_np_alloc"):
             content = text(f"cmake/{template}.pc.in")
@@ -89,14 +89,14 @@ class Vcpkg(unittest.TestCase):
         self.port = json.loads(text("packaging/vcpkg/ports/memory-pool/vcpkg.json"))
         self.portfile = text("packaging/vcpkg/ports/memory-pool/portfile.cmake")
 
-    def test_the_version_is_that_of_cmake(self):
+    def test_the_version_matches_cmake(self):
         self.assertEqual(self.port["version"], VERSION)
 
-    def test_the_features_are_those_of_the_portfile(self):
+    def test_the_features_match_the_portfile(self):
         named = re.search(r"FEATURES\n((?: +\S+ MEMORY_POOL_\w+\)?\n)+)", self.portfile)[1]
         self.assertEqual({line.split()[0] for line in named.splitlines()}, set(self.port["features"]))
 
-    def test_the_sources_are_where_it_looks(self):
+    def test_its_source_paths_exist(self):
         relative = re.search(r"CMAKE_CURRENT_LIST_DIR}(/[./]+)\" ABSOLUTE", self.portfile)[1]
         port = SOURCE / "packaging/vcpkg/ports/memory-pool"
         self.assertEqual(Path(f"{port}{relative}").resolve(), SOURCE.resolve())
@@ -104,7 +104,7 @@ class Vcpkg(unittest.TestCase):
 
 
 class Debian(unittest.TestCase):
-    def test_the_version_is_that_of_cmake(self):
+    def test_the_version_matches_cmake(self):
         self.assertEqual(re.match(r"memory-pool \((.*)\) ", text("debian/changelog"))[1], VERSION)
 
     def test_the_name_of_the_library_follows_its_soname(self):
@@ -118,9 +118,9 @@ class Debian(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    """Versions in commands and names of files."""
+    """Versions in commands and file names."""
 
-    def test_they_are_those_of_cmake(self):
+    def test_they_match_cmake(self):
         minor = VERSION.rpartition(".")[0]
         interface = minor if minor.startswith("0.") else minor.partition(".")[0]
         for name, wanted in (
@@ -145,7 +145,7 @@ class Documents(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def test_every_option_that_is_set_exists(self):
+    def test_every_used_option_exists(self):
         options = set(re.findall(r"^(MEMORY_POOL_\w+):BOOL=", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
         for name in ("debian/rules", "conanfile.py", "packaging/vcpkg/ports/memory-pool/portfile.cmake",
                      ".github/workflows/ci.yml"):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""np_alloc, compiled for other platforms than this one, by compilers that happen to be installed.
+"""Compiles np_alloc for other platforms, with the cross compilers that are installed.
 
     cross_test.py SOURCE_DIRECTORY PLATFORM [--all]
 
-Compiles np_alloc without a warning (with --all also the checked build), and units that use every public class template;
-links the programs of tests/contract that need nothing else with np_alloc, and runs those if an emulator for the
-platform is installed. Exits with 77 without the compiler.
+Compiles np_alloc without warnings (with --all, the checked build as well), and units that use every public class
+template. Links the programs of tests/contract that need only np_alloc, and runs them if an emulator for the platform is
+installed. Exits with 77 if the compiler is missing.
 """
 import concurrent.futures
 import os
@@ -29,14 +29,14 @@ NP_ALLOC = [
 ]
 PROGRAMS = ["np_alloc", "concurrent_pool"]
 HEADER_UNITS = ["names", "np_alloc", "pools", "resources"]
-NOT_IN_THE_ARCHIVE = {"malloc.cpp", "operators.cpp"}  # They are of libnp_malloc.so.
+NOT_IN_THE_ARCHIVE = {"malloc.cpp", "operators.cpp"}  # Part of libnp_malloc.so.
 
 
 def zig(target):
     return [sys.executable, "-m", "ziglang", "c++", "-target", target]
 
 
-# For each: the compiler, what to link beside the library, and what runs its programs; None if nothing does.
+# For each: the compiler, further libraries to link, and the emulator for programs, or None.
 PLATFORMS = {
     "windows": (["x86_64-w64-mingw32-g++-posix"], ["-static"], ["wine64"]),
     "aarch64_linux": (["aarch64-linux-gnu-g++"], [], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]),
@@ -56,7 +56,7 @@ def is_installed(compiler):
 
 
 def found_emulator(emulator):
-    """Returns: it with its path; None if it is not installed."""
+    """Returns the command with the path of the emulator, or None if it is not installed."""
     if not emulator:
         return emulator
     path = shutil.which(emulator[0]) or shutil.which(emulator[0], path="/usr/lib/wine")
@@ -64,7 +64,7 @@ def found_emulator(emulator):
 
 
 def run(command, **options):
-    """Returns: what the command says, if it fails."""
+    """Returns the output of the command if it fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **options
     )
@@ -73,12 +73,12 @@ def run(command, **options):
 
 def environment(directory):
     found = dict(os.environ, WINEPREFIX=str(directory / "wine"), WINEDEBUG="-all")
-    found["NP_REGION_BYTES"] = "1G"  # QEMU keeps a table of all addresses that are reserved.
+    found["NP_REGION_BYTES"] = "1G"  # QEMU keeps a table of all reserved addresses.
     return found
 
 
 class Build:
-    """Both kinds of the library, and the programs, in a directory of their own."""
+    """Builds both kinds of the library, and the programs, in one directory."""
 
     def __init__(self, source, platform, directory):
         self.source = source
@@ -117,7 +117,7 @@ class Build:
     def runs(self):
         emulator = found_emulator(self.emulator)
         if emulator is None:
-            print("compiled and linked; not run, as nothing here can")
+            print("compiled and linked; not run: no emulator installed")
             return
         for program in sorted(self.directory.glob("*.exe")):
             yield emulator + [program]
@@ -129,7 +129,7 @@ def failures_of(steps, at_once, **options):
 
 
 def check(build, with_checked):
-    """Returns: the status of this script."""
+    """Returns the exit status of this script."""
     kinds = ("plain", "checked") if with_checked else ("plain",)
     # Programs run one by one: the first run of Wine creates its directory.
     for steps, at_once in ((lambda: [each for kind in kinds for each in build.compilations(kind)], os.cpu_count()),
@@ -152,7 +152,7 @@ def main():
     try:
         return check(Build(source, platform, directory), with_checked="--all" in sys.argv[3:])
     finally:
-        shutil.rmtree(directory, ignore_errors=True)  # The server of Wine may not have ended yet.
+        shutil.rmtree(directory, ignore_errors=True)  # The Wine server may still be running.
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Included first by msvc_dialect_test.py: all standard and Windows headers that the library includes, from MinGW; then
-/// the macros that identify the compiler as MSVC.
+/// msvc_dialect_test.py includes this file first: all standard and Windows headers that the library includes, from
+/// MinGW; then the macros that identify the compiler as MSVC.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@
 #define _MSC_VER 1940
 #define _MSVC_LANG 201703L
 
-// Extensions that Clang accepts in MSVC mode, and MSVC does not have.
+// Extensions that Clang accepts in MSVC mode but MSVC does not have.
 #pragma GCC poison __attribute__ __extension__ __typeof__ __PRETTY_FUNCTION__ __thread __asm__ __int128
 #pragma GCC poison __builtin_expect __builtin_unreachable __builtin_prefetch __builtin_constant_p __builtin_memcpy
 #pragma GCC poison __builtin_ctz __builtin_ctzll __builtin_clz __builtin_clzll __builtin_popcount __builtin_popcountll

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The header-only part compiles in the MSVC mode of Clang (-fms-compatibility), with the headers of MinGW-w64.
+"""Compiles the header-only part in the MSVC mode of Clang (-fms-compatibility), with the headers of MinGW-w64.
 The units of tests/headers use every public class template.
 
     msvc_dialect_test.py SOURCE_DIRECTORY
 
-Exits with 77 without Clang 19 or those headers.
+Exits with 77 if Clang 19 or these headers are missing.
 """
 import subprocess
 import sys

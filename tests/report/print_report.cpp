@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Prints a report of a few pools, in the format of its argument: text, json or prometheus; with `wait`, waits for the
-// end of its input. For write_report_test.py.
+// Prints a report of a few pools in the format of the argument: text, json or prometheus. With `wait`, waits for the
+// end of stdin. For write_report_test.py.
 #include <memory_pool/report.hpp>
 
 #include <memory_pool/concurrent_object_pool.hpp>

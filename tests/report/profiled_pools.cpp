@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program for write_profile_test.py, which knows what it allocates, and where.   profiled_pools MEAN PATH
+/// A program for write_profile_test.py, which expects these allocations and functions.   profiled_pools MEAN PATH
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/profiling_policy.hpp>
@@ -22,7 +22,7 @@ mp::object_pool<order, mp::profiling_policy<>> orders(mp::pool_options{}.with_na
 mp::basic_concurrent_block_pool<mp::profiling_policy<>> jobs(400, mp::pool_options{}.with_name("jobs"));
 } // namespace
 
-// Not static, so that tools name them; none ends with a tail call.
+// Not static, so that tools find their names. None ends with a tail call.
 extern "C" {
 int steps = 0;
 

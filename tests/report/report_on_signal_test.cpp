@@ -57,7 +57,7 @@ TEST_F(report_on_signal, writes_a_report_to_the_file_each_time)
     EXPECT_FALSE(std::ifstream(path_ + ".tmp").is_open());
 }
 
-TEST_F(report_on_signal, writes_the_format_that_was_asked_for_last)
+TEST_F(report_on_signal, writes_the_last_requested_format)
 {
     ASSERT_TRUE(mp::report_on_signal(SIGUSR1, pattern_));
     ASSERT_TRUE(mp::report_on_signal(SIGUSR1, pattern_, mp::report_format::text));
@@ -67,7 +67,7 @@ TEST_F(report_on_signal, writes_the_format_that_was_asked_for_last)
 
 volatile std::sig_atomic_t own_signals = 0;
 
-TEST_F(report_on_signal, gives_the_signal_back_to_the_handler_that_there_was)
+TEST_F(report_on_signal, restores_the_previous_signal_handler)
 {
     own_signals = 0;
     void (*const before)(int) = std::signal(SIGUSR1, [](int) { own_signals = own_signals + 1; });
@@ -92,7 +92,7 @@ TEST_F(report_on_signal, keeps_the_handler_while_the_path_changes)
     signals.join();
 }
 
-TEST_F(report_on_signal, refuses_a_signal_that_cannot_be_handled)
+TEST_F(report_on_signal, rejects_a_signal_that_cannot_be_handled)
 {
     for (const int signal : {SIGKILL, 0, -1, 1000}) {
         errno = 0;
@@ -101,7 +101,7 @@ TEST_F(report_on_signal, refuses_a_signal_that_cannot_be_handled)
     }
 }
 
-TEST_F(report_on_signal, goes_on_where_the_file_cannot_be_written)
+TEST_F(report_on_signal, lets_the_program_continue_if_the_file_cannot_be_written)
 {
     const std::string errors = testing::TempDir() + "errors." + std::to_string(getpid());
     const int standard_error = dup(STDERR_FILENO);
@@ -123,19 +123,19 @@ TEST_F(report_on_signal, goes_on_where_the_file_cannot_be_written)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(report_on_signal, is_ignored_in_the_child_of_a_fork_until_that_asks_for_it)
+TEST_F(report_on_signal, is_ignored_in_the_child_of_a_fork_until_enabled_there)
 {
     ASSERT_TRUE(mp::report_on_signal(SIGUSR1, pattern_));
     test::expect_in_child([&] {
         const std::string path = testing::TempDir() + "report 100%." + std::to_string(getpid()) + ".json";
         (void)std::raise(SIGUSR1);
-        const bool is_asked = mp::report_on_signal(SIGUSR1, pattern_);
+        const bool is_enabled = mp::report_on_signal(SIGUSR1, pattern_);
         const bool was_ignored = content_of(path).empty();
         (void)std::raise(SIGUSR1);
         const bool is_written = test::comes_true([&] { return !content_of(path).empty(); });
         mp::stop_report_on_signal(SIGUSR1);
         (void)std::remove(path.c_str());
-        return is_asked && was_ignored && is_written;
+        return is_enabled && was_ignored && is_written;
     });
 }
 #endif

@@ -69,7 +69,7 @@ struct item : mp::pooled<item>
     int value = 0;
 };
 
-TEST(snapshot, lists_what_has_a_name_in_the_order_in_which_it_was_made)
+TEST(snapshot, lists_named_pools_and_resources_in_order_of_creation)
 {
     const mp::block_pool first(64, named("first"));
     auto second = std::make_unique<mp::concurrent_block_pool>(64, named("second"));
@@ -79,7 +79,7 @@ TEST(snapshot, lists_what_has_a_name_in_the_order_in_which_it_was_made)
     EXPECT_EQ(names(), (std::vector<std::string>{"first", "third"}));
 }
 
-TEST(snapshot, leaves_out_what_has_no_name)
+TEST(snapshot, omits_unnamed_pools_and_resources)
 {
     const mp::block_pool pool(64);
     const mp::block_pool nothing(64, named(""));
@@ -93,7 +93,7 @@ TEST(snapshot, leaves_out_what_has_no_name)
     EXPECT_TRUE(mp::snapshot().entries.empty());
 }
 
-TEST(snapshot, says_what_each_is)
+TEST(snapshot, reports_the_kind_of_each_entry)
 {
     const mp::block_pool block_pool(8, named("1"));
     const mp::concurrent_block_pool concurrent_block_pool(8, named("2"));
@@ -127,7 +127,7 @@ TEST(snapshot, says_what_each_is)
                                                "handle_pool", "concurrent_handle_pool", "page_resource"}));
 }
 
-TEST(snapshot, has_the_figures_of_this_moment_of_a_pool_that_threads_share)
+TEST(snapshot, has_current_statistics_of_a_shared_pool)
 {
     mp::basic_concurrent_block_pool<mp::counting_policy> pool(40, named("shared").with_max_capacity(1000));
     std::vector<void*> blocks(700);
@@ -137,70 +137,70 @@ TEST(snapshot, has_the_figures_of_this_moment_of_a_pool_that_threads_share)
         pool.deallocate(blocks[i]);
     const mp::report_entry entry = entry_of("shared");
     EXPECT_FALSE(entry.age.has_value());
-    EXPECT_EQ(entry.figures.block_size, 40U);
-    EXPECT_EQ(entry.figures.in_use, 500U);
-    EXPECT_EQ(entry.figures.peak_in_use, 700U);
-    EXPECT_EQ(entry.figures.allocations, 700U);
-    EXPECT_EQ(entry.figures.failures, 0U);
-    EXPECT_EQ(entry.figures.limit, 1000U);
-    EXPECT_EQ(entry.figures.capacity, pool.capacity());
-    EXPECT_EQ(entry.figures.slabs, pool.slab_count());
-    EXPECT_EQ(entry.figures.bytes_reserved, pool.bytes_reserved());
-    EXPECT_EQ(entry.figures.bytes_in_use, 500U * 40);
-    EXPECT_GT(entry.figures.bytes_cached, 0U);
+    EXPECT_EQ(entry.statistics.block_size, 40U);
+    EXPECT_EQ(entry.statistics.in_use, 500U);
+    EXPECT_EQ(entry.statistics.peak_in_use, 700U);
+    EXPECT_EQ(entry.statistics.allocations, 700U);
+    EXPECT_EQ(entry.statistics.failures, 0U);
+    EXPECT_EQ(entry.statistics.limit, 1000U);
+    EXPECT_EQ(entry.statistics.capacity, pool.capacity());
+    EXPECT_EQ(entry.statistics.slabs, pool.slab_count());
+    EXPECT_EQ(entry.statistics.bytes_reserved, pool.bytes_reserved());
+    EXPECT_EQ(entry.statistics.bytes_in_use, 500U * 40);
+    EXPECT_GT(entry.statistics.bytes_cached, 0U);
 }
 
-TEST(snapshot, has_what_the_owner_has_published_of_a_pool_for_one_thread)
+TEST(snapshot, has_the_published_statistics_of_an_unshared_pool)
 {
     mp::basic_block_pool<mp::counting_policy, mp::detail::core::local_store<mp::counting_policy>> pool(
         12, named("mine").with_growth_step(100));
-    EXPECT_EQ(entry_of("mine").figures.capacity, 0U);
+    EXPECT_EQ(entry_of("mine").statistics.capacity, 0U);
     std::vector<void*> blocks(250);
     for (void*& block : blocks)
         block = pool.allocate();
     const mp::report_entry entry = entry_of("mine");
     ASSERT_TRUE(entry.age.has_value());
     EXPECT_LT(*entry.age, std::chrono::minutes(1));
-    EXPECT_EQ(entry.figures.capacity, 300U);
-    EXPECT_EQ(entry.figures.limit, mp::report_figures::unlimited);
-    EXPECT_GT(entry.figures.in_use, 200U) << "when it took the last batch";
-    EXPECT_LE(entry.figures.in_use, 250U);
-    EXPECT_EQ(entry.figures.bytes_in_use, entry.figures.in_use * 12);
-    EXPECT_EQ(entry.figures.bytes_of_slack, entry.figures.in_use * 4) << "12 bytes take 16";
+    EXPECT_EQ(entry.statistics.capacity, 300U);
+    EXPECT_EQ(entry.statistics.limit, mp::report_statistics::unlimited);
+    EXPECT_GT(entry.statistics.in_use, 200U) << "at its last batch";
+    EXPECT_LE(entry.statistics.in_use, 250U);
+    EXPECT_EQ(entry.statistics.bytes_in_use, entry.statistics.in_use * 12);
+    EXPECT_EQ(entry.statistics.bytes_of_slack, entry.statistics.in_use * 4) << "12 bytes take 16";
     pool.clear();
-    EXPECT_EQ(entry_of("mine").figures.in_use, 0U);
-    EXPECT_EQ(entry_of("mine").figures.peak_in_use, 250U);
+    EXPECT_EQ(entry_of("mine").statistics.in_use, 0U);
+    EXPECT_EQ(entry_of("mine").statistics.peak_in_use, 250U);
     (void)pool.trim();
-    EXPECT_EQ(entry_of("mine").figures.bytes_reserved, pool.bytes_reserved());
+    EXPECT_EQ(entry_of("mine").statistics.bytes_reserved, pool.bytes_reserved());
 }
 
-TEST(snapshot, has_an_entry_for_each_size_of_a_pool_resource_and_one_for_large_blocks)
+TEST(snapshot, lists_each_size_class_and_the_large_blocks_of_a_pool_resource)
 {
     mp::synchronized_pool_resource resource({}, std::pmr::new_delete_resource(), "sizes");
     void* const small = resource.allocate(32);
     void* const large = resource.allocate(100'000);
     const std::vector<mp::report_entry> entries = entries_of("sizes");
     ASSERT_EQ(entries.size(), 2U);
-    EXPECT_EQ(entries[0].figures.block_size, 0U);
-    EXPECT_EQ(entries[0].figures.bytes_in_use, 100'000U);
-    EXPECT_EQ(entries[1].figures.block_size, 32U);
-    EXPECT_EQ(entries[1].figures.in_use, 1U);
-    EXPECT_EQ(entries[0].figures.bytes_reserved + entries[1].figures.bytes_reserved, resource.bytes_reserved());
+    EXPECT_EQ(entries[0].statistics.block_size, 0U);
+    EXPECT_EQ(entries[0].statistics.bytes_in_use, 100'000U);
+    EXPECT_EQ(entries[1].statistics.block_size, 32U);
+    EXPECT_EQ(entries[1].statistics.in_use, 1U);
+    EXPECT_EQ(entries[0].statistics.bytes_reserved + entries[1].statistics.bytes_reserved, resource.bytes_reserved());
     resource.deallocate(small, 32);
     resource.deallocate(large, 100'000);
-    EXPECT_EQ(entries_of("sizes")[0].figures.bytes_in_use, 0U);
+    EXPECT_EQ(entries_of("sizes")[0].statistics.bytes_in_use, 0U);
 }
 
-TEST(snapshot, has_the_large_blocks_of_a_pool_resource_for_one_thread)
+TEST(snapshot, lists_the_large_blocks_of_an_unsynchronized_pool_resource)
 {
     mp::unsynchronized_pool_resource resource({}, std::pmr::new_delete_resource(), "sizes");
     void* const large = resource.allocate(100'000);
-    EXPECT_EQ(entry_of("sizes").figures.bytes_in_use, 100'000U);
+    EXPECT_EQ(entry_of("sizes").statistics.bytes_in_use, 100'000U);
     resource.deallocate(large, 100'000);
-    EXPECT_EQ(entry_of("sizes").figures.bytes_in_use, 0U);
+    EXPECT_EQ(entry_of("sizes").statistics.bytes_in_use, 0U);
 }
 
-TEST(snapshot, has_the_arenas_of_a_resource)
+TEST(snapshot, lists_the_arenas_of_a_resource)
 {
     const mp::arena_options options = mp::arena_options{}.with_arena_size(4096).with_max_arenas(100);
     mp::synchronized_arena_resource shared(options.with_name("shared arenas"));
@@ -209,24 +209,24 @@ TEST(snapshot, has_the_arenas_of_a_resource)
         (void)shared.allocate(1000);
         (void)mine.allocate(1000);
     }
-    const mp::report_figures of_shared = entry_of("shared arenas").figures;
+    const mp::report_statistics of_shared = entry_of("shared arenas").statistics;
     EXPECT_EQ(of_shared.block_size, 4096U);
     EXPECT_EQ(of_shared.capacity, shared.arena_count());
     EXPECT_EQ(of_shared.limit, 100U);
     EXPECT_EQ(of_shared.bytes_in_use, shared.bytes_in_use());
     EXPECT_EQ(of_shared.bytes_reserved, shared.bytes_reserved());
-    const mp::report_figures of_mine = entry_of("my arenas").figures;
+    const mp::report_statistics of_mine = entry_of("my arenas").statistics;
     EXPECT_GE(of_mine.capacity * 10, mine.arena_count() * 8) << "published whenever the number has grown by an eighth";
     mine.clear();
-    EXPECT_EQ(entry_of("my arenas").figures.bytes_in_use, 0U);
+    EXPECT_EQ(entry_of("my arenas").statistics.bytes_in_use, 0U);
 }
 
-TEST(snapshot, has_the_pages_of_a_page_resource_but_does_not_add_their_memory)
+TEST(snapshot, lists_a_page_resource_without_adding_its_memory_to_the_total)
 {
     mp::page_resource pages(mp::page_options{}.with_name("pages"));
-    EXPECT_EQ(entry_of("pages").figures.bytes_in_use, 0U);
+    EXPECT_EQ(entry_of("pages").statistics.bytes_in_use, 0U);
     void* const chunk = pages.allocate(1);
-    EXPECT_EQ(entry_of("pages").figures.bytes_in_use, pages.bytes_in_use());
+    EXPECT_EQ(entry_of("pages").statistics.bytes_in_use, pages.bytes_in_use());
     EXPECT_GT(pages.bytes_in_use(), 0U);
     EXPECT_EQ(entry_of("pages").age, std::nullopt);
     EXPECT_EQ(mp::snapshot().totals().bytes_in_use, 0U);
@@ -236,7 +236,7 @@ TEST(snapshot, has_the_pages_of_a_page_resource_but_does_not_add_their_memory)
     pages.deallocate(chunk, 1);
 }
 
-TEST(snapshot, has_no_page_resource_that_was_destroyed)
+TEST(snapshot, omits_a_destroyed_page_resource)
 {
     {
         const mp::page_resource pages(mp::page_options{}.with_name("pages"));
@@ -244,15 +244,15 @@ TEST(snapshot, has_no_page_resource_that_was_destroyed)
     EXPECT_TRUE(mp::snapshot().entries.empty());
 }
 
-TEST(snapshot, has_the_counts_of_adaptors_but_does_not_add_their_memory)
+TEST(snapshot, lists_adaptors_without_adding_their_memory_to_the_total)
 {
     mp::limit_resource limit(mp::limit_options{}.with_limit(1000).with_name("limit"));
     mp::tracking_resource tracking(&limit, "tracking");
     const std::pmr::vector<char> bytes(300, &tracking);
-    EXPECT_EQ(entry_of("limit").figures.limit, 1000U);
-    EXPECT_EQ(entry_of("limit").figures.bytes_in_use, 300U);
-    EXPECT_EQ(entry_of("tracking").figures.bytes_in_use, 300U);
-    EXPECT_EQ(entry_of("tracking").figures.allocations, 1U);
+    EXPECT_EQ(entry_of("limit").statistics.limit, 1000U);
+    EXPECT_EQ(entry_of("limit").statistics.bytes_in_use, 300U);
+    EXPECT_EQ(entry_of("tracking").statistics.bytes_in_use, 300U);
+    EXPECT_EQ(entry_of("tracking").statistics.allocations, 1U);
     EXPECT_EQ(mp::snapshot().totals().bytes_in_use, 0U);
     mp::object_pool<int> pool(named("pool"));
     (void)pool.create(1);
@@ -266,7 +266,7 @@ TEST(snapshot, keeps_the_first_127_characters_of_a_name)
     EXPECT_EQ(names(), std::vector<std::string>{std::string(127, 'n')});
 }
 
-TEST(snapshot, lists_more_pools_than_are_asked_at_once)
+TEST(snapshot, lists_more_pools_than_are_queried_at_once)
 {
     std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
     std::vector<std::string> expected;
@@ -277,8 +277,8 @@ TEST(snapshot, lists_more_pools_than_are_asked_at_once)
     EXPECT_EQ(names(), expected);
 }
 
-// Each block has the number of a thread in it. The figures must fit together whenever they are read.
-TEST(snapshot, may_be_taken_while_others_allocate_and_pools_come_and_go)
+// Each block holds the number of a thread. The statistics must be consistent whenever they are read.
+TEST(snapshot, is_consistent_during_allocations_and_pool_creation)
 {
     mp::concurrent_block_pool shared(64, named("shared"));
     std::atomic<int> at_work{3};
@@ -286,8 +286,8 @@ TEST(snapshot, may_be_taken_while_others_allocate_and_pools_come_and_go)
         if (thread == 0) {
             do {
                 for (const mp::report_entry& each : mp::snapshot().entries) {
-                    EXPECT_LE(each.figures.in_use, each.figures.capacity);
-                    EXPECT_LE(each.figures.bytes_in_use, each.figures.bytes_reserved);
+                    EXPECT_LE(each.statistics.in_use, each.statistics.capacity);
+                    EXPECT_LE(each.statistics.bytes_in_use, each.statistics.bytes_reserved);
                 }
             } while (at_work.load() != 0);
             return;
@@ -306,11 +306,11 @@ TEST(snapshot, may_be_taken_while_others_allocate_and_pools_come_and_go)
         }
         --at_work;
     });
-    EXPECT_EQ(entry_of("shared").figures.in_use, 0U);
+    EXPECT_EQ(entry_of("shared").statistics.in_use, 0U);
     EXPECT_EQ(names(), std::vector<std::string>{"shared"});
 }
 
-/// Destroys a pool with a name, and makes another, at each allocation.
+/// Each allocation destroys a named pool and creates another.
 class renaming_upstream final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -327,7 +327,7 @@ class renaming_upstream final : public std::pmr::memory_resource
     std::unique_ptr<mp::concurrent_block_pool> pool_;
 };
 
-TEST(snapshot, may_be_taken_while_an_upstream_destroys_pools_with_the_lock_of_another_held)
+TEST(snapshot, does_not_deadlock_with_an_upstream_that_destroys_pools_under_a_lock)
 {
     std::atomic<bool> is_over{false};
     test::in_threads(2, [&](std::size_t thread) {
@@ -347,7 +347,7 @@ TEST(snapshot, may_be_taken_while_an_upstream_destroys_pools_with_the_lock_of_an
 }
 
 #if TESTS_MAY_FORK
-TEST(snapshot, does_not_keep_a_process_from_forking_while_a_thread_makes_pools_with_names)
+TEST(snapshot, does_not_block_a_fork_while_a_thread_creates_named_pools)
 {
     std::atomic<bool> is_over{false};
     test::in_threads(2, [&](std::size_t thread) {
@@ -359,12 +359,12 @@ TEST(snapshot, does_not_keep_a_process_from_forking_while_a_thread_makes_pools_w
         }
         while (!is_over.load()) {
             mp::synchronized_pool_resource resource({}, std::pmr::new_delete_resource(), "resource");
-            resource.deallocate(resource.allocate(64), 64); // Makes a pool with the lock held.
+            resource.deallocate(resource.allocate(64), 64); // Creates a pool while holding the lock.
         }
     });
 }
 
-TEST(snapshot, in_the_child_of_a_fork_has_pools_of_lost_threads_as_they_were_published_until_they_are_used)
+TEST(snapshot, keeps_published_statistics_of_lost_threads_in_a_child_process_until_the_pool_is_used)
 {
     test::lasting_thread other;
     std::unique_ptr<mp::block_pool> mine_of_other;
@@ -379,13 +379,13 @@ TEST(snapshot, in_the_child_of_a_fork_has_pools_of_lost_threads_as_they_were_pub
     (void)shared.allocate();
     test::expect_in_child([&] {
         const bool are_lost = entry_of("mine of other").is_of_lost_thread &&
-                              entry_of("mine of other").figures.in_use == 1 &&
+                              entry_of("mine of other").statistics.in_use == 1 &&
                               entry_of("shared of other").is_of_lost_thread && !entry_of("shared").is_of_lost_thread &&
-                              entry_of("shared").figures.in_use == 1;
+                              entry_of("shared").statistics.in_use == 1;
         (void)shared_of_other->allocate();
         (void)mine_of_other->trim();
         const mp::report_entry used = entry_of("shared of other");
-        const bool is_back = !used.is_of_lost_thread && used.figures.in_use == 2 && !used.age.has_value() &&
+        const bool is_back = !used.is_of_lost_thread && used.statistics.in_use == 2 && !used.age.has_value() &&
                              !entry_of("mine of other").is_of_lost_thread;
         shared_of_other.reset();
         return are_lost && is_back && names().size() == 2 && !testing::Test::HasFailure();

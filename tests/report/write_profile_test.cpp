@@ -24,7 +24,7 @@
 namespace mp = memory_pool;
 
 namespace {
-/// Samples each block during its life.
+/// Samples each block during its lifetime.
 struct each_block_for_now
 {
     each_block_for_now() { mp::set_profile_bytes(1); }
@@ -51,7 +51,7 @@ struct write_profile : testing::Test
     std::array<char, 48>* const object = pool.create();
 };
 
-TEST_F(write_profile, names_the_pool_of_a_sample_by_a_label)
+TEST_F(write_profile, labels_each_sample_with_its_pool)
 {
     const test::pprof_reader read(written(mp::profile_format::pprof));
     const auto found = std::find_if(read.samples.begin(), read.samples.end(),
@@ -62,14 +62,14 @@ TEST_F(write_profile, names_the_pool_of_a_sample_by_a_label)
     EXPECT_EQ(found->values[3], 48U);
 }
 
-TEST_F(write_profile, folds_stacks_below_their_pool)
+TEST_F(write_profile, folds_stacks_under_their_pool)
 {
     const std::string text = written(mp::profile_format::folded);
     const std::string line = text.substr(text.find("or ders"));
     EXPECT_EQ(line.substr(line.find(' ', 8), line.find('\n') - line.find(' ', 8)), " 48") << text;
 }
 
-TEST_F(write_profile, has_the_pool_in_the_text)
+TEST_F(write_profile, includes_the_pool_in_the_text)
 {
     const std::string text = written(mp::profile_format::text);
     EXPECT_EQ(text.find("memory_pool: allocations by call stack\n"), 0U);
@@ -77,14 +77,14 @@ TEST_F(write_profile, has_the_pool_in_the_text)
     EXPECT_NE(text.find("; pool 'or;ders':\n    "), std::string::npos) << text;
 }
 
-TEST_F(write_profile, has_nothing_in_use_after_all_frees)
+TEST_F(write_profile, reports_nothing_in_use_after_all_frees)
 {
     pool.destroy(object);
     EXPECT_EQ(written(mp::profile_format::folded), "");
 }
 
 #if !defined(_WIN32)
-TEST_F(write_profile, chooses_the_format_of_a_file_by_its_name)
+TEST_F(write_profile, selects_the_format_by_the_file_name)
 {
     const std::string folder = testing::TempDir();
     for (const char* const ending : {".txt", ".folded", ".pb"}) {
@@ -94,7 +94,7 @@ TEST_F(write_profile, chooses_the_format_of_a_file_by_its_name)
         EXPECT_EQ(errno, 7) << "unchanged";
         std::ifstream file(path, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
-        const std::string first_string("\x32\0", 2); // Of pprof: it is empty.
+        const std::string first_string("\x32\0", 2); // pprof requires an empty first string.
         const std::string begin = ending[1] == 't' ? "memory_pool: " : ending[1] == 'f' ? "or ders;" : first_string;
         EXPECT_EQ(text.substr(0, begin.size()), begin);
         (void)std::remove(path.c_str());
@@ -103,7 +103,7 @@ TEST_F(write_profile, chooses_the_format_of_a_file_by_its_name)
     EXPECT_EQ(errno, ENOENT);
 }
 
-TEST_F(write_profile, writes_nothing_without_memory_for_a_copy_of_it)
+TEST_F(write_profile, writes_nothing_without_memory_for_a_copy_of_the_profile)
 {
     const std::string path = testing::TempDir() + "write_profile_test.none";
     std::ostringstream to;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Profiles of pools, read by pprof and as folded stacks.   write_profile_test.py PROGRAM
+"""Profiles of pools can be read by pprof and as folded stacks.   write_profile_test.py PROGRAM
 
 pprof, if it is installed (go install github.com/google/pprof@latest), must name functions and pools.
 """
@@ -69,15 +69,15 @@ class Profile(unittest.TestCase):
         path = self.folder / "out.txt"
         status, text = run(1, path, NP_LEAKS_EXIT="99")
         self.assertEqual(status, 99)
-        self.assertIn("memory_pool: pool 'orders': in use, by allocation site:\n", text)
+        self.assertIn("memory_pool: pool 'orders': in use, by call site:\n", text)
         self.assertIn("  in all  50000 blocks  3200000 bytes\n", text)
-        self.assertIn("memory_pool: pool 'jobs': in use, by allocation site:\n", text)
+        self.assertIn("memory_pool: pool 'jobs': in use, by call site:\n", text)
         self.assertIn("  in all  10000 blocks  4000000 bytes\n", text)
         self.assertIn("; pool 'orders':\n", path.read_text())
         status, text = run(1, path, NP_LEAKS="1")
         self.assertEqual(status, 0, text)
 
-    def test_has_the_mean_from_the_environment_unless_the_program_sets_it(self):
+    def test_takes_the_mean_from_the_environment_unless_the_program_sets_it(self):
         path = self.folder / "out.txt"
         self.assertEqual(run("-", path, NP_PROFILE_BYTES="1")[0], 0)
         self.assertTrue(path.read_text().startswith("memory_pool: allocations by call stack\n"), path.read_text())

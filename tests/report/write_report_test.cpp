@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/report.hpp>
 
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,15 +23,15 @@ mp::report_entry entry(const char* kind, const char* name, std::uint64_t block_s
     mp::report_entry made;
     made.kind = kind;
     made.name = name;
-    made.figures.block_size = block_size;
-    made.figures.in_use = in_use;
-    made.figures.capacity = 2 * in_use;
-    made.figures.bytes_in_use = block_size * in_use;
-    made.figures.bytes_reserved = 3 * block_size * in_use;
+    made.statistics.block_size = block_size;
+    made.statistics.in_use = in_use;
+    made.statistics.capacity = 2 * in_use;
+    made.statistics.bytes_in_use = block_size * in_use;
+    made.statistics.bytes_reserved = 3 * block_size * in_use;
     return made;
 }
 
-/// A moment, with two pools of which one counts.
+/// A snapshot with two pools, one of which has a counting policy.
 mp::report_snapshot example()
 {
     mp::report_snapshot taken;
@@ -39,9 +39,9 @@ mp::report_snapshot example()
     taken.process = 42;
     taken.entries = {entry("object_pool", "orders", 64, 100), entry("block_pool", "lines", 32, 7)};
     taken.entries[0].age = std::chrono::milliseconds(250);
-    taken.entries[1].figures.counts = 1;
-    taken.entries[1].figures.allocations = 9;
-    taken.entries[1].figures.limit = 20;
+    taken.entries[1].statistics.counts = 1;
+    taken.entries[1].statistics.allocations = 9;
+    taken.entries[1].statistics.limit = 20;
     return taken;
 }
 
@@ -52,7 +52,7 @@ std::string written(mp::report_format format, const mp::report_snapshot& taken)
     return to.str();
 }
 
-TEST(write_report, as_json_has_each_figure_and_null_for_what_is_not_known)
+TEST(write_report, writes_json_with_null_for_unknown_values)
 {
     const std::string json = written(mp::report_format::json, example());
     EXPECT_EQ(json.substr(0, json.find("\"np_alloc\"")),
@@ -67,7 +67,7 @@ TEST(write_report, as_json_has_each_figure_and_null_for_what_is_not_known)
               R"("bytes_in_use": 6624, "bytes_cached": 0, "bytes_of_slack": 0}, )");
 }
 
-TEST(write_report, as_json_escapes_names_and_replaces_what_is_not_utf_8)
+TEST(write_report, escapes_names_and_replaces_invalid_utf_8_in_json)
 {
     mp::report_snapshot taken;
     taken.entries = {entry("block_pool", "a\"b\\c\nd\x7F\xC3\xA4\xF0\x9F\x99\x82", 8, 1),
@@ -81,7 +81,7 @@ TEST(write_report, as_json_escapes_names_and_replaces_what_is_not_utf_8)
         << json;
 }
 
-TEST(write_report, as_text_has_a_line_for_each_pool_and_one_for_all)
+TEST(write_report, writes_a_line_of_text_for_each_pool_and_for_the_total)
 {
     const std::string text = written(mp::report_format::text, example());
     std::istringstream lines(text);
@@ -101,14 +101,14 @@ TEST(write_report, as_text_has_a_line_for_each_pool_and_one_for_all)
     EXPECT_TRUE(std::regex_match(line, std::regex("all together +19872 +6624 +0 +0"))) << line;
 }
 
-TEST(write_report, as_text_has_no_character_that_a_terminal_obeys)
+TEST(write_report, writes_no_control_characters_in_text)
 {
     mp::report_snapshot taken;
     taken.entries = {entry("block_pool", "red\x1B[31m\n\xC2\x9B\xC2\xA0", 8, 1)};
     EXPECT_NE(written(mp::report_format::text, taken).find("red?[31m??\xC2\xA0  "), std::string::npos);
 }
 
-TEST(write_report, as_text_says_what_is_missing)
+TEST(write_report, reports_missing_entries_in_text)
 {
     mp::report_snapshot taken = example();
     taken.left_out = 3;
@@ -118,7 +118,7 @@ TEST(write_report, as_text_says_what_is_missing)
     EXPECT_NE(text.find("of a thread that was lost in a fork"), std::string::npos);
 }
 
-/// Reads Prometheus' text format, and fails where it is not what the format says.
+/// Parses the text format of Prometheus, and fails at a violation of the format.
 class metrics
 {
 public:
@@ -154,11 +154,11 @@ private:
             EXPECT_EQ(match[2] == "counter", std::regex_search(match[1].str(), std::regex("_total$"))) << line;
             current_ = match[1];
         } else if (std::regex_match(line, match, sample)) {
-            EXPECT_EQ(match[1], current_) << "all lines of a metric stand together: " << line;
+            EXPECT_EQ(match[1], current_) << "all lines of a metric must be adjacent: " << line;
             EXPECT_TRUE(values_.emplace(match[1].str() + match[2].str(), std::stod(match[5])).second)
-                << "a series occurs once: " << line;
+                << "a series must occur once: " << line;
         } else {
-            ADD_FAILURE() << "not of the format: " << line;
+            ADD_FAILURE() << "not in the format: " << line;
         }
     }
 
@@ -168,7 +168,7 @@ private:
     std::map<std::string, double> values_;
 };
 
-TEST(write_report, for_prometheus_has_each_figure_once_and_leaves_out_what_is_not_known)
+TEST(write_report, writes_each_metric_once_and_omits_unknown_values)
 {
     const metrics all(written(mp::report_format::prometheus, example()));
     const std::string orders = R"({kind="object_pool",name="orders",block_size="64"})";
@@ -182,7 +182,7 @@ TEST(write_report, for_prometheus_has_each_figure_once_and_leaves_out_what_is_no
     EXPECT_FALSE(all.has("memory_pool_limit" + orders));
 }
 
-TEST(write_report, for_prometheus_adds_pools_up_that_look_the_same)
+TEST(write_report, adds_up_pools_with_equal_labels_in_metrics)
 {
     mp::report_snapshot taken;
     taken.entries = {entry("block_pool", "same", 8, 100), entry("block_pool", "same", 8, 23),
@@ -192,7 +192,7 @@ TEST(write_report, for_prometheus_adds_pools_up_that_look_the_same)
     EXPECT_EQ(all.value(R"(memory_pool_in_use_blocks{kind="block_pool",name="same",block_size="16"})"), 1);
 }
 
-TEST(write_report, for_prometheus_adds_pools_up_whose_names_look_the_same_when_they_are_valid)
+TEST(write_report, adds_up_pools_whose_sanitised_names_are_equal_in_metrics)
 {
     mp::report_snapshot taken;
     taken.entries = {entry("block_pool", "\xFF", 8, 100), entry("block_pool", "\xFE", 8, 23)};
@@ -200,7 +200,7 @@ TEST(write_report, for_prometheus_adds_pools_up_whose_names_look_the_same_when_t
     EXPECT_EQ(all.value("memory_pool_in_use_blocks{kind=\"block_pool\",name=\"\xEF\xBF\xBD\",block_size=\"8\"}"), 123);
 }
 
-TEST(write_report, for_prometheus_escapes_names)
+TEST(write_report, escapes_names_in_metrics)
 {
     mp::report_snapshot taken;
     taken.entries = {entry("block_pool", "a\"b\\c\nd", 8, 1)};
@@ -208,7 +208,7 @@ TEST(write_report, for_prometheus_escapes_names)
     EXPECT_EQ(all.value(R"(memory_pool_in_use_blocks{kind="block_pool",name="a\"b\\c\nd",block_size="8"})"), 1);
 }
 
-TEST(write_report, writes_of_this_moment_if_it_is_given_no_other)
+TEST(write_report, takes_a_snapshot_by_default)
 {
     std::ostringstream to;
     mp::write_report(to, mp::report_format::json);

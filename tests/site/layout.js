@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a reader would see to be wrong in a page: an array of texts. Evaluated in the page by site_test.py.
+// Returns the visible layout faults of a page, as an array of texts. site_test.py evaluates it in the page.
 (() => {
     const width = document.documentElement.clientWidth;
     const problems = [];
@@ -20,7 +20,7 @@
         if (hidden) problems.push(`a text column is outside the viewport: ${shown(hidden.textContent)}`);
     }
 
-    // Returns what is left of a box in the parts of the page that show it, or null; and whether one of them scrolls.
+    // Returns the part of a box that its containers show, or null; and whether one of them scrolls.
     const visible_part = (box, element) => {
         let [left, top, right, bottom, scrolls] = [box.left, box.top, box.right, box.bottom, false];
         for (let at = element; at && at !== document.body; at = at.parentElement) {

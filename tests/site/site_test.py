@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The documentation site in build/site, as a reader sees it in headless Chromium: on a phone and on a desktop, in light
-and dark. Screenshots are in build/site_screenshots. `./dev docs` builds the site and runs this.
+"""Tests the documentation site in build/site in headless Chromium: on a phone and on a desktop, in light
+and dark mode. Screenshots are in build/site_screenshots. `./dev docs` builds the site and runs this test.
 
-With arguments, only pages whose name contains one of them are looked at.
+With arguments, only pages whose name contains one of them are tested.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from check_links import Page as Links  # noqa: E402
 LAYOUT = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
 WIDTHS = {"phone": (390, 844), "desktop": (1440, 900)}
 SCHEMES = ("light", "dark")
-# Of the pages that are made of sources, and of those of Doxygen, some stand for all.
+# A sample of the pages of sources, and of the pages of Doxygen.
 SAMPLES = ("source/examples/entities.cpp.html", "source/include/memory_pool/core/slabs/index.html",
            "reference/index.html", "reference/annotated.html", "reference/files.html", "reference/hierarchy.html",
            "reference/functions.html", "reference/classmemory__pool_1_1concurrent__handle__pool.html",
@@ -37,7 +37,7 @@ SAMPLES = ("source/examples/entities.cpp.html", "source/include/memory_pool/core
            "reference/include_2memory__pool_2np__alloc_8h.html",
            "reference/structmemory__pool_1_1pool__options.html", "reference/block__pool_8hpp_source.html")
 
-# What a newcomer asks; the links to follow from the first page, at most two; and what the last of them says.
+# Questions of a new user: the links to follow from the first page, at most two, and the answer on the last page.
 QUESTIONS = {
     "which pool for packets of 1,500 bytes from 4 threads": (["tasks/which-pool.html"],
                                                              r"concurrent_block_pool\(1500\)"),
@@ -45,7 +45,7 @@ QUESTIONS = {
     "what happens at the limit": (["tasks/limits.html"], "What happens at the limit.*throws pool_exhausted"),
     "is it safe over fork": (["tasks/fork.html"], "Yes, with these exceptions"),
     "how to find a leak": (["tasks/leaks.html"], "NP_LEAKS=1"),
-    "why RSS does not fall": (["tasks/rss.html"], "Freed is not returned"),
+    "why RSS does not fall": (["tasks/rss.html"], "Freed memory is not always returned"),
     "how to use it with std::unordered_map": (["tasks/containers.html"], "std::pmr::unordered_map"),
     "how to replace malloc for one process": (["tasks/replace-malloc.html"], "LD_PRELOAD=PREFIX/lib/libnp_malloc.so"),
     "what it costs to check": (["tasks/does-it-pay-off.html#what-it-costs-to-check",
@@ -120,7 +120,7 @@ class Site(unittest.TestCase):
 
 
 class Controls(Site):
-    """The check of the layout fails for pages that are wrong."""
+    """The layout check fails for pages with faults."""
 
     def problems_of(self, body, size="phone"):
         with tempfile.TemporaryDirectory() as directory:
@@ -168,18 +168,18 @@ class Pages(Site):
             picture = f"{name.removesuffix('.html').replace('/', '-')}.{size}.{scheme}.png"
             (SCREENSHOTS / picture).write_bytes(page.screenshot())
             self.assertEqual(page.value_of(LAYOUT), [])
-            self.assertEqual(page.problems, [], "errors of scripts")
+            self.assertEqual(page.problems, [], "script errors")
             self.assertEqual([each for each in page.requested if not each.startswith(("file:", "data:"))], [],
                              "is loaded from elsewhere")
             brightness = page.value_of("Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g)"
                                        ".slice(0, 3).map(Number))")
-            self.assertEqual(brightness > 128, scheme == "light", "the background is that of the scheme")
+            self.assertEqual(brightness > 128, scheme == "light", "the background of the colour scheme")
         finally:
             page.close()
 
 
 class Palette(Site):
-    def test_the_reference_has_the_colours_that_were_chosen(self):
+    def test_the_reference_has_the_configured_colours(self):
         for name in ("Dark", "Light"):
             with self.subTest(name):
                 page = self.open(SITE / "index.html", scheme="light" if name == "Dark" else "dark")
@@ -237,7 +237,7 @@ class Reference(unittest.TestCase):
 
 
 class NotFound(Site):
-    """404.html, from a server that shows it for any address."""
+    """404.html, from a server that returns it for any address."""
 
     @contextlib.contextmanager
     def served(self, below):
@@ -267,7 +267,7 @@ class NotFound(Site):
                 finally:
                     server.shutdown()
 
-    def test_it_leads_home_and_to_the_search(self):
+    def test_links_to_the_home_page_and_the_search(self):
         for below, missing in (("/", "fork_safe.html"), ("/docs/memory_pool/", "tasks/old/fork_safe.html")):
             with self.subTest(below), self.served(below) as site:
                 page = self.open(site + missing)
@@ -285,7 +285,7 @@ class NotFound(Site):
 
 
 class Search(Site):
-    def test_it_finds_pages_without_a_server(self):
+    def test_finds_pages_without_a_server(self):
         for size in WIDTHS:
             with self.subTest(size):
                 page = self.open(SITE / "index.html", size)
@@ -293,7 +293,7 @@ class Search(Site):
                 self.assertEqual(page.problems, [])
                 page.close()
 
-    def test_it_finds_the_reference(self):
+    def test_finds_the_reference(self):
         for words, place in (("np_trim", "reference/"), ("handle_pool contains", "handle__pool.html")):
             with self.subTest(words):
                 page = self.open(SITE / "tasks" / "fork.html")
@@ -304,7 +304,7 @@ class Search(Site):
                 self.assertFalse(any("/source/" in each for each in found), found)
                 page.close()
 
-    def test_punctuation_is_no_part_of_a_word(self):
+    def test_punctuation_is_not_part_of_a_word(self):
         for words, places in (("std::bad_alloc", ("errors.html", "tasks/limits.html")),
                               ("bad_alloc", ("errors.html", "tasks/limits.html")),
                               ("unordered_map", ("tasks/containers.html", "tasks/which-pool.html", "index.html"))):
@@ -334,7 +334,7 @@ class Search(Site):
 
     @staticmethod
     def find(page, words):
-        """Returns the links that the search offers."""
+        """Returns the results of the search."""
         page.call("Emulation.setFocusEmulationEnabled", enabled=True)
         page.value_of("const button = document.querySelector('label.md-header__button[for=__search]');"
                       "if (button.checkVisibility()) button.click();"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The contract of every adaptor of a memory resource, and of every chain of adaptors. Instantiate it for types that
-/// are constructed from an upstream, and have a function `resource()`, with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every adaptor of a memory resource, and of every chain of adaptors. Instantiate it with
+/// INSTANTIATE_TYPED_TEST_SUITE_P for types that have a constructor from an upstream and a function `resource()`.
 #pragma once
 
 #include <support/upstreams.hpp>
@@ -27,21 +27,21 @@ inline bool is_aligned(const void* chunk, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(chunk) % alignment == 0;
 }
 
-/// Tells when memory comes back to it.
+/// An upstream that calls `before_deallocate` before each deallocation.
 class watching_upstream : public accounting_upstream
 {
 public:
-    std::function<void()> when_given_back;
+    std::function<void()> before_deallocate;
 
 protected:
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        when_given_back();
+        before_deallocate();
         accounting_upstream::do_deallocate(chunk, bytes, alignment);
     }
 };
 
-/// Builds a map of texts and vectors in `resource`, checks it, and tears it down. Throws what the resource throws.
+/// Builds a map of texts and vectors in `resource`, checks it and destroys it. Forwards exceptions of the resource.
 inline void use_containers(std::pmr::memory_resource* resource)
 {
     std::pmr::map<int, std::pmr::string> texts(resource);
@@ -61,7 +61,7 @@ template <class Adaptors>
 class adaptor_conformance : public testing::Test
 {
 protected:
-    /// Nothing is held of upstream, and everything came back as it went.
+    /// Expects that all memory has returned to upstream, with matching sizes and alignments.
     void expect_nothing_lost() const
     {
         EXPECT_EQ(upstream_.live_chunks(), 0u);
@@ -76,7 +76,7 @@ protected:
 
 TYPED_TEST_SUITE_P(adaptor_conformance);
 
-TYPED_TEST_P(adaptor_conformance, passes_sizes_and_alignments_on)
+TYPED_TEST_P(adaptor_conformance, forwards_sizes_and_alignments)
 {
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 3 * alignment}) {
@@ -100,7 +100,7 @@ TYPED_TEST_P(adaptor_conformance, serves_containers)
     EXPECT_GT(this->upstream_.calls(), 300u);
 }
 
-TYPED_TEST_P(adaptor_conformance, loses_nothing_when_upstream_fails_at_any_call)
+TYPED_TEST_P(adaptor_conformance, frees_all_memory_when_upstream_fails_at_any_call)
 {
     use_containers(&this->resource_);
     const std::size_t calls = this->upstream_.calls();
@@ -113,9 +113,9 @@ TYPED_TEST_P(adaptor_conformance, loses_nothing_when_upstream_fails_at_any_call)
     this->expect_nothing_lost();
 }
 
-TYPED_TEST_P(adaptor_conformance, refuses_what_no_memory_can_hold)
+TYPED_TEST_P(adaptor_conformance, fails_for_unaddressable_sizes)
 {
-    this->upstream_.fail_always(); // as malloc would, though the sanitizers stop at such a size
+    this->upstream_.fail_always(); // as malloc would; sanitizers would report such a size
     EXPECT_THROW((void)this->resource_.allocate(std::numeric_limits<std::ptrdiff_t>::max()), std::bad_alloc);
     this->upstream_.never_fail();
     use_containers(&this->resource_);
@@ -131,7 +131,7 @@ TYPED_TEST_P(adaptor_conformance, is_equal_to_itself_only)
     EXPECT_FALSE(this->resource_.is_equal(this->upstream_));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(adaptor_conformance, passes_sizes_and_alignments_on, serves_containers,
-                            loses_nothing_when_upstream_fails_at_any_call, refuses_what_no_memory_can_hold,
+REGISTER_TYPED_TEST_SUITE_P(adaptor_conformance, forwards_sizes_and_alignments, serves_containers,
+                            frees_all_memory_when_upstream_fails_at_any_call, fails_for_unaddressable_sizes,
                             is_equal_to_itself_only);
 } // namespace test

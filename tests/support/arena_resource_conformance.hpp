@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The contract of every arena resource beyond that of resource_conformance.hpp, single-threaded. Instantiate it for a
+/// The contract of every arena resource in addition to resource_conformance.hpp, single-threaded. Instantiate it for a
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
@@ -50,11 +50,11 @@ template <class Resource>
 class arena_resource_conformance : public testing::Test
 {
 protected:
-    /// What a policy that checks has behind each block.
+    /// Bytes behind each block that a checking policy adds.
     static constexpr std::size_t behind =
         Resource::policy::checks ? memory_pool::detail::core::fill_pattern::canary_bytes : std::size_t{0};
 
-    /// Bytes that a block takes up, if it is a multiple of 8 bytes long.
+    /// Returns the bytes that a block occupies in an arena, for a multiple of 8 bytes.
     static constexpr std::size_t extent(std::size_t bytes) { return bytes + behind; }
 
     accounting_upstream upstream_;
@@ -63,13 +63,13 @@ protected:
 
 TYPED_TEST_SUITE_P(arena_resource_conformance);
 
-TYPED_TEST_P(arena_resource_conformance, hands_out_neighbours_one_after_the_other)
+TYPED_TEST_P(arena_resource_conformance, allocates_blocks_consecutively)
 {
     auto& arenas = this->small_arenas_;
     auto* const first = static_cast<std::byte*>(arenas.allocate(40));
     auto* const second = static_cast<std::byte*>(arenas.allocate(1, 1));
     EXPECT_EQ(second, first + this->extent(40));
-    EXPECT_EQ(arenas.allocate(8, 8), second + this->extent(8)) << "also one byte takes up a granule";
+    EXPECT_EQ(arenas.allocate(8, 8), second + this->extent(8)) << "one byte occupies a granule, too";
 }
 
 TYPED_TEST_P(arena_resource_conformance, undoes_the_last_allocation)
@@ -85,13 +85,13 @@ TYPED_TEST_P(arena_resource_conformance, undoes_the_last_allocation)
     }
     EXPECT_EQ(arenas.bytes_wasted(), 0u);
     arenas.deallocate(below, 40, 8);
-    EXPECT_EQ(arenas.allocate(16), below) << "the arena begins anew";
+    EXPECT_EQ(arenas.allocate(16), below) << "the arena starts from its beginning";
 }
 
-TYPED_TEST_P(arena_resource_conformance, takes_no_more_space_for_texts_that_come_and_go_in_turn)
+TYPED_TEST_P(arena_resource_conformance, reuses_the_place_of_temporary_strings)
 {
     auto& arenas = this->small_arenas_;
-    (void)arenas.allocate(100); // So that the arena does not begin anew each time.
+    (void)arenas.allocate(100); // Keeps the arena from rewinding each time.
     const char* place = nullptr;
     for (std::size_t length = 100; length != 300; ++length) {
         const std::pmr::string text(length, 'x', &arenas);
@@ -102,7 +102,7 @@ TYPED_TEST_P(arena_resource_conformance, takes_no_more_space_for_texts_that_come
     EXPECT_EQ(arenas.bytes_wasted(), 0u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, lets_a_vector_that_grows_again_use_what_it_had)
+TYPED_TEST_P(arena_resource_conformance, reuses_the_place_of_a_growing_vector)
 {
     auto& arenas = this->small_arenas_;
     const int* place = nullptr;
@@ -116,7 +116,7 @@ TYPED_TEST_P(arena_resource_conformance, lets_a_vector_that_grows_again_use_what
     EXPECT_EQ(arenas.arena_count(), 1u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, uses_an_arena_again_when_its_last_block_is_back)
+TYPED_TEST_P(arena_resource_conformance, reuses_an_arena_when_its_last_block_is_freed)
 {
     auto& arenas = this->small_arenas_;
     const std::size_t whole = arenas.largest_block();
@@ -137,11 +137,11 @@ TYPED_TEST_P(arena_resource_conformance, uses_an_arena_again_when_its_last_block
     EXPECT_TRUE(arenas.verify());
 }
 
-TYPED_TEST_P(arena_resource_conformance, counts_what_is_wasted_to_the_byte)
+TYPED_TEST_P(arena_resource_conformance, counts_wasted_bytes_exactly)
 {
     auto& arenas = this->small_arenas_;
-    // Blocks begin at a multiple of 64. With checks, each takes 16 bytes more.
-    const std::size_t gap = TypeParam::policy::checks ? 16 : 48; // From 2 * 120 or 2 * 104 up to a multiple of 64.
+    // The test aligns a block to 64. With checks, each block takes 16 bytes more.
+    const std::size_t gap = TypeParam::policy::checks ? 16 : 48; // From 2 * 120 or 2 * 104 to a multiple of 64.
     const std::size_t each = this->extent(104);
     void* const a = arenas.allocate(104, 8);
     void* const b = arenas.allocate(104, 8);
@@ -161,7 +161,7 @@ TYPED_TEST_P(arena_resource_conformance, counts_what_is_wasted_to_the_byte)
     EXPECT_EQ(arenas.free_arenas(), 1u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, counts_the_rest_of_an_arena_that_it_has_left_as_wasted)
+TYPED_TEST_P(arena_resource_conformance, counts_the_rest_of_a_previous_arena_as_wasted)
 {
     auto& arenas = this->small_arenas_;
     const std::size_t whole = arenas.largest_block();
@@ -176,7 +176,7 @@ TYPED_TEST_P(arena_resource_conformance, counts_the_rest_of_an_arena_that_it_has
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, takes_as_many_arenas_from_upstream_as_it_has)
+TYPED_TEST_P(arena_resource_conformance, doubles_its_arenas)
 {
     auto& arenas = this->small_arenas_;
     const std::size_t whole = arenas.largest_block();
@@ -188,7 +188,7 @@ TYPED_TEST_P(arena_resource_conformance, takes_as_many_arenas_from_upstream_as_i
     EXPECT_EQ(this->upstream_.live_bytes(), arenas.bytes_reserved());
 }
 
-TYPED_TEST_P(arena_resource_conformance, has_exactly_max_arenas)
+TYPED_TEST_P(arena_resource_conformance, allocates_up_to_max_arenas)
 {
     for (const std::size_t limit : {1u, 2u, 3u, 50u}) {
         arena_options options = with_arenas_of(1024);
@@ -206,7 +206,7 @@ TYPED_TEST_P(arena_resource_conformance, has_exactly_max_arenas)
                                 " of 1024 bytes");
             EXPECT_EQ(arenas.arena_count(), limit);
             EXPECT_EQ(arenas.bytes_in_use(), limit * this->extent(whole));
-            give_back(arenas, allocate_filled(arenas, whole + 1)); // Large blocks are not among them.
+            give_back(arenas, allocate_filled(arenas, whole + 1)); // max_arenas does not apply to large blocks.
             EXPECT_TRUE(give_back_all(arenas, blocks));
             EXPECT_TRUE(arenas.verify());
         }
@@ -253,7 +253,7 @@ TYPED_TEST_P(arena_resource_conformance, works_with_arenas_of_every_size)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, takes_what_is_asked_for_at_once_when_it_is_made)
+TYPED_TEST_P(arena_resource_conformance, allocates_arena_count_at_construction)
 {
     for (const bool prefault : {false, true}) {
         arena_options options;
@@ -274,16 +274,16 @@ TYPED_TEST_P(arena_resource_conformance, takes_what_is_asked_for_at_once_when_it
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, gives_back_what_it_got_when_it_cannot_be_made)
+TYPED_TEST_P(arena_resource_conformance, frees_its_memory_when_construction_fails)
 {
-    arena_options options = with_arenas_of(std::size_t{1} << 20); // A chunk for each.
+    arena_options options = with_arenas_of(std::size_t{1} << 20); // one chunk per arena
     options.arena_count = 5;
     this->upstream_.fail_at(4);
     EXPECT_THROW(TypeParam(options, &this->upstream_), std::bad_alloc);
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, takes_one_arena_if_upstream_has_no_more)
+TYPED_TEST_P(arena_resource_conformance, falls_back_to_a_single_arena)
 {
     auto& arenas = this->small_arenas_;
     const std::size_t whole = arenas.largest_block();
@@ -298,7 +298,7 @@ TYPED_TEST_P(arena_resource_conformance, takes_one_arena_if_upstream_has_no_more
     EXPECT_TRUE(arenas.verify());
 }
 
-TYPED_TEST_P(arena_resource_conformance, reserves_what_is_asked_for)
+TYPED_TEST_P(arena_resource_conformance, reserves_the_requested_arenas)
 {
     arena_options options = with_arenas_of(1024);
     options.max_arenas = 5000;
@@ -318,23 +318,24 @@ TYPED_TEST_P(arena_resource_conformance, reserves_what_is_asked_for)
     EXPECT_EQ(arenas.free_arenas(), 10u);
 }
 
-TYPED_TEST_P(arena_resource_conformance, refuses_options_that_make_no_sense)
+TYPED_TEST_P(arena_resource_conformance, rejects_invalid_options)
 {
-    const auto refusal = [](const arena_options& options) {
+    const auto rejection = [](const arena_options& options) {
         return what_of<std::invalid_argument>([&] { TypeParam arenas(options); });
     };
     arena_options options = named_arenas("frames");
     options.arena_size = 0;
-    EXPECT_EQ(refusal(options), "memory_pool: arenas 'frames': arena_size is 0; ask for as many bytes as many blocks "
-                                "need together");
+    EXPECT_EQ(rejection(options), "memory_pool: arenas 'frames': arena_size is 0; ask for as many bytes as many blocks "
+                                  "need together");
     options = named_arenas("frames");
     options.max_arenas = 0;
-    EXPECT_EQ(refusal(options), "memory_pool: arenas 'frames': max_arenas is 0; allow at least 1 arena, or leave it at "
-                                "arena_options::unbounded");
+    EXPECT_EQ(rejection(options),
+              "memory_pool: arenas 'frames': max_arenas is 0; allow at least 1 arena, or leave it at "
+              "arena_options::unbounded");
     options.max_arenas = 3;
     options.arena_count = 4;
-    EXPECT_EQ(refusal(options), "memory_pool: arenas 'frames': max_arenas is 3, below arena_count, which is 4; raise "
-                                "one or lower the other");
+    EXPECT_EQ(rejection(options), "memory_pool: arenas 'frames': max_arenas is 3, below arena_count, which is 4; raise "
+                                  "one or lower the other");
     options = arena_options{};
     options.arena_size = std::numeric_limits<std::size_t>::max();
     EXPECT_THROW(TypeParam arenas(options), memory_pool::size_overflow);
@@ -343,7 +344,7 @@ TYPED_TEST_P(arena_resource_conformance, refuses_options_that_make_no_sense)
     EXPECT_THROW(TypeParam arenas(options), memory_pool::size_overflow);
 }
 
-TYPED_TEST_P(arena_resource_conformance, asks_upstream_for_nothing_when_blocks_come_back)
+TYPED_TEST_P(arena_resource_conformance, never_calls_upstream_in_deallocate)
 {
     auto& arenas = this->small_arenas_;
     std::vector<filled_block> blocks;
@@ -357,7 +358,7 @@ TYPED_TEST_P(arena_resource_conformance, asks_upstream_for_nothing_when_blocks_c
     EXPECT_EQ(arenas.free_arenas(), arenas.arena_count());
 }
 
-TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_any_number)
+TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_thousands)
 {
     for (const std::size_t count : {10u, 10'000u}) {
         TypeParam arenas(with_arenas_of(1024), &this->upstream_);
@@ -369,14 +370,14 @@ TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_any_nu
         std::shuffle(blocks.begin(), blocks.end(), std::mt19937(9));
         const std::size_t free_before = arenas.free_arenas();
         EXPECT_TRUE(give_back_all(arenas, blocks));
-        EXPECT_EQ(arenas.free_arenas(), free_before + count) << "each found its own";
+        EXPECT_EQ(arenas.free_arenas(), free_before + count) << "each block was freed in its arena";
         EXPECT_TRUE(arenas.verify());
         arenas.trim();
         EXPECT_EQ(arenas.arena_count(), 0u);
     }
 }
 
-TYPED_TEST_P(arena_resource_conformance, trims_chunks_whose_arenas_are_all_free_and_no_others)
+TYPED_TEST_P(arena_resource_conformance, trims_only_wholly_free_chunks)
 {
     auto& arenas = this->small_arenas_;
     std::vector<filled_block> blocks;
@@ -389,17 +390,17 @@ TYPED_TEST_P(arena_resource_conformance, trims_chunks_whose_arenas_are_all_free_
     EXPECT_EQ(arenas.free_arenas(), 1u);
     EXPECT_TRUE(arenas.verify());
     (void)arenas.allocate(arenas.largest_block());
-    EXPECT_EQ(arenas.arena_count(), 3u) << "the free one is used first";
+    EXPECT_EQ(arenas.arena_count(), 3u) << "the free arena is used first";
     EXPECT_TRUE(give_back(arenas, blocks[1]));
     EXPECT_TRUE(give_back(arenas, blocks[3]));
 }
 
-TYPED_TEST_P(arena_resource_conformance, keeps_its_arenas_when_it_is_cleared)
+TYPED_TEST_P(arena_resource_conformance, keeps_its_arenas_in_clear)
 {
     auto& arenas = this->small_arenas_;
     for (int round = 0; round != 3; ++round) {
         for (std::size_t i = 0; i != 100; ++i)
-            (void)allocate_filled(arenas, i * 30); // Some are large.
+            (void)allocate_filled(arenas, i * 30); // Some blocks are large.
         const std::size_t count = arenas.arena_count();
         arenas.clear();
         EXPECT_EQ(arenas.bytes_in_use(), 0u);
@@ -417,7 +418,7 @@ TYPED_TEST_P(arena_resource_conformance, keeps_its_arenas_when_it_is_cleared)
     }
 }
 
-TYPED_TEST_P(arena_resource_conformance, owns_what_lies_in_its_arenas_and_large_blocks)
+TYPED_TEST_P(arena_resource_conformance, owns_addresses_in_arenas_and_large_blocks)
 {
     auto& arenas = this->small_arenas_;
     TypeParam others(with_arenas_of(1024));
@@ -431,14 +432,14 @@ TYPED_TEST_P(arena_resource_conformance, owns_what_lies_in_its_arenas_and_large_
     auto* const larger = static_cast<std::byte*>(arenas.allocate(6000, 4096));
     EXPECT_TRUE(arenas.owns(large) && arenas.owns(large + 4999) && arenas.owns(larger) && arenas.owns(larger + 5999));
     EXPECT_FALSE(others.owns(large));
-    EXPECT_FALSE(arenas.owns(large + 5100)) << "behind it";
+    EXPECT_FALSE(arenas.owns(large + 5100)) << "behind the block";
     arenas.deallocate(large, 5000);
     EXPECT_FALSE(arenas.owns(large));
     arenas.release();
     EXPECT_FALSE(arenas.owns(block) || arenas.owns(larger));
 }
 
-TYPED_TEST_P(arena_resource_conformance, tells_what_it_makes_of_a_size)
+TYPED_TEST_P(arena_resource_conformance, good_size_is_the_usable_size)
 {
     auto& arenas = this->small_arenas_;
     EXPECT_EQ(arenas.good_size(1), 8u);
@@ -452,7 +453,7 @@ TYPED_TEST_P(arena_resource_conformance, tells_what_it_makes_of_a_size)
     }
 }
 
-TYPED_TEST_P(arena_resource_conformance, serves_a_monotonic_resource_that_is_released_again_and_again)
+TYPED_TEST_P(arena_resource_conformance, serves_a_monotonic_resource_with_many_releases)
 {
     auto& arenas = this->small_arenas_;
     std::pmr::monotonic_buffer_resource monotonic(&arenas);
@@ -492,7 +493,7 @@ TYPED_TEST_P(arena_resource_conformance, can_be_nested_with_other_resources)
     EXPECT_TRUE(outer.verify());
 }
 
-TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resource_and_ignores_it)
+TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resource)
 {
     const error_recorder recorder;
     TypeParam arenas(named_arenas("mine"), &this->upstream_);
@@ -511,32 +512,32 @@ TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resour
     EXPECT_TRUE(arenas.verify() && others.verify());
 }
 
-TYPED_TEST_P(arena_resource_conformance, reports_a_block_that_is_known_to_be_free)
+TYPED_TEST_P(arena_resource_conformance, reports_a_double_free_that_checks_or_asan_detect)
 {
     if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
-        GTEST_SKIP() << "not found, or later";
+        GTEST_SKIP() << "not detected, or only later";
     expect_double_frees_found<TypeParam>();
 }
 
-TYPED_TEST_P(arena_resource_conformance, takes_back_a_block_that_the_program_has_poisoned)
+TYPED_TEST_P(arena_resource_conformance, accepts_a_block_poisoned_by_the_program)
 {
     expect_poisoned_blocks_taken_back<TypeParam>();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    arena_resource_conformance, hands_out_neighbours_one_after_the_other, undoes_the_last_allocation,
-    takes_no_more_space_for_texts_that_come_and_go_in_turn, lets_a_vector_that_grows_again_use_what_it_had,
-    uses_an_arena_again_when_its_last_block_is_back, counts_what_is_wasted_to_the_byte,
-    counts_the_rest_of_an_arena_that_it_has_left_as_wasted, takes_as_many_arenas_from_upstream_as_it_has,
-    has_exactly_max_arenas, rounds_the_size_of_arenas_up_to_a_power_of_two, serves_blocks_up_to_the_largest_from_arenas,
-    works_with_arenas_of_every_size, takes_what_is_asked_for_at_once_when_it_is_made,
-    gives_back_what_it_got_when_it_cannot_be_made, takes_one_arena_if_upstream_has_no_more, reserves_what_is_asked_for,
-    refuses_options_that_make_no_sense, asks_upstream_for_nothing_when_blocks_come_back,
-    finds_the_arena_of_a_block_among_any_number, trims_chunks_whose_arenas_are_all_free_and_no_others,
-    keeps_its_arenas_when_it_is_cleared, owns_what_lies_in_its_arenas_and_large_blocks, tells_what_it_makes_of_a_size,
-    serves_a_monotonic_resource_that_is_released_again_and_again, can_be_nested_with_other_resources,
-    reports_a_block_of_another_arena_resource_and_ignores_it, reports_a_block_that_is_known_to_be_free,
-    takes_back_a_block_that_the_program_has_poisoned);
+REGISTER_TYPED_TEST_SUITE_P(arena_resource_conformance, allocates_blocks_consecutively, undoes_the_last_allocation,
+                            reuses_the_place_of_temporary_strings, reuses_the_place_of_a_growing_vector,
+                            reuses_an_arena_when_its_last_block_is_freed, counts_wasted_bytes_exactly,
+                            counts_the_rest_of_a_previous_arena_as_wasted, doubles_its_arenas,
+                            allocates_up_to_max_arenas, rounds_the_size_of_arenas_up_to_a_power_of_two,
+                            serves_blocks_up_to_the_largest_from_arenas, works_with_arenas_of_every_size,
+                            allocates_arena_count_at_construction, frees_its_memory_when_construction_fails,
+                            falls_back_to_a_single_arena, reserves_the_requested_arenas, rejects_invalid_options,
+                            never_calls_upstream_in_deallocate, finds_the_arena_of_a_block_among_thousands,
+                            trims_only_wholly_free_chunks, keeps_its_arenas_in_clear,
+                            owns_addresses_in_arenas_and_large_blocks, good_size_is_the_usable_size,
+                            serves_a_monotonic_resource_with_many_releases, can_be_nested_with_other_resources,
+                            reports_a_block_of_another_arena_resource, reports_a_double_free_that_checks_or_asan_detect,
+                            accepts_a_block_poisoned_by_the_program);
 
 // Misuse, with a policy that checks.
 
@@ -544,7 +545,7 @@ template <class Resource>
 class checking_arena_conformance : public testing::Test
 {
 protected:
-    /// Expects that exactly this has been reported, of this block, and that the resource is in order and works.
+    /// Expects one report, of this kind and address, and a resource that is valid and usable.
     void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
@@ -555,7 +556,7 @@ protected:
         EXPECT_EQ(recorder_.kinds().size(), 1u);
     }
 
-    /// Writes where the program must not; a tool that watches would stop it.
+    /// Writes to memory that the program must not touch, hidden from sanitizers.
     static void write(unsigned char* address)
     {
         memory_pool::detail::base::permit_access(address, 1);
@@ -571,7 +572,7 @@ protected:
 
 TYPED_TEST_SUITE_P(checking_arena_conformance);
 
-TYPED_TEST_P(checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two)
+TYPED_TEST_P(checking_arena_conformance, rejects_an_alignment_that_is_no_power_of_two)
 {
     for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
         for (const std::size_t bytes : {0u, 100u, 100'000u})
@@ -586,14 +587,14 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_double_free)
     this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_of_a_block_that_was_undone)
+TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_of_the_last_block)
 {
     EXPECT_TRUE(give_back(this->arenas_, this->above_));
     this->arenas_.deallocate(this->above_.address, 100);
     this->expect_report(memory_pool::error_kind::double_free, this->above_.address);
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_in_an_arena_that_is_empty)
+TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_in_an_empty_arena)
 {
     for (const filled_block& block : {this->below_, this->block_, this->above_})
         EXPECT_TRUE(give_back(this->arenas_, block));
@@ -601,10 +602,10 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_in_an_arena_that_
     this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_that_is_no_block_of_any_resource)
+TYPED_TEST_P(checking_arena_conformance, reports_a_foreign_pointer)
 {
     int local = 0;
-    void* const volatile address = &local; // volatile: the compiler would warn.
+    void* const volatile address = &local; // volatile: avoids a compiler warning.
     this->arenas_.deallocate(address, sizeof local);
     this->expect_report(memory_pool::error_kind::foreign_pointer, &local);
 }
@@ -624,21 +625,21 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_into_a_block)
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_is_too_small)
+TYPED_TEST_P(checking_arena_conformance, reports_too_small_a_size)
 {
     this->arenas_.deallocate(this->block_.address, 50);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_is_too_large)
+TYPED_TEST_P(checking_arena_conformance, reports_too_large_a_size)
 {
     this->arenas_.deallocate(this->block_.address, 200);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_size_or_alignment_that_is_nearly_right)
+TYPED_TEST_P(checking_arena_conformance, reports_a_slightly_wrong_size_or_alignment)
 {
     for (const std::size_t bytes : {97u, 99u, 101u, 104u})
         this->arenas_.deallocate(this->block_.address, bytes);
@@ -652,14 +653,14 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_size_or_alignment_that_is_nea
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_no_arena_has_room_for)
+TYPED_TEST_P(checking_arena_conformance, reports_a_size_larger_than_an_arena)
 {
     this->arenas_.deallocate(this->block_.address, 100'000);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_with_another_size)
+TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_freed_with_another_size)
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     this->arenas_.deallocate(large.address, 300'000);
@@ -667,7 +668,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_w
     EXPECT_TRUE(give_back(this->arenas_, large));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_as_a_small_one)
+TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_freed_as_a_small_one)
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     this->arenas_.deallocate(large.address, 100);
@@ -675,7 +676,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_a
     EXPECT_TRUE(give_back(this->arenas_, large));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_twice)
+TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_of_a_large_block)
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     EXPECT_TRUE(give_back(this->arenas_, large));
@@ -700,10 +701,10 @@ TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_bl
     }
     EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::buffer_overflow));
     EXPECT_TRUE(give_back(this->arenas_, this->below_) && give_back(this->arenas_, this->above_));
-    EXPECT_EQ(this->arenas_.bytes_in_use(), 0u) << "the second time, they were taken back";
+    EXPECT_EQ(this->arenas_.bytes_in_use(), 0u) << "the second call freed the blocks";
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again)
+TYPED_TEST_P(checking_arena_conformance, reports_a_write_after_free_at_reuse)
 {
     EXPECT_TRUE(give_back(this->arenas_, this->above_));
     this->write(this->above_.address + 50);
@@ -713,7 +714,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_back
     EXPECT_TRUE(give_back(this->arenas_, next));
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_gone_since_all_was_cleared)
+TYPED_TEST_P(checking_arena_conformance, reports_a_write_after_clear_at_reuse)
 {
     this->arenas_.clear();
     this->write(this->below_.address + 50);
@@ -722,7 +723,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_gone
     this->expect_report(memory_pool::error_kind::write_after_free, next.address);
 }
 
-TYPED_TEST_P(checking_arena_conformance, says_nothing_about_right_use)
+TYPED_TEST_P(checking_arena_conformance, reports_nothing_for_correct_use)
 {
     std::mt19937 random(4);
     std::vector<filled_block> blocks;
@@ -740,7 +741,7 @@ TYPED_TEST_P(checking_arena_conformance, says_nothing_about_right_use)
     EXPECT_EQ(this->recorder_.kinds(), kinds{});
 }
 
-TYPED_TEST_P(checking_arena_conformance, ends_the_program_with_a_text_unless_there_is_another_handler)
+TYPED_TEST_P(checking_arena_conformance, ends_the_program_with_a_message_by_default)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto misuse = [](auto&& how) {
@@ -776,18 +777,15 @@ TYPED_TEST_P(checking_arena_conformance, ends_the_program_with_a_text_unless_the
                  "write after free: .*pool 'frames'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two,
-                            reports_a_double_free, reports_a_double_free_of_a_block_that_was_undone,
-                            reports_a_double_free_in_an_arena_that_is_empty,
-                            reports_a_pointer_that_is_no_block_of_any_resource,
+REGISTER_TYPED_TEST_SUITE_P(checking_arena_conformance, rejects_an_alignment_that_is_no_power_of_two,
+                            reports_a_double_free, reports_a_double_free_of_the_last_block,
+                            reports_a_double_free_in_an_empty_arena, reports_a_foreign_pointer,
                             reports_a_pointer_into_the_header_of_an_arena, reports_a_pointer_into_a_block,
-                            reports_a_size_that_is_too_small, reports_a_size_that_is_too_large,
-                            reports_a_size_or_alignment_that_is_nearly_right, reports_a_size_that_no_arena_has_room_for,
-                            reports_a_large_block_that_comes_back_with_another_size,
-                            reports_a_large_block_that_comes_back_as_a_small_one,
-                            reports_a_large_block_that_comes_back_twice, reports_a_write_just_behind_a_block,
-                            reports_each_write_past_the_end_of_a_block_once,
-                            reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again,
-                            reports_a_write_to_a_block_that_is_gone_since_all_was_cleared, says_nothing_about_right_use,
-                            ends_the_program_with_a_text_unless_there_is_another_handler);
+                            reports_too_small_a_size, reports_too_large_a_size,
+                            reports_a_slightly_wrong_size_or_alignment, reports_a_size_larger_than_an_arena,
+                            reports_a_large_block_freed_with_another_size, reports_a_large_block_freed_as_a_small_one,
+                            reports_a_double_free_of_a_large_block, reports_a_write_just_behind_a_block,
+                            reports_each_write_past_the_end_of_a_block_once, reports_a_write_after_free_at_reuse,
+                            reports_a_write_after_clear_at_reuse, reports_nothing_for_correct_use,
+                            ends_the_program_with_a_message_by_default);
 } // namespace test

@@ -65,7 +65,7 @@ protected:
 
 TYPED_TEST_SUITE_P(block_pool_conformance);
 
-TYPED_TEST_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written)
+TYPED_TEST_P(block_pool_conformance, allocates_disjoint_blocks_that_keep_their_contents)
 {
     for (const std::size_t size : {1u, 7u, 8u, 24u, 100u, 1000u, 5000u}) {
         TypeParam pool(size, {}, &this->upstream_);
@@ -84,7 +84,7 @@ TYPED_TEST_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_w
     }
 }
 
-TYPED_TEST_P(block_pool_conformance, honours_every_alignment)
+TYPED_TEST_P(block_pool_conformance, supports_every_alignment)
 {
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
         pool_options options;
@@ -99,15 +99,15 @@ TYPED_TEST_P(block_pool_conformance, honours_every_alignment)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, aligns_blocks_naturally_unless_told_otherwise)
+TYPED_TEST_P(block_pool_conformance, aligns_blocks_naturally_by_default)
 {
-    constexpr std::size_t strictest = alignof(std::max_align_t);
+    constexpr std::size_t max_align = alignof(std::max_align_t);
     const std::pair<std::size_t, std::size_t> natural[] = {{1, 8},          {8, 8},          {12, 8},
-                                                           {16, strictest}, {24, 8},         {40, 8},
-                                                           {48, strictest}, {64, strictest}, {4096, strictest}};
+                                                           {16, max_align}, {24, 8},         {40, 8},
+                                                           {48, max_align}, {64, max_align}, {4096, max_align}};
     for (const auto& [size, alignment] : natural) {
         pool_options options;
-        options.initial_capacity = 10; // side by side
+        options.initial_capacity = 10; // adjacent blocks
         TypeParam pool(size, options, &this->upstream_);
         EXPECT_EQ(pool.alignment(), alignment) << size;
         options.alignment = 16;
@@ -123,7 +123,7 @@ TYPED_TEST_P(block_pool_conformance, aligns_blocks_naturally_unless_told_otherwi
     }
 }
 
-TYPED_TEST_P(block_pool_conformance, serves_blocks_larger_than_any_usual_slab)
+TYPED_TEST_P(block_pool_conformance, allocates_blocks_larger_than_a_usual_slab)
 {
     for (const std::size_t size : {std::size_t{70'000}, std::size_t{1} << 20, std::size_t{5} << 20}) {
         TypeParam pool(size, {}, &this->upstream_);
@@ -136,7 +136,7 @@ TYPED_TEST_P(block_pool_conformance, serves_blocks_larger_than_any_usual_slab)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, hands_out_exactly_max_capacity)
+TYPED_TEST_P(block_pool_conformance, allocates_exactly_max_capacity)
 {
     for (const std::size_t limit : {1u, 2u, 63u, 64u, 65u, 1000u, 5000u}) {
         TypeParam pool(48, bounded_to(limit), &this->upstream_);
@@ -162,7 +162,7 @@ TYPED_TEST_P(block_pool_conformance, ignores_nullptr)
     TypeParam pool(32, {}, &this->upstream_);
     pool.deallocate(nullptr);
     const std::vector<void*> blocks = this->allocate(pool, 1000);
-    for (void* const block : blocks) { // in order, so that all ways back see one
+    for (void* const block : blocks) { // in order, so that every free path sees a nullptr
         pool.deallocate(nullptr);
         pool.deallocate(block);
     }
@@ -174,7 +174,7 @@ TYPED_TEST_P(block_pool_conformance, ignores_nullptr)
     EXPECT_EQ(pool.in_use(), 1u);
 }
 
-TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_order_of_return)
+TYPED_TEST_P(block_pool_conformance, loses_no_block_in_any_order_of_frees)
 {
     TypeParam pool(32, {}, &this->upstream_);
     std::mt19937 random(7);
@@ -193,7 +193,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_order_of_return)
             ASSERT_EQ(pool.in_use(), 0u);
         }
     }
-    EXPECT_LT(pool.capacity(), 50'000u) << "what came back is used again";
+    EXPECT_LT(pool.capacity(), 50'000u) << "reuses freed blocks";
 }
 
 TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
@@ -202,7 +202,7 @@ TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
     std::vector<void*> blocks(101, nullptr);
     EXPECT_THROW((void)pool.allocate_bulk(blocks.data(), 101), memory_pool::pool_exhausted);
     EXPECT_EQ(pool.in_use(), 0u) << "all or nothing";
-    EXPECT_EQ(pool.try_allocate_bulk(blocks.data(), 101), 100u) << "as many as there are";
+    EXPECT_EQ(pool.try_allocate_bulk(blocks.data(), 101), 100u) << "as many as available";
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.begin() + 100).size(), 100u);
     pool.deallocate_bulk(blocks.data(), 40);
     EXPECT_EQ(pool.in_use(), 60u);
@@ -213,10 +213,10 @@ TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_mix_of_bulk_and_single)
+TYPED_TEST_P(block_pool_conformance, loses_no_block_in_any_mix_of_bulk_and_single_calls)
 {
     TypeParam pool(24, bounded_to(3000), &this->upstream_);
-    std::mt19937 random(1); // NOLINT(cert-msc51-cpp): the same each time
+    std::mt19937 random(1); // NOLINT(cert-msc51-cpp): a fixed seed for reproducibility
     std::vector<void*> in_use;
     std::vector<void*> some;
     for (int i = 0; i != 3000; ++i) {
@@ -257,7 +257,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_mix_of_bulk_and_single
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
+TYPED_TEST_P(block_pool_conformance, reserves_the_requested_capacity)
 {
     pool_options options;
     options.initial_capacity = 1000;
@@ -271,11 +271,11 @@ TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
     const std::size_t calls = this->upstream_.calls();
     pool.reserve(5);
     const std::vector<void*> blocks = this->allocate(pool, 20'000);
-    EXPECT_LE(this->upstream_.calls(), calls + 1) << "no more than a thread's cache is asked of upstream";
+    EXPECT_LE(this->upstream_.calls(), calls + 1) << "upstream allocates a thread cache at most";
     this->deallocate(pool, blocks);
 }
 
-TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
+TYPED_TEST_P(block_pool_conformance, trims_all_free_slabs)
 {
     TypeParam pool(64, {}, &this->upstream_);
     const std::vector<void*> blocks = this->allocate(pool, 10'000);
@@ -301,14 +301,14 @@ TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, releases_and_clears)
+TYPED_TEST_P(block_pool_conformance, clear_keeps_and_release_frees_the_slabs)
 {
     TypeParam pool(24, {}, &this->upstream_);
     (void)this->allocate(pool, 5000);
     const std::size_t capacity = pool.capacity();
     pool.clear();
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(pool.capacity(), capacity) << "the slabs are kept";
+    EXPECT_EQ(pool.capacity(), capacity) << "clear keeps the slabs";
     EXPECT_TRUE(pool.verify());
     const std::vector<void*> again = this->allocate(pool, capacity);
     EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), capacity);
@@ -322,7 +322,7 @@ TYPED_TEST_P(block_pool_conformance, releases_and_clears)
     EXPECT_EQ(pool.in_use(), 10u);
 }
 
-TYPED_TEST_P(block_pool_conformance, gives_everything_back_when_it_ends)
+TYPED_TEST_P(block_pool_conformance, frees_all_memory_on_destruction)
 {
     {
         TypeParam pool(24, {}, &this->upstream_);
@@ -347,7 +347,7 @@ TYPED_TEST_P(block_pool_conformance, owns_its_blocks_and_nothing_else)
     EXPECT_FALSE(pool.owns(reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max())));
     EXPECT_FALSE(pool.owns(other.allocate()));
     pool.deallocate(blocks[0]);
-    EXPECT_TRUE(pool.owns(blocks[0])) << "free, but its own";
+    EXPECT_TRUE(pool.owns(blocks[0])) << "the pool owns free blocks, too";
 }
 
 TYPED_TEST_P(block_pool_conformance, visits_every_block_in_use)
@@ -365,36 +365,36 @@ TYPED_TEST_P(block_pool_conformance, visits_every_block_in_use)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, may_change_while_it_is_visited)
+TYPED_TEST_P(block_pool_conformance, allows_changes_during_for_each)
 {
     TypeParam pool(32, {}, &this->upstream_);
     const std::vector<void*> blocks = this->allocate(pool, 2000);
-    std::set<void*> given_back;
+    std::set<void*> freed;
     std::size_t visited = 0;
     pool.for_each([&](void* block) {
         ++visited;
-        EXPECT_EQ(given_back.count(block), 0u) << "visited though it was given back";
+        EXPECT_EQ(freed.count(block), 0u) << "visited after its free";
         pool.deallocate(block);
-        given_back.insert(block);
+        freed.insert(block);
         void* const later = blocks[(visited * 7) % blocks.size()];
-        if (given_back.insert(later).second)
+        if (freed.insert(later).second)
             pool.deallocate(later);
     });
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(given_back.size(), 2000u);
+    EXPECT_EQ(freed.size(), 2000u);
     EXPECT_TRUE(pool.verify());
 
     (void)this->allocate(pool, 100);
     std::size_t made = 0;
     pool.for_each([&](void*) {
         if (made++ < 5000)
-            (void)pool.allocate(); // grows, while the walk is under way
+            (void)pool.allocate(); // grows during the walk
     });
     EXPECT_TRUE(pool.verify());
     EXPECT_GT(pool.in_use(), 100u);
 }
 
-TYPED_TEST_P(block_pool_conformance, survives_a_visitor_that_throws)
+TYPED_TEST_P(block_pool_conformance, survives_a_throwing_visitor)
 {
     TypeParam pool(32, {}, &this->upstream_);
     (void)this->allocate(pool, 100);
@@ -405,7 +405,7 @@ TYPED_TEST_P(block_pool_conformance, survives_a_visitor_that_throws)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_from_any_call_on)
+TYPED_TEST_P(block_pool_conformance, loses_no_block_when_upstream_fails_at_any_call)
 {
     bool has_failed = true;
     for (std::size_t call = 1; has_failed; ++call) {
@@ -433,7 +433,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_from_any_
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream_fails_from_any_call_on)
+TYPED_TEST_P(block_pool_conformance, reserve_and_trim_survive_upstream_failures_at_any_call)
 {
     bool has_failed = true;
     for (std::size_t call = 1; has_failed; ++call) {
@@ -460,7 +460,7 @@ TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
+TYPED_TEST_P(block_pool_conformance, try_allocate_does_not_throw)
 {
     TypeParam pool(32, {}, &this->upstream_);
     static_assert(noexcept(pool.try_allocate()) && noexcept(pool.deallocate(nullptr)) && noexcept(pool.trim()));
@@ -476,10 +476,10 @@ TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
     pool.deallocate(first);
     ASSERT_NE(pool.try_allocate(), nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
-    EXPECT_TRUE(pool.verify()) << "cached blocks are marked and counted as other blocks are";
+    EXPECT_TRUE(pool.verify()) << "marks and counts cached blocks like other blocks";
 }
 
-TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
+TYPED_TEST_P(block_pool_conformance, rejects_invalid_options)
 {
     const auto text_for = [&](std::size_t block_size, const pool_options& options) {
         return what_of<std::invalid_argument>([&] { TypeParam pool(block_size, options, &this->upstream_); });
@@ -501,7 +501,7 @@ TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
     EXPECT_EQ(this->upstream_.calls(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, has_a_name_whatever_it_is_given)
+TYPED_TEST_P(block_pool_conformance, always_has_a_name)
 {
     pool_options options;
     EXPECT_STREQ(TypeParam(32, options).name(), "unnamed");
@@ -511,16 +511,16 @@ TYPED_TEST_P(block_pool_conformance, has_a_name_whatever_it_is_given)
     EXPECT_STREQ(TypeParam(32, options).name(), "orders");
 }
 
-TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
+TYPED_TEST_P(block_pool_conformance, rejects_unaddressable_sizes)
 {
-    constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
-    for (const std::size_t size : {largest, largest - 15, largest / 2 + 1, largest / 2})
+    constexpr std::size_t max_size = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t size : {max_size, max_size - 15, max_size / 2 + 1, max_size / 2})
         EXPECT_THROW(TypeParam(size, {}, &this->upstream_), memory_pool::size_overflow) << size;
     pool_options options;
-    options.initial_capacity = largest / 32 + 1;
+    options.initial_capacity = max_size / 32 + 1;
     const std::string text = what_of<std::bad_array_new_length>([&] { TypeParam pool(32, options, &this->upstream_); });
     EXPECT_TRUE(contains(text, std::to_string(options.initial_capacity))) << text;
-    options.initial_capacity = std::size_t{1} << 50; // fits into a number, but not into a program
+    options.initial_capacity = std::size_t{1} << 50; // fits into std::size_t, but not into the address space
     EXPECT_THROW(TypeParam(32, options, &this->upstream_), memory_pool::size_overflow);
     options.initial_capacity = 0;
     options.alignment = std::size_t{1} << 63;
@@ -528,7 +528,7 @@ TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
-TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)
+TYPED_TEST_P(block_pool_conformance, allocates_nothing_from_upstream_at_construction)
 {
     TypeParam pool(32, {}, &this->upstream_);
     EXPECT_EQ(this->upstream_.calls(), 0u);
@@ -540,7 +540,7 @@ TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)
     EXPECT_TRUE(pool.verify());
 }
 
-TYPED_TEST_P(block_pool_conformance, takes_an_upstream_without_options)
+TYPED_TEST_P(block_pool_conformance, can_be_constructed_with_an_upstream_only)
 {
     TypeParam pool(32, &this->upstream_);
     EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
@@ -548,11 +548,11 @@ TYPED_TEST_P(block_pool_conformance, takes_an_upstream_without_options)
     EXPECT_FALSE(pool.is_bounded());
     accounting_upstream* const none = nullptr;
     EXPECT_THROW(TypeParam(32, none), std::invalid_argument);
-    EXPECT_FALSE((std::is_constructible_v<TypeParam, accounting_upstream*>)) << "what size?";
+    EXPECT_FALSE((std::is_constructible_v<TypeParam, accounting_upstream*>)) << "the block size is missing";
     EXPECT_FALSE((std::is_convertible_v<accounting_upstream*, TypeParam>));
 }
 
-TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream_for_any_capacity)
+TYPED_TEST_P(block_pool_conformance, calls_upstream_equally_often_for_any_initial_capacity)
 {
     std::set<std::size_t> calls;
     for (const std::size_t capacity : {100u, 10'000u, 1'000'000u}) {
@@ -566,12 +566,12 @@ TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream
     EXPECT_EQ(calls.size(), 1u);
 }
 
-// AddressSanitizer knows free blocks in every policy.
+// AddressSanitizer detects free blocks with every policy.
 
-TYPED_TEST_P(block_pool_conformance, reports_a_block_that_is_known_to_be_free_at_once)
+TYPED_TEST_P(block_pool_conformance, reports_a_double_free_immediately)
 {
     if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
-        GTEST_SKIP() << "found later, if at all";
+        GTEST_SKIP() << "detected later, if at all";
     for (const std::size_t size : {1u, 7u, 8u, 24u, 100u, 5000u}) {
         const error_recorder recorder;
         TypeParam pool(size, {}, &this->upstream_);
@@ -595,7 +595,7 @@ TYPED_TEST_P(block_pool_conformance, reports_a_block_that_is_known_to_be_free_at
     }
 }
 
-TYPED_TEST_P(block_pool_conformance, takes_back_a_block_that_the_program_has_poisoned)
+TYPED_TEST_P(block_pool_conformance, accepts_a_block_poisoned_by_the_program)
 {
     const error_recorder recorder;
     TypeParam pool(64, {}, &this->upstream_);
@@ -612,19 +612,18 @@ TYPED_TEST_P(block_pool_conformance, takes_back_a_block_that_the_program_has_poi
     EXPECT_TRUE(pool.verify());
 }
 
-REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written,
-                            honours_every_alignment, aligns_blocks_naturally_unless_told_otherwise,
-                            serves_blocks_larger_than_any_usual_slab, hands_out_exactly_max_capacity, ignores_nullptr,
-                            loses_nothing_in_any_order_of_return, moves_blocks_in_bulk,
-                            loses_nothing_in_any_mix_of_bulk_and_single, reserves_what_is_asked_for,
-                            trims_all_that_is_free, releases_and_clears, gives_everything_back_when_it_ends,
-                            owns_its_blocks_and_nothing_else, visits_every_block_in_use, may_change_while_it_is_visited,
-                            survives_a_visitor_that_throws, loses_nothing_when_upstream_fails_from_any_call_on,
-                            reserve_and_trim_lose_nothing_when_upstream_fails_from_any_call_on, tries_without_throwing,
-                            refuses_options_that_make_no_sense, has_a_name_whatever_it_is_given,
-                            refuses_sizes_that_do_not_fit, takes_nothing_from_upstream_until_it_must,
-                            takes_an_upstream_without_options,
-                            is_created_with_the_same_few_calls_upstream_for_any_capacity,
-                            reports_a_block_that_is_known_to_be_free_at_once,
-                            takes_back_a_block_that_the_program_has_poisoned);
+REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, allocates_disjoint_blocks_that_keep_their_contents,
+                            supports_every_alignment, aligns_blocks_naturally_by_default,
+                            allocates_blocks_larger_than_a_usual_slab, allocates_exactly_max_capacity, ignores_nullptr,
+                            loses_no_block_in_any_order_of_frees, moves_blocks_in_bulk,
+                            loses_no_block_in_any_mix_of_bulk_and_single_calls, reserves_the_requested_capacity,
+                            trims_all_free_slabs, clear_keeps_and_release_frees_the_slabs,
+                            frees_all_memory_on_destruction, owns_its_blocks_and_nothing_else,
+                            visits_every_block_in_use, allows_changes_during_for_each, survives_a_throwing_visitor,
+                            loses_no_block_when_upstream_fails_at_any_call,
+                            reserve_and_trim_survive_upstream_failures_at_any_call, try_allocate_does_not_throw,
+                            rejects_invalid_options, always_has_a_name, rejects_unaddressable_sizes,
+                            allocates_nothing_from_upstream_at_construction, can_be_constructed_with_an_upstream_only,
+                            calls_upstream_equally_often_for_any_initial_capacity, reports_a_double_free_immediately,
+                            accepts_a_block_poisoned_by_the_program);
 } // namespace test

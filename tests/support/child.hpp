@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tests in the child of a fork, where that can be.
+/// Tests in the child of a fork, on systems that support it.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -15,13 +15,13 @@
 #include <unistd.h>
 #endif
 
-// ThreadSanitizer does not support the child of a multi-threaded process; the allocator of AddressSanitizer may be
-// locked in it.
+// ThreadSanitizer does not support the child of a multi-threaded process. A lock of AddressSanitizer's allocator may be
+// held in such a child.
 #if defined(__unix__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_FORK 1
 
 namespace test {
-/// Forks, and expects `works()` to say in the child that it does.
+/// Forks, and expects that `works()` returns true in the child.
 template <class Works>
 void expect_in_child(Works&& works)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Waits for what another thread does.
+/// Waits for a condition that another thread makes true.
 #pragma once
 
 #include <chrono>
 #include <thread>
 
 namespace test {
-/// Waits until `condition()` is true, but not for ever.
-/// Returns: whether it is.
+/// Waits until `condition()` is true, for at most 20 seconds.
+/// Returns the last value of `condition()`.
 template <class Condition>
 bool comes_true(Condition&& condition)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tests of concurrent_block_pool that must hold whichever way a pool finds the cache of a thread.
+/// Tests of concurrent_block_pool that must hold for every way to find the cache of a thread.
 #pragma once
 
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -19,15 +19,15 @@ namespace mp = memory_pool;
 using pool_that_counts = mp::basic_concurrent_block_pool<mp::counting_policy>;
 using pool_that_checks = mp::basic_concurrent_block_pool<mp::checking_policy>;
 
-/// How a pool finds the cache of a thread, and synchronizes with it.
+/// Determines how a pool finds the cache of a thread, and synchronizes with it.
 enum class way
 {
     with_process_barrier,
     without_process_barrier,
-    beyond_the_first_pools, ///< With a barrier, but the slots are in pages.
+    beyond_the_first_pools, ///< With a barrier; slots are in pages of their own.
 };
 
-/// The fixture of tests that run in each way.
+/// The fixture of tests that run for each way.
 class in_each_way : public testing::TestWithParam<way>
 {
 protected:

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are counted, and whose constructor throws on request.
+/// Objects with a count of live instances, whose constructor throws on request.
 #pragma once
 
 #include <stdexcept>
 
 namespace test {
-/// Counts the objects alive.
+/// Counts its live instances.
 class counted_object
 {
 public:
     static inline int alive = 0;
-    static inline int until_throw = -1; ///< How many can be made until one throws; negative: any number.
+    static inline int until_throw = -1; ///< Successful constructions before one throws; negative: never throws.
 
     explicit counted_object(int value = 0) : value_(value)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Delays threads at the racy points of the library. Include it before anything else, in every file of a program or in
+/// Delays threads at the racy points of the library. Every file of a program must include it before anything else, or
 /// none: it changes the code of the library.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include <utility>
 
 namespace test {
-/// What one thread does at a delay point.
+/// An action of one thread at delay points.
 class delay_hook
 {
 public:
@@ -30,19 +30,19 @@ protected:
     ~delay_hook() = default;
 };
 
-/// Without a destructor, as threads pass delay points until their very end.
+/// Has no destructor, as threads pass delay points until their very end.
 inline thread_local delay_hook* hook_of_this_thread = nullptr;
 
 inline void pass_delay_point() noexcept
 {
-    // Not set while it runs: what it does itself is not held up.
+    // Reset while the hook runs, so that the hook itself is not delayed.
     if (delay_hook* const hook = std::exchange(hook_of_this_thread, nullptr)) {
         hook->pass();
         hook_of_this_thread = hook;
     }
 }
 
-/// Has this thread call `hook` at each delay point, as long as it lives.
+/// For its lifetime, calls `hook` at each delay point of this thread.
 class delayed_by
 {
 public:
@@ -55,13 +55,13 @@ private:
     delay_hook* before_;
 };
 
-/// Has this thread call `hook` at each delay point from now on, also those that it passes when it ends.
+/// Calls `hook` at each delay point of this thread from now on, until the very end of the thread.
 inline void delay_to_the_end(delay_hook& hook) noexcept
 {
     hook_of_this_thread = &hook;
 }
 
-/// Nothing, or a yield; now and then a sleep of up to 200 us.
+/// Continues at once, yields, or rarely sleeps for up to 200 us.
 class random_delays final : public delay_hook
 {
 public:
@@ -77,7 +77,7 @@ public:
             std::this_thread::yield();
     }
 
-    /// Returns: how many delay points there were.
+    /// Returns the number of delay points passed.
     std::uint64_t passed() const noexcept { return passed_; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What tests cannot observe under user-mode emulation, such as qemu-user.
+/// Detects user-mode emulation, such as qemu-user, under which tests cannot observe some effects.
 #pragma once
 
 #if defined(__linux__)
@@ -9,8 +9,8 @@
 #endif
 
 namespace test {
-/// Returns: whether the system accepts limits without enforcing them. It then ignores memory advice, too, and the
-///   memory of the process includes the emulator's.
+/// Returns whether the system accepts limits without enforcing them. That system also ignores memory advice, and the
+/// memory of the process includes the memory of the emulator.
 inline bool system_is_emulated() noexcept
 {
 #if defined(__linux__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An error handler that writes down what it is told, instead of aborting.
+/// An error handler that records reports instead of aborting.
 #pragma once
 
 #include <memory_pool/errors.hpp>
@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace test {
-/// While it lives, errors are recorded. One at a time.
+/// Records errors during its lifetime. Only one may exist at a time.
 class error_recorder
 {
 public:
@@ -35,12 +35,12 @@ public:
     error_recorder& operator=(const error_recorder&) = delete;
     ~error_recorder() { memory_pool::set_error_handler(previous_); }
 
-    /// Has each error handled so, too, from now on.
+    /// Calls `handle` after it records an error, from now on.
     void handle_by(std::function<void()> handle) { action() = std::move(handle); }
 
     const std::vector<entry>& reports() const { return entries(); }
 
-    /// The kinds of all reports so far, in order.
+    /// Returns the kinds of all reports so far, in order.
     std::vector<memory_pool::error_kind> kinds() const
     {
         std::vector<memory_pool::error_kind> kinds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What must end in the error handler, in programs without exceptions.
+/// Expects errors that end in the error handler, in programs without exceptions.
 #pragma once
 
 #include <memory_pool/errors.hpp>
@@ -16,7 +16,7 @@ inline std::jmp_buf way_out;
 inline memory_pool::error_kind last_error;
 inline std::string last_text;
 
-/// The error handler to set first.
+/// The error handler. Set it before the first expect_error().
 inline void leave(const memory_pool::error_report& report)
 {
     last_error = report.kind;
@@ -24,7 +24,7 @@ inline void leave(const memory_pool::error_report& report)
     std::longjmp(way_out, 1);
 }
 
-/// Runs what must end in the error handler, with a text that has `part` in it.
+/// Runs `action`, which must end in the error handler with a text that contains `part`.
 template <class Action>
 void expect_error(memory_pool::error_kind kind, const char* part, Action&& action)
 {

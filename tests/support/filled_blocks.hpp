@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of a resource that are filled to the last byte, to detect overlaps and foreign writes.
+/// Blocks of a resource, filled to the last byte to detect overlaps and foreign writes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace test {
-/// A block of a resource, and what it was asked for with.
+/// A block of a resource, with the size and alignment of its request.
 struct filled_block
 {
     unsigned char* address;
@@ -33,7 +33,7 @@ private:
     }
 };
 
-/// Effects: asks for a block, and fills it.
+/// Effects: allocates a block and fills it.
 template <class Resource>
 filled_block allocate_filled(Resource& resource, std::size_t bytes, std::size_t alignment = alignof(std::max_align_t))
 {
@@ -42,8 +42,8 @@ filled_block allocate_filled(Resource& resource, std::size_t bytes, std::size_t 
     return block;
 }
 
-/// Effects: gives a block back.
-/// Returns: whether it was as it was filled.
+/// Effects: frees a block.
+/// Returns whether its contents were intact.
 template <class Resource>
 bool give_back(Resource& resource, const filled_block& block)
 {
@@ -52,14 +52,14 @@ bool give_back(Resource& resource, const filled_block& block)
     return is_intact;
 }
 
-/// Effects: gives blocks back.
-/// Returns: whether all were as they were filled.
+/// Effects: frees blocks.
+/// Returns whether the contents of all were intact.
 template <class Resource>
 bool give_back_all(Resource& resource, const std::vector<filled_block>& blocks)
 {
-    bool all_are = true;
+    bool are_intact = true;
     for (const filled_block& block : blocks)
-        all_are = give_back(resource, block) && all_are;
-    return all_are;
+        are_intact = give_back(resource, block) && are_intact;
+    return are_intact;
 }
 } // namespace test

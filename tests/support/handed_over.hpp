@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How blocks get from threads that allocate to threads that give back, and how many are on their way.
+/// Passes blocks from allocating to freeing threads, and counts blocks or bytes in flight.
 #pragma once
 
 #include <atomic>
@@ -12,47 +12,47 @@
 #include <vector>
 
 namespace test {
-/// What is in use, as the program sees it: blocks or bytes.
+/// Counts blocks or bytes in use, and their peak.
 class live_bytes
 {
 public:
     void add(std::size_t more)
     {
         const std::size_t now = live_.fetch_add(more) + more;
-        std::size_t most = most_.load();
-        while (now > most && !most_.compare_exchange_weak(most, now))
+        std::size_t peak = peak_.load();
+        while (now > peak && !peak_.compare_exchange_weak(peak, now))
             continue;
     }
     void subtract(std::size_t fewer) { live_.fetch_sub(fewer); }
-    std::size_t most() const { return most_; }
+    std::size_t peak() const { return peak_; }
 
 private:
     std::atomic<std::size_t> live_{0};
-    std::atomic<std::size_t> most_{0};
+    std::atomic<std::size_t> peak_{0};
 };
 
-/// Bounded by a number of blocks. The consumer waits until it is full or closed, and takes all.
+/// A queue with an upper bound. The consumer waits until the queue is full or closed, and takes all blocks.
 template <class Block>
 class bounded_queue
 {
 public:
-    explicit bounded_queue(std::size_t most) : most_(most) {}
+    explicit bounded_queue(std::size_t max_blocks) : max_blocks_(max_blocks) {}
 
-    /// Effects: waits until there is room for them.
+    /// Effects: waits until the blocks fit.
     void put(const std::vector<Block>& blocks)
     {
         std::unique_lock lock(mutex_);
-        has_room_.wait(lock, [&] { return blocks_.size() + blocks.size() <= most_; });
+        has_room_.wait(lock, [&] { return blocks_.size() + blocks.size() <= max_blocks_; });
         blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
-        if (blocks_.size() == most_)
+        if (blocks_.size() == max_blocks_)
             may_be_taken_.notify_one();
     }
 
-    /// Returns: nothing if it is closed and empty.
+    /// Returns an empty vector if the queue is closed and empty.
     std::vector<Block> take_all()
     {
         std::unique_lock lock(mutex_);
-        may_be_taken_.wait(lock, [&] { return is_closed_ || blocks_.size() == most_; });
+        may_be_taken_.wait(lock, [&] { return is_closed_ || blocks_.size() == max_blocks_; });
         has_room_.notify_all();
         return std::exchange(blocks_, {});
     }
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    const std::size_t most_;
+    const std::size_t max_blocks_;
     std::mutex mutex_;
     std::condition_variable has_room_;
     std::condition_variable may_be_taken_;

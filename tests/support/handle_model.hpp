@@ -11,7 +11,7 @@
 #include <random>
 
 namespace test {
-/// An object that knows which one it is.
+/// An object that identifies itself by a number.
 struct numbered
 {
     std::uint64_t number;
@@ -20,15 +20,15 @@ struct numbered
     bool is(std::uint64_t expected) const noexcept { return number == expected && check == ~expected; }
 };
 
-/// A pool and what should be in it. Handles that became stale are remembered, and looked up again and again.
+/// Compares a pool with the objects that it should contain. Remembers stale handles and looks them up repeatedly.
 template <class Pool>
 class handle_model
 {
 public:
     explicit handle_model(std::uint64_t seed) : random_(seed) {}
 
-    /// Effects: does `operations` of them.
-    /// Returns: how often the pool was wrong.
+    /// Effects: performs random operations.
+    /// Returns the number of wrong results.
     std::uint64_t run(std::uint64_t operations)
     {
         for (std::uint64_t i = 0; i != operations; ++i)
@@ -37,7 +37,7 @@ public:
         return wrong_;
     }
 
-    /// Returns: objects created so far.
+    /// Returns the number of objects created so far.
     std::uint64_t created() const { return created_; }
 
 private:
@@ -91,7 +91,7 @@ private:
         ++alive_;
     }
 
-    /// Destroys a range of entries, some of them alive, or creates an object for each.
+    /// Destroys the live objects of a range of entries, and in half of the cases creates an object for each entry.
     void change_in_bulk(std::uint64_t dice)
     {
         const std::size_t first = dice % (entries_.size() - bulk_.size());
@@ -130,7 +130,7 @@ private:
     Pool pool_;
     std::mt19937_64 random_;
     std::array<entry, 4096> entries_{};
-    std::array<handle, 16384> stale_{}; ///< At first, null handles.
+    std::array<handle, 16384> stale_{}; ///< Null handles at first.
     std::array<handle, 200> bulk_{};
     std::uint64_t created_ = 0;
     std::size_t alive_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The two kinds of handle pools, for tests of what they have in common.
+/// The two kinds of handle pools, for tests common to both.
 #pragma once
 
 #include <memory_pool/concurrent_handle_pool.hpp>

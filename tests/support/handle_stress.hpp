@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that create, visit and destroy the same objects at random. Each object has a checksum, which its destructor
-/// spoils: a visitor that finds another one has met an object that was destroyed.
+/// Threads that create, visit and destroy shared objects at random. Each object has a checksum, which its destructor
+/// spoils: a visitor that finds a wrong checksum has met a destroyed object.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <random>
 
 namespace test {
-/// An object with a checksum. What it is made of is plain memory, so ThreadSanitizer sees a visit of a destroyed one.
+/// An object with a checksum. Its members are not atomic, so ThreadSanitizer detects a visit of a destroyed object.
 class checksummed
 {
 public:
@@ -36,19 +36,19 @@ public:
 private:
     static std::uint64_t sum_of(std::uint64_t number) { return (number + 1) * 0x9e37'79b9'7f4a'7c15; }
 
-    // volatile: or the destructor's stores are dropped, as no valid program reads them.
+    // volatile: otherwise, the compiler drops the stores in the destructor, which no valid program reads.
     volatile std::uint64_t number_;
     volatile std::uint64_t checksum_;
 };
 
-/// Handles that all threads know, and what happened to the objects.
+/// Handles shared by all threads, and counts of what happened to the objects.
 template <class Pool>
 class handle_stress
 {
 public:
     explicit handle_stress(Pool& pool) : pool_(pool) {}
 
-    /// Effects: works with the objects for as long as `goes_on()`. For any thread.
+    /// Effects: uses the objects as long as `goes_on()` returns true. For any thread.
     template <class GoesOn>
     void work(std::uint64_t seed, GoesOn&& goes_on)
     {
@@ -75,8 +75,8 @@ public:
         }
     }
 
-    /// Returns: whether every visited object was intact, and exactly the objects that `destroy` did not get are alive.
-    ///   For one thread, when all others have ended.
+    /// Returns whether all visited objects were intact, and exactly the objects not destroyed are alive. Call it from
+    /// one thread after all others have ended.
     bool is_right() const
     {
         return wrong_ == 0 && pool_.size() == created_ - destroyed_ && checksummed::alive == pool_.size() &&
@@ -90,7 +90,7 @@ public:
 private:
     using handle = typename Pool::handle;
 
-    /// A handle in one word.
+    /// A handle in one atomic word.
     class cell
     {
     public:
@@ -143,7 +143,7 @@ private:
     {
         (void)pool_.visit(of, [&](checksummed& object) {
             count_destroyed(pool_.destroy(of));
-            look_at(object); // still there
+            look_at(object); // not destroyed yet
             if (pool_.destroy(of))
                 ++wrong_;
         });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects whose operators no pool may use: `&`, the comma, and those of the class for new and delete.
+/// Objects whose operators no pool may use: `&`, the comma, and the new and delete of the class.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <new>
 
 namespace test {
-/// The operators are deleted, so a use does not compile. Without new and delete, for classes with virtual destructors.
+/// Deletes the operators, so that a use does not compile. Has no new and delete, for classes with virtual destructors.
 struct deleted_address
 {
     void operator&() const = delete;
@@ -28,7 +28,7 @@ struct deleted_operators : deleted_address
     static void operator delete(void*) = delete;
     static void operator delete[](void*) = delete;
 };
-/// The operators end the process.
+/// The operators abort the process.
 struct aborting_operators
 {
     aborting_operators* operator&() const { std::abort(); }
@@ -53,7 +53,7 @@ void operator,(Other&&, const aborting_operators&)
     std::abort();
 }
 
-/// An object with such operators, that counts the objects alive.
+/// An object with hostile operators that counts its live instances.
 template <class Operators>
 struct hostile : Operators
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects for pools that they return to by themselves.
+/// Objects that return to their pools by themselves.
 #pragma once
 
 #include <memory_pool/intrusive_pool.hpp>
@@ -13,7 +13,7 @@
 #include <stdexcept>
 
 namespace test {
-/// Counts its live instances, and throws on request: from the constructor that follows `until_throw` others.
+/// Counts its live instances, and throws on request: `until_throw` constructions succeed before one throws.
 struct live_count
 {
     static inline std::atomic<int> alive{0};
@@ -32,7 +32,7 @@ struct live_count
     ~live_count() { --alive; }
 };
 
-/// An object with all that can happen to it.
+/// An object with counters for all that a pool may call.
 template <class References>
 struct item : memory_pool::pooled<item<References>, References>
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Misuse that the error handler leaves by a long jump.
+/// Misuse whose report leaves the call by longjmp.
 #pragma once
 
 #include <memory_pool/errors.hpp>
@@ -11,7 +11,7 @@
 namespace test {
 inline std::jmp_buf place_to_jump_to;
 
-/// Returns: whether `action` came back by a jump.
+/// Returns whether `action` ended with a longjmp.
 template <class Action>
 bool comes_back_by_jump(Action action)
 {
@@ -21,7 +21,7 @@ bool comes_back_by_jump(Action action)
     return false;
 }
 
-/// Returns: whether `action`, which refers to nothing but what lasts, came back by a jump of the error handler.
+/// Returns whether the error handler ended `action` with a longjmp. `action` may only refer to objects that outlive it.
 template <class Action>
 bool jumps_back(Action action)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of a resource that are freed again, or that the program has poisoned itself.
+/// Double frees of blocks of a resource, and blocks that the program itself has poisoned.
 #pragma once
 
 #include <memory_pool/base/poisoning.hpp>
@@ -15,8 +15,8 @@
 #include <vector>
 
 namespace test {
-/// Expects that the resource, whose policy checks or which AddressSanitizer watches, reports each block that is freed
-/// again, and works on. The first block stays in use, so that its arena does.
+/// Expects that a resource with a checking policy, or under AddressSanitizer, reports each double free and remains
+/// usable. The first block stays in use, so its arena does as well.
 template <class Resource>
 void expect_double_frees_found()
 {
@@ -42,7 +42,7 @@ void expect_double_frees_found()
     }
 }
 
-/// Expects that the resource takes blocks back that the program has poisoned, also where free blocks were before.
+/// Expects that the resource accepts blocks that the program has poisoned, also at addresses of former free blocks.
 template <class Resource>
 void expect_poisoned_blocks_taken_back()
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Preloaded, simulates a page size of TEST_PAGE_BYTES: sysconf returns it, mappings begin at multiples of it, and
-/// calls for part of such a page fail, as on a system with such pages.
+/// When preloaded, simulates a page size of TEST_PAGE_BYTES: sysconf returns it, mappings begin at multiples of it, and
+/// calls for a part of such a page fail, as on a system with large pages.
 ///
 /// /proc still reports memory in pages of the real size.
 ///
@@ -84,7 +84,7 @@ void* mmap(void* wanted, std::size_t bytes, int protection, int flags, int file,
 int munmap(void* memory, std::size_t bytes) noexcept
 {
     static auto* const real = next<int(void*, std::size_t)>("munmap");
-    return begins_page(memory) ? real(memory, in_whole_pages(bytes)) : real(memory, bytes); // of a file
+    return begins_page(memory) ? real(memory, in_whole_pages(bytes)) : real(memory, bytes); // a mapping of a file
 }
 
 int mprotect(void* memory, std::size_t bytes, int protection) noexcept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arguments of long-running programs: duration and seed. Invalid ones must fail: a run that does nothing would
-/// pass.
+/// The arguments of long-running programs: duration and seed. Invalid arguments must fail, as a run that does nothing
+/// would pass.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace test {
 struct long_run
 {
-    double amount; ///< Seconds, or how often something is done.
+    double amount; ///< Seconds or repetitions.
     std::uint64_t seed;
 };
 
-/// Effects: says on stderr which argument is not understood, and ends the program with 2, if there is one.
-/// Returns: what the command line says: how much, and the seed. What it does not say is `amount`, and drawn at random.
+/// Effects: exits with 2 and a message on stderr if an argument is invalid.
+/// Returns the amount and the seed of the command line. By default, they are `amount` and a random seed.
 inline long_run long_run_of(int count, char** arguments, double amount)
 {
     const auto require = [&](bool is_understood, const char* argument, const char* what) {
@@ -29,21 +29,22 @@ inline long_run long_run_of(int count, char** arguments, double amount)
                      arguments[0]);
         std::exit(2);
     };
-    long_run told{amount, 0};
+    long_run run{amount, 0};
     char* end = nullptr;
     if (count > 1) {
-        told.amount = std::strtod(arguments[1], &end);
-        constexpr double most = 4e9; // A clock counts as many seconds.
-        require(*end == '\0' && told.amount > 0 && told.amount <= most, arguments[1], "a number above 0, up to 4e9");
+        run.amount = std::strtod(arguments[1], &end);
+        constexpr double max_amount = 4e9; // in the range of a clock in seconds
+        require(*end == '\0' && run.amount > 0 && run.amount <= max_amount, arguments[1],
+                "a number above 0, up to 4e9");
     }
     if (count > 2) {
-        told.seed = std::strtoull(arguments[2], &end, 10);
-        require(std::to_string(told.seed) == arguments[2], arguments[2], "a whole number that fits into 64 bits");
+        run.seed = std::strtoull(arguments[2], &end, 10);
+        require(std::to_string(run.seed) == arguments[2], arguments[2], "a whole number that fits into 64 bits");
     } else {
-        told.seed = std::random_device()();
+        run.seed = std::random_device()();
     }
     if (count > 3)
-        require(false, arguments[3], "asked for");
-    return told;
+        require(false, arguments[3], "an expected argument");
+    return run;
 }
 } // namespace test

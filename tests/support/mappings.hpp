@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What Linux says about the mappings of this process (/proc/self/smaps).
+/// Reads the mappings of this process from /proc/self/smaps (Linux).
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,8 +14,8 @@
 #include <string>
 
 namespace test {
-/// Effects: calls `visit(begin, end, flags)` for each mapping, from which address to which it goes, and its flags, of
-///   two letters, each with a space before and behind it.
+/// Effects: calls `visit(begin, end, flags)` for each mapping, with its address range and its flags. Each flag has two
+///   letters, with a space before and behind them.
 template <class Visit>
 void for_each_mapping(Visit&& visit)
 {
@@ -36,7 +36,7 @@ void for_each_mapping(Visit&& visit)
     }
 }
 
-/// Returns: the flags of the mapping with that address in it; none if there is none.
+/// Returns the flags of the mapping that contains the address, or an empty string.
 inline std::string flags_of_mapping(const void* address)
 {
     std::string found;
@@ -47,7 +47,7 @@ inline std::string flags_of_mapping(const void* address)
     return found;
 }
 
-/// Returns: bytes of mappings with that flag.
+/// Returns the bytes in mappings with that flag.
 inline std::size_t bytes_with_flag(const std::string& flag)
 {
     std::size_t bytes = 0;
@@ -57,7 +57,7 @@ inline std::size_t bytes_with_flag(const std::string& flag)
     return bytes;
 }
 
-/// Returns: bytes that count towards RLIMIT_DATA.
+/// Returns the bytes that count towards RLIMIT_DATA.
 inline std::size_t data_bytes()
 {
     std::ifstream status("/proc/self/status");

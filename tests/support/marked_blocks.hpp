@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Who has which block: an upstream of fixed extent, and a table with a mark for each place in it.
+/// Tracks the owner of each block: an upstream of fixed extent, and a table with a mark for each place in it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace test {
-/// Hands out chunks of one array, and throws std::bad_alloc when that is used up. Deliberately without a lock: a pool
+/// Allocates chunks from one array, and throws std::bad_alloc when it is exhausted. Deliberately without a lock: a pool
 /// promises to serialize its calls.
 class arena_upstream : public std::pmr::memory_resource
 {
@@ -83,18 +83,18 @@ private:
     std::map<std::size_t, std::size_t> free_; ///< Size by offset.
 };
 
-/// Marks each block with its owner, and fills it with a unique pattern. It orders nothing between threads: its accesses
-/// to a block are a race, unless the pool orders them.
+/// Marks each block with its owner, and fills it with a unique pattern. It does not synchronize threads: its accesses
+/// to a block are a race unless the pool orders them.
 class marked_blocks
 {
 public:
-    /// Preconditions: all blocks are from `arena`, and of `block_size` bytes, 8 at least.
+    /// Preconditions: all blocks are from `arena` and have `block_size` bytes, at least 8.
     marked_blocks(const arena_upstream& arena, std::size_t block_size)
         : begin_(arena.begin()), words_(block_size / sizeof(std::uint64_t)), owners_(arena.bytes() / bytes_for_a_mark)
     {
     }
 
-    /// Effects: notes that `who`, not 0, has allocated a block without an owner, and writes to it.
+    /// Effects: records that `who`, not 0, has allocated a block without an owner, and fills the block.
     void take(void* block, std::uint32_t who) noexcept
     {
         change(block, 0, who);
@@ -103,10 +103,10 @@ public:
             write(block, word, stamp * (2 * word + 1));
     }
 
-    /// Effects: notes that the block goes from one to another.
+    /// Effects: records that the block changes its owner.
     void pass(void* block, std::uint32_t from, std::uint32_t to) noexcept { change(block, from, to); }
 
-    /// Effects: notes that `who` gives the block back, and checks it for foreign writes.
+    /// Effects: records that `who` frees the block, and checks it for foreign writes.
     void give(void* block, std::uint32_t who) noexcept
     {
         check(block);
@@ -122,10 +122,10 @@ public:
         count_fault(!is_whole);
     }
 
-    /// Returns: how often something was not as it must be.
+    /// Returns the number of faults found.
     std::size_t faults() const noexcept { return faults_.load(std::memory_order_relaxed); }
 
-    /// Returns: the number of blocks that have an owner.
+    /// Returns the number of blocks that have an owner.
     std::size_t count() const noexcept
     {
         std::size_t count = 0;
@@ -165,7 +165,7 @@ private:
 
     const std::byte* begin_;
     std::size_t words_;
-    std::vector<std::atomic<std::uint32_t>> owners_; ///< 0: none.
+    std::vector<std::atomic<std::uint32_t>> owners_; ///< 0: no owner.
     std::atomic<std::size_t> faults_{0};
 };
 } // namespace test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A process that cannot have more memory than it has, where the system can be told so.
+/// Limits the memory of the process, on systems that can.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 #if TESTS_MAY_LIMIT_MEMORY
 namespace test {
-/// For its lifetime, limits the process to a number of additional bytes from the OS.
+/// For its lifetime, limits the bytes that the process can get from the OS in addition to its present ones.
 class memory_limit
 {
 public:
@@ -37,7 +37,7 @@ public:
 private:
     static rlim_t kilobytes_of_data()
     {
-        // Memory that this takes and frees after reading would be available in spite of the limit.
+        // Reading must not allocate: memory allocated and freed here would stay available in spite of the limit.
         char buffer[4096];
         std::ifstream status;
         status.rdbuf()->pubsetbuf(buffer, sizeof buffer);
@@ -48,7 +48,7 @@ private:
                 status >> kilobytes;
                 return kilobytes;
             }
-        ADD_FAILURE() << "the system does not tell how much memory there is";
+        ADD_FAILURE() << "the system does not report the memory of the process";
         return 0;
     }
 

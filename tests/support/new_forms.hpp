@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Every form of the global operators new and delete, as functions that look alike.
+/// Every form of the global operators new and delete, as functions with a common signature.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct new_form
     void* (*allocate)(std::size_t bytes);
     bool throws;
     std::size_t alignment;
-    void (*free)(void* block); ///< The form of operator delete that belongs to it.
+    void (*free)(void* block); ///< The matching form of operator delete.
 };
 
 inline const std::array<new_form, 8> new_forms{{
@@ -43,7 +43,7 @@ inline const std::array<new_form, 8> new_forms{{
      [](void* block) { ::operator delete[](block, std::align_val_t{strict_alignment}, std::nothrow); }},
 }};
 
-/// One form of operator delete that is told the size.
+/// One form of operator delete with a size parameter.
 struct sized_delete_form
 {
     const char* name;

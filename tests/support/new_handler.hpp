@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A std::new_handler for the length of a test.
+/// A std::new_handler for the duration of a test.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <utility>
 
 namespace test {
-/// For its lifetime, calls `action` on OOM. `action` may remove itself, by std::set_new_handler. One at a time.
+/// For its lifetime, calls `action` on OOM. `action` may remove itself with std::set_new_handler. Only one may exist.
 class new_handler
 {
 public:
@@ -27,7 +27,7 @@ public:
     new_handler& operator=(const new_handler&) = delete;
     ~new_handler() { std::set_new_handler(previous_); }
 
-    /// How often it was called.
+    /// Returns the number of calls.
     static std::size_t calls() { return call_count(); }
 
 private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A check after each test of a program that nothing of np_alloc was lost, nor left behind by the test.
+/// After each test of a program, checks that np_alloc has lost nothing, and that the test has left nothing behind.
 ///
-///     before:   some bytes in use           after:   as many; and np_verify()
+///     before:   some bytes in use           after:   the same number; and np_verify()
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -13,12 +13,12 @@
 #include <cstddef>
 
 namespace test {
-/// Fails a test that leaves np_alloc damaged, or blocks in use. Its threads must not be in a call any more when it
-/// ends.
+/// Fails a test that leaves np_alloc damaged, or blocks in use. No thread of the test may be in a call of np_alloc when
+/// the test ends.
 class np_conservation : public testing::EmptyTestEventListener
 {
 public:
-    /// Effects: says that the test leaves that many bytes in use on purpose.
+    /// Effects: declares that the test deliberately leaves that many bytes in use.
     static void leave_in_use(std::size_t bytes) { left_on_purpose_ += bytes; }
 
     void OnTestStart(const testing::TestInfo&) override
@@ -29,9 +29,9 @@ public:
 
     void OnTestEnd(const testing::TestInfo&) override
     {
-        EXPECT_EQ(np_verify(), 1) << "the test has left np_alloc damaged: see above";
+        EXPECT_EQ(np_verify(), 1) << "the test has damaged np_alloc: see above";
         EXPECT_EQ(bytes_in_use(), before_ + left_on_purpose_)
-            << "bytes are in use that were not, or the other way round";
+            << "the test has leaked blocks, or freed blocks of others";
     }
 
 private:

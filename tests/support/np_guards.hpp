@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Tests of np_alloc with NP_GUARD_PAGES=0.
+// Runs tests of np_alloc with NP_GUARD_PAGES=0.
 #pragma once
 
 #include <np_alloc/support/options.hpp>
 
 namespace test {
-/// During its lifetime, nothing is guarded, and freed large blocks stay accessible.
+/// During its lifetime, np_alloc guards no pages, and freed large blocks stay accessible.
 class no_guards_for_now
 {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Two heaps of np_alloc over a page heap of their own, and questions about them.
+/// Two heaps of np_alloc over their own page heap, and queries for tests.
 #pragma once
 
 #include <np_alloc/heaps/heap.hpp>
@@ -22,7 +22,7 @@ struct own_outbox
     memory_pool::np::outbox for_others{};
 };
 
-/// A heap as threads have them, but without magazines.
+/// A heap like the heaps of threads, but without magazines.
 struct heap : private own_outbox, public memory_pool::np::heap
 {
     explicit heap(memory_pool::np::page_heap& from) noexcept : memory_pool::np::heap(from, for_others) {}
@@ -36,7 +36,7 @@ struct batch
     void* encoded_first;
 };
 
-/// Returns: the next batch that a heap sends.
+/// Returns the next batch that a heap will send.
 inline batch& batch_in(heap& sender)
 {
     batch* found = nullptr;
@@ -74,7 +74,7 @@ struct heap_fixture : testing::Test
         return made;
     }
 
-    /// Puts a block back into the heap that it is from, or has `back` keep it for that.
+    /// Frees a block through `back`: directly if the block is from that heap, or as a remote free.
     void put(memory_pool::np::heap& back, void* block)
     {
         const memory_pool::np::slice_tag owner = page_heap.region().tag_of(block).load();
@@ -88,7 +88,7 @@ struct heap_fixture : testing::Test
         return count;
     }
 
-    /// Returns: bytes that the heap has sent, minus those that it has received, modulo 2^64.
+    /// Returns the bytes that the heap has sent, minus the bytes that it has received, modulo 2^64.
     std::size_t sent_minus_received(const memory_pool::np::heap& of)
     {
         std::size_t bytes = 0;

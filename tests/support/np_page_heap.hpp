@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A page heap of np_alloc of its own, and questions about it.
+/// A page heap of np_alloc for one test, and queries for tests.
 #pragma once
 
 #include <np_alloc/page_heap/page_heap.hpp>
@@ -30,7 +30,7 @@ struct page_heap_fixture : testing::Test
     }
 
     std::byte* memory(const memory_pool::np::run& of) { return all.region().address(of.first); }
-    /// Uses 64 MiB, frees them, and goes on with one block until memory is purged, or 200 ms have passed.
+    /// Frees 64 MiB, and then uses one block until the heap purges memory, for at most 5 seconds.
     void use_a_lot()
     {
         constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -45,7 +45,7 @@ struct page_heap_fixture : testing::Test
             all.large().give_large(all.large().take_large(mebibyte, 1).first);
     }
 
-    /// Effects: frees a large block, and returns its memory to the system.
+    /// Effects: frees a large block and returns its memory to the system.
     void give_and_purge(const memory_pool::np::run& block)
     {
         all.source().decay.set_decay_ms(0);
@@ -53,7 +53,7 @@ struct page_heap_fixture : testing::Test
         EXPECT_EQ(dirty(), 0U);
     }
 
-    /// Returns: a large block that is fully resident.
+    /// Returns a large block that is fully resident.
     memory_pool::np::run take_filled(std::size_t bytes)
     {
         const memory_pool::np::run taken = all.large().take_large(bytes, 1);
@@ -61,7 +61,7 @@ struct page_heap_fixture : testing::Test
         return taken;
     }
 
-    /// Returns: a large block without memory, after another of the same size was filled and freed.
+    /// Returns a large block without memory. Before, fills and frees another block of that size.
     memory_pool::np::run take_after_filled(std::size_t bytes)
     {
         all.large().give_large(take_filled(bytes).first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Samples: blocks of np_alloc that stand alone between guards.
+/// Samples: blocks of np_alloc that are isolated between guard pages.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -28,7 +28,7 @@ inline bool is_sample(const void* block)
     return memory_pool::np::registry().pages().slots().contain(block);
 }
 
-/// Frees blocks when it goes.
+/// Frees its blocks on destruction.
 struct held_blocks
 {
     held_blocks() = default;
@@ -43,14 +43,14 @@ struct held_blocks
     std::vector<void*> blocks;
 };
 
-/// While it lives, each block is a sample.
+/// During its lifetime, np_alloc samples each block.
 struct all_are_samples
 {
-    option_for_now at_any_rate{np_option_samples_per_second, 0};
+    option_for_now unlimited_rate{np_option_samples_per_second, 0};
     option_for_now every{np_option_sample_bytes, 1};
 };
 
-/// Returns: a block that is a sample and that `is_wanted(block)`.
+/// Returns a sample for which `is_wanted(block)` is true.
 template <class IsWanted>
 unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
 {
@@ -63,7 +63,7 @@ unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
             return block;
         others.blocks.push_back(block);
     }
-    ADD_FAILURE() << "there is no such sample";
+    ADD_FAILURE() << "no such sample";
     return nullptr;
 }
 
@@ -72,7 +72,7 @@ inline unsigned char* sample(std::size_t bytes)
     return sample_like(bytes, [](const void*) { return true; });
 }
 
-/// Most end where their page does.
+/// Returns a sample that ends at the end of its page, as most samples do.
 inline unsigned char* sample_at_the_end(std::size_t bytes)
 {
     return sample_like(bytes, [bytes](const void* block) {
@@ -80,7 +80,7 @@ inline unsigned char* sample_at_the_end(std::size_t bytes)
     });
 }
 
-/// Some begin where theirs does.
+/// Returns a sample that begins at the start of its page, as some samples do.
 inline unsigned char* sample_at_the_begin(std::size_t bytes)
 {
     return sample_like(bytes, [](const void* block) {

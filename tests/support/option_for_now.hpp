@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An option of np_alloc that is another for a moment.
+/// Changes an option of np_alloc temporarily.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -11,7 +11,7 @@
 #include <cstddef>
 
 namespace test {
-/// Sets an option until the end of its life.
+/// Sets an option, and restores it on destruction.
 class option_for_now
 {
 public:

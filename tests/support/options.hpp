@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Options that tests often ask for.
+/// Common pool options of tests.
 #pragma once
 
 #include <memory_pool/pool_options.hpp>
@@ -9,7 +9,7 @@
 #include <cstddef>
 
 namespace test {
-/// A pool that never has more than `max_capacity`.
+/// Returns options with that max_capacity.
 inline memory_pool::pool_options bounded_to(std::size_t max_capacity)
 {
     memory_pool::pool_options options;
@@ -17,7 +17,7 @@ inline memory_pool::pool_options bounded_to(std::size_t max_capacity)
     return options;
 }
 
-/// A pool that grows by `step` at a time, up to `max_capacity`.
+/// Returns options with that growth_step and max_capacity.
 inline memory_pool::pool_options in_steps_of(std::size_t step,
                                              std::size_t max_capacity = memory_pool::pool_options::unbounded)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Writes past the end of blocks; expects a single report, for any later operation on the block and its pool.
+/// Writes past the end of blocks. Expects a single report for all later operations on the block and its pool.
 #pragma once
 
 #include <memory_pool/base/poisoning.hpp>
@@ -31,7 +31,7 @@ inline void write_behind(void* block, std::size_t offset)
     *target = 'x';
 }
 
-/// An operation on a block that has overflowed, or on its pool.
+/// An operation on an overflowed block, or on its pool.
 template <class Pool>
 struct named_step
 {
@@ -39,8 +39,8 @@ struct named_step
     std::function<void(std::optional<Pool>&, void*)> run;
 };
 
-/// Effects: expects a block pool to report an overflow once: in the first step that checks the block, and in none of
-///   the following steps.
+/// Effects: expects that a block pool reports an overflow once: in the first step that checks the block, and in none of
+///   the later steps.
 template <class Pool>
 void expect_one_report_of_each_overflow()
 {
@@ -78,8 +78,8 @@ void expect_one_report_of_each_overflow()
     }
 }
 
-/// Effects: expects an overflow to be reported once, when the last pointer to an object is gone, and the block to be
-///   free then.
+/// Effects: expects one report of an overflow when the last pointer to an object is gone, and that the block is free
+///   then.
 template <class Pool>
 void expect_one_report_when_the_last_pointer_goes()
 {
@@ -89,7 +89,7 @@ void expect_one_report_when_the_last_pointer_goes()
         auto pool = std::make_unique<Pool>(memory_pool::pool_options{}, &upstream);
         auto object = pool->make();
         for (std::size_t i = 0; i != memory_pool::detail::core::fill_pattern::canary_bytes; ++i)
-            write_behind(object.get(), sizeof *object + i); // Some of these may still be in the block.
+            write_behind(object.get(), sizeof *object + i); // Some of these bytes may still be in the block.
         if (outlives)
             pool.reset();
         object.reset();

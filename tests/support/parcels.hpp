@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that threads hand to each other, filled with a unique pattern, and the belts that they travel on.
+/// Blocks with unique patterns that threads pass to each other, and the queues between the threads.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -14,23 +14,23 @@
 #include <cstring>
 
 namespace test {
-/// A block on its way.
+/// A block in flight.
 struct parcel
 {
     std::byte* block = nullptr;
     std::size_t size_class = 0;
-    std::size_t bytes = 0; ///< As many as were asked for; no more than a block of the class has.
+    std::size_t bytes = 0; ///< The requested bytes; at most the block size of the class.
     std::uint64_t seed = 0;
 };
 
-/// Calls `visit(place, wanted, bytes)` for each 8 bytes of a parcel, with what belongs there.
+/// Calls `visit(place, wanted, bytes)` for each 8 bytes of a parcel, with the expected pattern.
 template <class Visit>
-void for_each_chunk(const parcel& it, Visit&& visit)
+void for_each_chunk(const parcel& sent, Visit&& visit)
 {
-    std::uint64_t word = it.seed;
-    for (std::size_t offset = 0; offset < it.bytes; offset += sizeof word) {
-        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's, of MMIX
-        visit(it.block + offset, &word, std::min(sizeof word, it.bytes - offset));
+    std::uint64_t word = sent.seed;
+    for (std::size_t offset = 0; offset < sent.bytes; offset += sizeof word) {
+        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's generator of MMIX
+        visit(sent.block + offset, &word, std::min(sizeof word, sent.bytes - offset));
     }
 }
 
@@ -49,8 +49,8 @@ inline bool is_intact(const parcel& checked)
     return is_equal;
 }
 
-/// A FIFO channel from one thread to the next. It orders what these two do with one block, and nothing else: earlier
-/// accesses by other threads must be ordered by the pool.
+/// A FIFO channel from one thread to the next. It orders the accesses of these two threads to one block, and nothing
+/// else: the pool must order earlier accesses of other threads.
 class belt
 {
 public:
@@ -80,7 +80,7 @@ private:
     alignas(memory_pool::cache_line_size) std::atomic<std::size_t> end_{0};
 };
 
-/// The check sees what it has to see: a change of any byte, and of none behind them.
+/// Returns whether is_intact() detects a change of any byte of the parcel, and of no byte behind it.
 inline bool sees_damage()
 {
     std::array<std::byte, 30> block{};

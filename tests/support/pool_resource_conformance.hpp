@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The contract of every pool resource beyond that of resource_conformance.hpp, single-threaded. Instantiate it for a
+/// The contract of every pool resource in addition to resource_conformance.hpp, single-threaded. Instantiate it for a
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
@@ -37,7 +37,7 @@ template <class Resource>
 class pool_resource_conformance : public testing::Test
 {
 protected:
-    /// Whether blocks of that size come one by one from upstream.
+    /// Returns whether the resource allocates each block of that size from upstream.
     bool passes_upstream(Resource& resource, std::size_t bytes)
     {
         give_back(resource, allocate_filled(resource, bytes)); // Creates the pool, if the size has one.
@@ -51,35 +51,35 @@ protected:
 
 TYPED_TEST_SUITE_P(pool_resource_conformance);
 
-TYPED_TEST_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for)
+TYPED_TEST_P(pool_resource_conformance, allocates_nothing_from_upstream_at_construction)
 {
     const TypeParam resource(&this->upstream_);
     EXPECT_EQ(this->upstream_.calls(), 0u);
     EXPECT_EQ(resource.bytes_reserved(), 0u);
 }
 
-TYPED_TEST_P(pool_resource_conformance, has_pools_up_to_the_block_that_the_options_name)
+TYPED_TEST_P(pool_resource_conformance, has_pools_up_to_largest_required_pool_block)
 {
     struct example
     {
-        std::size_t asked;
-        std::size_t heeded;
+        std::size_t requested;
+        std::size_t effective;
     };
-    for (const auto& [asked, heeded] :
+    for (const auto& [requested, effective] :
          {example{0, 4096}, example{1, 8}, example{8, 8}, example{65, 80}, example{5000, 5120},
           example{1u << 20, 1u << 20}, example{1u << 30, 1u << 20}}) {
-        TypeParam resource(with_blocks_up_to(asked), &this->upstream_);
-        EXPECT_EQ(resource.options().largest_required_pool_block, heeded);
-        EXPECT_GT(resource.options().max_blocks_per_chunk, 0u) << "what it does where it may choose";
-        give_back(resource, allocate_filled(resource, heeded, 8));
+        TypeParam resource(with_blocks_up_to(requested), &this->upstream_);
+        EXPECT_EQ(resource.options().largest_required_pool_block, effective);
+        EXPECT_GT(resource.options().max_blocks_per_chunk, 0u) << "the effective default";
+        give_back(resource, allocate_filled(resource, effective, 8));
         const std::size_t calls = this->upstream_.calls();
-        give_back(resource, allocate_filled(resource, heeded, 8));
+        give_back(resource, allocate_filled(resource, effective, 8));
         EXPECT_EQ(this->upstream_.calls(), calls);
-        EXPECT_TRUE(this->passes_upstream(resource, heeded + 1));
+        EXPECT_TRUE(this->passes_upstream(resource, effective + 1));
     }
 }
 
-TYPED_TEST_P(pool_resource_conformance, takes_no_more_blocks_at_once_than_the_options_allow)
+TYPED_TEST_P(pool_resource_conformance, limits_chunks_to_max_blocks_per_chunk)
 {
     std::pmr::pool_options options;
     options.max_blocks_per_chunk = 10;
@@ -94,7 +94,7 @@ TYPED_TEST_P(pool_resource_conformance, takes_no_more_blocks_at_once_than_the_op
     EXPECT_TRUE(resource.verify());
 }
 
-TYPED_TEST_P(pool_resource_conformance, counts_blocks_as_large_as_their_pools_make_them)
+TYPED_TEST_P(pool_resource_conformance, counts_the_block_sizes_of_its_pools)
 {
     TypeParam resource(&this->upstream_);
     std::size_t expected = 0;
@@ -113,7 +113,7 @@ TYPED_TEST_P(pool_resource_conformance, counts_blocks_as_large_as_their_pools_ma
     }
 }
 
-TYPED_TEST_P(pool_resource_conformance, uses_a_block_again_while_others_of_its_age_are_in_use)
+TYPED_TEST_P(pool_resource_conformance, reuses_freed_blocks_between_blocks_in_use)
 {
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;
@@ -130,7 +130,7 @@ TYPED_TEST_P(pool_resource_conformance, uses_a_block_again_while_others_of_its_a
     EXPECT_TRUE(give_back_all(resource, blocks));
 }
 
-TYPED_TEST_P(pool_resource_conformance, can_take_its_memory_from_arenas)
+TYPED_TEST_P(pool_resource_conformance, can_use_arenas_as_upstream)
 {
     memory_pool::basic_unsynchronized_arena_resource<typename TypeParam::policy> arenas(&this->upstream_);
     {
@@ -166,7 +166,7 @@ TYPED_TEST_P(pool_resource_conformance, owns_its_blocks_and_nothing_else)
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
 
-TYPED_TEST_P(pool_resource_conformance, keeps_its_memory_when_it_is_cleared)
+TYPED_TEST_P(pool_resource_conformance, keeps_its_memory_in_clear)
 {
     TypeParam resource(&this->upstream_);
     const auto fill = [&resource] {
@@ -180,15 +180,15 @@ TYPED_TEST_P(pool_resource_conformance, keeps_its_memory_when_it_is_cleared)
     EXPECT_GT(resource.bytes_reserved(), reserved);
     resource.clear();
     EXPECT_EQ(resource.bytes_in_use(), 0u);
-    EXPECT_EQ(resource.bytes_reserved(), reserved) << "the large block is gone";
+    EXPECT_EQ(resource.bytes_reserved(), reserved) << "frees the large block";
     EXPECT_FALSE(resource.owns(large));
     fill();
-    EXPECT_EQ(this->upstream_.calls(), calls + 1) << "for the large block";
+    EXPECT_EQ(this->upstream_.calls(), calls + 1) << "one call, for the large block";
     EXPECT_TRUE(resource.verify());
     resource.clear();
 }
 
-TYPED_TEST_P(pool_resource_conformance, tells_what_it_makes_of_a_size)
+TYPED_TEST_P(pool_resource_conformance, good_size_is_the_usable_size)
 {
     TypeParam resource(&this->upstream_);
     EXPECT_EQ(resource.good_size(50), 64u) << "aligned to 16";
@@ -218,26 +218,24 @@ TYPED_TEST_P(pool_resource_conformance, has_a_name)
     EXPECT_STREQ(unnamed.name(), TypeParam().name());
 }
 
-TYPED_TEST_P(pool_resource_conformance, reports_a_block_that_is_known_to_be_free)
+TYPED_TEST_P(pool_resource_conformance, reports_a_double_free_that_checks_or_asan_detect)
 {
     if (!TypeParam::policy::checks && MEMORY_POOL_ASAN == 0)
-        GTEST_SKIP() << "not found, or later";
+        GTEST_SKIP() << "not detected, or only later";
     expect_double_frees_found<TypeParam>();
 }
 
-TYPED_TEST_P(pool_resource_conformance, takes_back_a_block_that_the_program_has_poisoned)
+TYPED_TEST_P(pool_resource_conformance, accepts_a_block_poisoned_by_the_program)
 {
     expect_poisoned_blocks_taken_back<TypeParam>();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for,
-                            has_pools_up_to_the_block_that_the_options_name,
-                            takes_no_more_blocks_at_once_than_the_options_allow,
-                            counts_blocks_as_large_as_their_pools_make_them,
-                            uses_a_block_again_while_others_of_its_age_are_in_use, can_take_its_memory_from_arenas,
-                            owns_its_blocks_and_nothing_else, keeps_its_memory_when_it_is_cleared,
-                            tells_what_it_makes_of_a_size, has_a_name, reports_a_block_that_is_known_to_be_free,
-                            takes_back_a_block_that_the_program_has_poisoned);
+REGISTER_TYPED_TEST_SUITE_P(pool_resource_conformance, allocates_nothing_from_upstream_at_construction,
+                            has_pools_up_to_largest_required_pool_block, limits_chunks_to_max_blocks_per_chunk,
+                            counts_the_block_sizes_of_its_pools, reuses_freed_blocks_between_blocks_in_use,
+                            can_use_arenas_as_upstream, owns_its_blocks_and_nothing_else, keeps_its_memory_in_clear,
+                            good_size_is_the_usable_size, has_a_name, reports_a_double_free_that_checks_or_asan_detect,
+                            accepts_a_block_poisoned_by_the_program);
 
 // Misuse, with a policy that checks.
 
@@ -245,7 +243,7 @@ template <class Resource>
 class checking_pool_resource_conformance : public testing::Test
 {
 protected:
-    /// Expects that exactly this has been reported, of this block, and that the resource is in order and works.
+    /// Expects one report, of this kind and address, and a resource that is valid and usable.
     void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
@@ -270,21 +268,21 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_double_free)
     this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_that_no_pool_has)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_foreign_pointer)
 {
     int local = 0;
-    this->pools_.deallocate(&local, 100); // There is a pool of that size,
+    this->pools_.deallocate(&local, 100); // A pool of that size exists.
     this->expect_report(memory_pool::error_kind::foreign_pointer, &local);
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_size_without_a_pool_yet)
 {
     this->pools_.deallocate(this->block_.address, 300);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_to_the_pool_of_another_size)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_freed_with_another_size)
 {
     const filled_block other = allocate_filled(this->pools_, 300);
     this->pools_.deallocate(this->block_.address, 300);
@@ -292,33 +290,33 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back
     EXPECT_TRUE(give_back(this->pools_, this->block_) && give_back(this->pools_, other));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_as_a_large_one)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_freed_as_a_large_one)
 {
     this->pools_.deallocate(this->block_.address, 100'000);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_an_alignment_of_another_pool)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_freed_with_another_alignment)
 {
     this->pools_.deallocate(this->block_.address, 100, 256);
     this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_as_a_small_one)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_freed_as_a_small_one)
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
-    this->pools_.deallocate(large.address, 100); // There is a pool of that size,
+    this->pools_.deallocate(large.address, 100); // A pool of that size exists,
     this->expect_report(memory_pool::error_kind::size_mismatch, large.address);
-    this->pools_.deallocate(large.address, 300); // but not of this one.
+    this->pools_.deallocate(large.address, 300); // but no pool of this size.
     EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::size_mismatch));
     EXPECT_TRUE(
         contains(this->recorder_.reports()[1].text, "block of 100000 bytes aligned to 16, given back as one of 300"));
     EXPECT_TRUE(give_back(this->pools_, large));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_with_another_size)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_freed_with_another_size)
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
     this->pools_.deallocate(large.address, 300'000);
@@ -326,7 +324,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_come
     EXPECT_TRUE(give_back(this->pools_, large));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_twice)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_double_free_of_a_large_block)
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
     EXPECT_TRUE(give_back(this->pools_, large));
@@ -341,9 +339,9 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_into_a_block)
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room_of_a_block)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_capacity_of_a_block)
 {
-    unsigned char* const behind = this->block_.address + 112; // The pool makes blocks of 112 bytes.
+    unsigned char* const behind = this->block_.address + 112; // The pool has blocks of 112 bytes.
     memory_pool::detail::base::permit_access(behind, 1);
     *behind = 'x';
     this->pools_.deallocate(this->block_.address, 100);
@@ -360,7 +358,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_past_the_cap
             this->pools_.deallocate(block.address, block.bytes);
     }
     EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::buffer_overflow));
-    EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second time, they were taken back";
+    EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second call freed the blocks";
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_end_of_a_block_once_in_release)
@@ -371,7 +369,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_end_of
     EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error_kind::buffer_overflow});
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
+TYPED_TEST_P(checking_pool_resource_conformance, rejects_an_alignment_that_is_no_power_of_two)
 {
     for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
         for (const std::size_t bytes : {0u, 100u, 100'000u})
@@ -379,7 +377,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no
                 << bytes << "@" << alignment;
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handler_takes_when_it_ends)
+TYPED_TEST_P(checking_pool_resource_conformance, frees_blocks_that_the_error_handler_allocates)
 {
     accounting_upstream upstream;
     {
@@ -394,7 +392,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handl
     this->recorder_.handle_by(nullptr);
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_unless_there_is_another_handler)
+TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_message_by_default)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto misuse = [](auto&& how) {
@@ -413,14 +411,14 @@ TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_un
         "pool 'of a pool resource'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    checking_pool_resource_conformance, reports_a_double_free, reports_a_pointer_that_no_pool_has,
-    reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
-    reports_a_block_that_comes_back_to_the_pool_of_another_size, reports_a_block_that_comes_back_as_a_large_one,
-    reports_a_block_that_comes_back_with_an_alignment_of_another_pool,
-    reports_a_large_block_that_comes_back_as_a_small_one, reports_a_large_block_that_comes_back_with_another_size,
-    reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-    reports_a_write_behind_the_room_of_a_block, reports_each_write_past_the_capacity_of_a_block_once,
-    reports_a_write_past_the_end_of_a_block_once_in_release, refuses_an_alignment_that_is_no_power_of_two,
-    gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
+REGISTER_TYPED_TEST_SUITE_P(checking_pool_resource_conformance, reports_a_double_free, reports_a_foreign_pointer,
+                            reports_a_size_without_a_pool_yet, reports_a_block_freed_with_another_size,
+                            reports_a_block_freed_as_a_large_one, reports_a_block_freed_with_another_alignment,
+                            reports_a_large_block_freed_as_a_small_one, reports_a_large_block_freed_with_another_size,
+                            reports_a_double_free_of_a_large_block, reports_a_pointer_into_a_block,
+                            reports_a_write_past_the_capacity_of_a_block,
+                            reports_each_write_past_the_capacity_of_a_block_once,
+                            reports_a_write_past_the_end_of_a_block_once_in_release,
+                            rejects_an_alignment_that_is_no_power_of_two, frees_blocks_that_the_error_handler_allocates,
+                            ends_the_program_with_a_message_by_default);
 } // namespace test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Random use of a pool of blocks by many threads, in which every block is accounted for.
+/// Random use of a block pool by many threads, which accounts for every block.
 #pragma once
 
 #include "support/marked_blocks.hpp"
@@ -26,13 +26,13 @@ struct stress_shape
     std::size_t block_size = 64;
     std::size_t limit = memory_pool::pool_options::unbounded;
     std::size_t arena_bytes = std::size_t{1} << 20;
-    std::size_t most_held = 16; ///< By one thread at a time.
-    unsigned waits = 0;         ///< In a thousand operations, with a deadline and, in a bounded pool, without.
-    unsigned whole_pool = 2;    ///< In a thousand: trim, reserve, for_each, figures.
+    std::size_t max_held = 16; ///< Blocks that one thread may hold.
+    unsigned waits = 0;        ///< Per thousand operations: waits with a deadline, or without one in a bounded pool.
+    unsigned whole_pool = 2;   ///< Per thousand operations: trim, reserve, for_each, statistics.
     std::size_t initial_capacity = 0;
 };
 
-/// A pool, and what its threads know of it.
+/// A pool and the shared state of its threads.
 template <class Pool>
 class pool_stress
 {
@@ -45,7 +45,7 @@ public:
 
     Pool& pool() noexcept { return pool_; }
 
-    /// Effects: what a thread does: uses the pool until `goes_on` returns false, and then gives back all it has.
+    /// Effects: uses the pool in one thread until `goes_on` returns false, and then frees all blocks of the thread.
     /// Thread safety: any thread.
     void work(std::uint64_t seed, const std::function<bool()>& goes_on)
     {
@@ -57,14 +57,14 @@ public:
         operations_.fetch_add(self.operations, std::memory_order_relaxed);
     }
 
-    /// Effects: gives back what is on its way from one thread to another.
-    /// Returns: whether everything is accounted for.
+    /// Effects: frees the blocks in flight between threads.
+    /// Returns whether every block is accounted for.
     /// Preconditions: no thread is at work.
     bool settles()
     {
         for (auto& mailbox : mailboxes_) {
             if (void* const block = mailbox.exchange(nullptr)) {
-                marks_.give(block, in_the_post);
+                marks_.give(block, in_flight);
                 pool_.deallocate(block);
             }
         }
@@ -76,15 +76,15 @@ public:
         return is_settled && pool_.verify() && pool_.capacity() == 0;
     }
 
-    /// Returns: how often a block was not as its owner had left it, or had another one, or a figure was impossible.
+    /// Returns the number of faults: damaged blocks, wrong owners, impossible statistics.
     std::size_t faults() const noexcept { return marks_.faults() + faults_.load(std::memory_order_relaxed); }
 
     std::uint64_t operations() const noexcept { return operations_.load(std::memory_order_relaxed); }
     std::uint64_t refusals() const noexcept { return refusals_.load(std::memory_order_relaxed); }
 
 private:
-    static constexpr std::uint32_t in_the_post = ~std::uint32_t{0};
-    static constexpr std::size_t mailbox_count = 8; ///< Less than any limit, so that one who waits is served at last.
+    static constexpr std::uint32_t in_flight = ~std::uint32_t{0};
+    static constexpr std::size_t mailbox_count = 8; ///< Below any limit, so that each waiter gets a block eventually.
 
     static memory_pool::pool_options options(const stress_shape& shape)
     {
@@ -112,7 +112,7 @@ private:
                 look_at_all();
             else if (drawn < stress.shape_.whole_pool + stress.shape_.waits)
                 wait_for_one();
-            else if (drawn < 700 && held.size() < stress.shape_.most_held)
+            else if (drawn < 700 && held.size() < stress.shape_.max_held)
                 drawn % 8 == 0 ? take_many() : take_one();
             else if (drawn < 800)
                 hand_over();
@@ -124,7 +124,7 @@ private:
         {
             if (block == nullptr) {
                 stress.refusals_.fetch_add(1, std::memory_order_relaxed);
-                // So that a pool that is used up does not stay so.
+                // Keeps an exhausted pool from staying exhausted.
                 for (std::size_t i = below(held.size() + 1); i != 0; --i)
                     give_one();
                 return;
@@ -156,7 +156,7 @@ private:
 
         void wait_for_one()
         {
-            // Who has a block does not wait without end: all could.
+            // A thread that holds blocks does not wait without a deadline: all threads could.
             if (held.empty() && stress.pool_.is_bounded() && below(2) == 0)
                 return keep(stress.pool_.allocate_wait());
             keep(stress.pool_.try_allocate_for(std::chrono::microseconds(below(300))));
@@ -193,13 +193,13 @@ private:
             void* block = nullptr;
             if (!held.empty()) {
                 block = let_go();
-                stress.marks_.pass(block, number, in_the_post);
+                stress.marks_.pass(block, number, in_flight);
             }
             block = stress.mailboxes_[below(mailbox_count)].exchange(block, std::memory_order_acq_rel);
             if (block == nullptr)
                 return;
             stress.marks_.check(block);
-            stress.marks_.pass(block, in_the_post, number);
+            stress.marks_.pass(block, in_flight, number);
             held.push_back(block);
         }
 
@@ -214,7 +214,8 @@ private:
                 }
                 break;
             case 2: {
-                // Others may give back meanwhile, and I may not: all of mine are visited.
+                // Other threads may free blocks meanwhile. The blocks of this thread stay in use, so for_each must
+                // visit each of them.
                 const void* last = nullptr;
                 std::size_t mine = 0;
                 pool.for_each([&](void* block) {

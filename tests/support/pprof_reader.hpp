@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reads a profile of pprof, strictly: what is wrong with it is an exception.
+/// Reads a pprof profile strictly: throws an exception for any error in it.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace test {
-/// Bytes that are read from the front.
+/// Reads bytes from the front.
 class byte_reader
 {
 public:
@@ -26,7 +26,7 @@ public:
     std::string_view take(std::size_t count)
     {
         if (count > bytes_.size())
-            throw std::runtime_error("the end is missing");
+            throw std::runtime_error("unexpected end of the profile");
         const std::string_view taken = bytes_.substr(0, count);
         bytes_.remove_prefix(count);
         return taken;
@@ -59,7 +59,7 @@ private:
     std::string_view bytes_;
 };
 
-/// A profile that was read.
+/// A parsed profile.
 class pprof_reader
 {
 public:
@@ -125,14 +125,14 @@ private:
         fields found;
         while (!reader.is_at_end()) {
             const std::uint64_t tag = reader.varint();
-            field its{};
+            field read{};
             if ((tag & 7U) == 0)
-                its.number = reader.varint();
+                read.number = reader.varint();
             else if ((tag & 7U) == 2)
-                its.bytes = reader.take(reader.varint());
+                read.bytes = reader.take(reader.varint());
             else
-                throw std::runtime_error("a field of another type");
-            found.emplace_back(static_cast<std::uint32_t>(tag >> 3U), its);
+                throw std::runtime_error("a field of an unknown type");
+            found.emplace_back(static_cast<std::uint32_t>(tag >> 3U), read);
         }
         return found;
     }
@@ -140,9 +140,9 @@ private:
     static std::map<std::uint32_t, std::uint64_t> numbers_of(std::string_view bytes)
     {
         std::map<std::uint32_t, std::uint64_t> numbers;
-        for (const auto& [number, its] : fields_of(bytes))
-            if (!its.bytes.empty() || !numbers.emplace(number, its.number).second)
-                throw std::runtime_error("a field that is not one number");
+        for (const auto& [number, read] : fields_of(bytes))
+            if (!read.bytes.empty() || !numbers.emplace(number, read.number).second)
+                throw std::runtime_error("a field that is not a single number");
         return numbers;
     }
 
@@ -158,18 +158,18 @@ private:
     static void add(std::map<std::uint64_t, Value>& to, std::uint64_t number, const Value& added)
     {
         if (number == 0 || !to.emplace(number, added).second)
-            throw std::runtime_error("a number that is 0, or there twice");
+            throw std::runtime_error("a number that is 0 or a duplicate");
     }
 
     void read_tables()
     {
         for (const field& each : all_[1]) {
-            auto its = numbers_of(each.bytes);
-            sample_types.push_back(text(its[1]) + "/" + text(its[2]));
+            auto numbers = numbers_of(each.bytes);
+            sample_types.push_back(text(numbers[1]) + "/" + text(numbers[2]));
         }
         for (const field& each : all_[3]) {
-            auto its = numbers_of(each.bytes);
-            add(mappings, its[1], mapping{its[2], its[3], its[4], text(its[5]), text(its[6])});
+            auto numbers = numbers_of(each.bytes);
+            add(mappings, numbers[1], mapping{numbers[2], numbers[3], numbers[4], text(numbers[5]), text(numbers[6])});
         }
         std::map<std::uint64_t, std::string> functions;
         for (const field& each : all_[5]) {
@@ -183,7 +183,7 @@ private:
                 if (number == 4)
                     function = functions.at(numbers_of(part.bytes)[1]);
                 else if (!numbers.emplace(number, part.number).second)
-                    throw std::runtime_error("a number twice");
+                    throw std::runtime_error("a duplicate number");
             }
             add(locations, numbers[1], location{numbers[2], numbers[3], function});
             if (numbers[2] != 0 &&
@@ -202,7 +202,7 @@ private:
                 else if (number == 3)
                     add_label(read, numbers_of(part.bytes));
                 else if (number != 1)
-                    throw std::runtime_error("a field that samples do not have");
+                    throw std::runtime_error("an unknown field of a sample");
                 else
                     for (const std::uint64_t place : packed(part.bytes)) {
                         read.locations.push_back(locations.at(place));
@@ -210,15 +210,15 @@ private:
                     }
             }
             if (read.values.size() != sample_types.size())
-                throw std::runtime_error("not a value of each type");
+                throw std::runtime_error("wrong number of values");
             samples.push_back(read);
         }
     }
 
-    void add_label(sample& to, std::map<std::uint32_t, std::uint64_t> its) const
+    void add_label(sample& to, std::map<std::uint32_t, std::uint64_t> numbers) const
     {
-        if (!to.labels.emplace(text(its[1]), text(its[2])).second)
-            throw std::runtime_error("two labels of one name");
+        if (!to.labels.emplace(text(numbers[1]), text(numbers[2])).second)
+            throw std::runtime_error("a duplicate label");
     }
 
     std::vector<std::string> strings_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How much memory of the machine this process has.
+/// Reads how much memory this process has.
 #pragma once
 
 #include <support/sanitizers.hpp>
@@ -16,21 +16,21 @@
 #include <unistd.h>
 #endif
 
-// A sanitizer has memory of its own for each byte of the program's, and gives it back when it likes.
+// A sanitizer needs memory of its own for each byte of the program, and frees it at its own discretion.
 #if defined(__linux__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 1
 
 namespace test {
-/// How many bytes this process has.
+/// The bytes of this process.
 struct process_bytes
 {
-    std::size_t addresses = 0; ///< That are mapped, whether or not there is memory behind them.
-    std::size_t resident = 0;  ///< That are in memory now.
+    std::size_t addresses = 0; ///< Mapped bytes, resident or not.
+    std::size_t resident = 0;  ///< Bytes in memory now.
 };
 
 inline process_bytes bytes_of_process()
 {
-    // "<pages of addresses> <pages in memory> ...", read without a buffer that would have to be allocated.
+    // The format is "<pages of addresses> <pages in memory> ...". Reads it without a buffer on the heap.
     std::array<char, 128> text{};
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     const auto length = file != -1 ? read(file, text.data(), text.size() - 1) : -1;
@@ -44,13 +44,13 @@ inline process_bytes bytes_of_process()
     return {addresses, std::strtoul(rest, nullptr, 10) * page};
 }
 
-/// Returns: bytes of this process that are in memory now.
+/// Returns the resident bytes of this process.
 inline std::size_t resident_bytes()
 {
     return bytes_of_process().resident;
 }
 
-/// Returns: page faults of this process so far.
+/// Returns the page faults of this process so far.
 inline std::size_t page_faults()
 {
     rusage used{};

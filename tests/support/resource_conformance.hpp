@@ -32,14 +32,14 @@
 #include <vector>
 
 namespace test {
-/// More than an arena of the usual size has room for, and than any pool of the usual options.
+/// Larger than the largest block of an arena, or of a pool, with the default options.
 inline constexpr std::size_t large_size = 100'000;
 
 template <class Resource>
 class resource_conformance : public testing::Test
 {
 protected:
-    /// What the resource says about itself agrees with itself and with upstream.
+    /// Expects that the statistics of the resource are consistent, and agree with upstream.
     void expect_in_order(const Resource& resource) const
     {
         EXPECT_TRUE(resource.verify());
@@ -54,7 +54,7 @@ protected:
         EXPECT_EQ(resource.bytes_in_use(), 0u);
     }
 
-    /// Small and large blocks, and some that are aligned strictly.
+    /// Allocates small and large blocks, some with strict alignments.
     static std::vector<filled_block> some_of_each_kind(Resource& resource)
     {
         std::vector<filled_block> blocks;
@@ -69,7 +69,7 @@ protected:
 
 TYPED_TEST_SUITE_P(resource_conformance);
 
-TYPED_TEST_P(resource_conformance, neither_copies_nor_moves)
+TYPED_TEST_P(resource_conformance, cannot_be_copied_or_moved)
 {
     EXPECT_FALSE(std::is_copy_constructible_v<TypeParam>);
     EXPECT_FALSE(std::is_move_constructible_v<TypeParam>);
@@ -78,7 +78,7 @@ TYPED_TEST_P(resource_conformance, neither_copies_nor_moves)
     EXPECT_TRUE((std::is_base_of_v<std::pmr::memory_resource, TypeParam>));
 }
 
-TYPED_TEST_P(resource_conformance, takes_the_default_resource_if_no_other_is_named)
+TYPED_TEST_P(resource_conformance, uses_the_default_resource_as_default_upstream)
 {
     const TypeParam resource;
     EXPECT_EQ(resource.upstream_resource(), std::pmr::get_default_resource());
@@ -86,7 +86,7 @@ TYPED_TEST_P(resource_conformance, takes_the_default_resource_if_no_other_is_nam
     EXPECT_EQ(over_another.upstream_resource(), &this->upstream_);
 }
 
-TYPED_TEST_P(resource_conformance, refuses_an_upstream_that_is_nullptr)
+TYPED_TEST_P(resource_conformance, rejects_nullptr_as_upstream)
 {
     const std::string what =
         what_of<std::invalid_argument>([] { TypeParam resource(static_cast<std::pmr::memory_resource*>(nullptr)); });
@@ -94,7 +94,7 @@ TYPED_TEST_P(resource_conformance, refuses_an_upstream_that_is_nullptr)
     EXPECT_TRUE(contains(what, "leave it out for std::pmr::get_default_resource()")) << what;
 }
 
-TYPED_TEST_P(resource_conformance, makes_blocks_of_every_size_that_do_not_overlap_and_keep_what_is_written)
+TYPED_TEST_P(resource_conformance, allocates_disjoint_blocks_of_every_size)
 {
     std::vector<std::size_t> sizes(300);
     for (std::size_t bytes = 0; bytes != sizes.size(); ++bytes)
@@ -115,7 +115,7 @@ TYPED_TEST_P(resource_conformance, makes_blocks_of_every_size_that_do_not_overla
     }
 }
 
-TYPED_TEST_P(resource_conformance, honours_every_alignment)
+TYPED_TEST_P(resource_conformance, supports_every_alignment)
 {
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;
@@ -130,7 +130,7 @@ TYPED_TEST_P(resource_conformance, honours_every_alignment)
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, gives_each_block_of_zero_bytes_an_address_of_its_own)
+TYPED_TEST_P(resource_conformance, allocates_distinct_blocks_of_zero_bytes)
 {
     TypeParam resource(&this->upstream_);
     std::set<void*> addresses{nullptr};
@@ -142,7 +142,7 @@ TYPED_TEST_P(resource_conformance, gives_each_block_of_zero_bytes_an_address_of_
 TYPED_TEST_P(resource_conformance, ignores_nullptr)
 {
     TypeParam resource(&this->upstream_);
-    for (int round = 0; round != 2; ++round) { // before there is anything, and after
+    for (int round = 0; round != 2; ++round) { // before and after the first allocation
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{40}, large_size})
             resource.deallocate(nullptr, bytes);
         resource.deallocate(nullptr, 8, std::size_t{1} << 20);
@@ -152,7 +152,7 @@ TYPED_TEST_P(resource_conformance, ignores_nullptr)
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, is_equal_to_itself_alone)
+TYPED_TEST_P(resource_conformance, is_equal_only_to_itself)
 {
     const TypeParam resource(&this->upstream_);
     const TypeParam other(&this->upstream_);
@@ -161,7 +161,7 @@ TYPED_TEST_P(resource_conformance, is_equal_to_itself_alone)
     EXPECT_FALSE(resource.is_equal(this->upstream_));
 }
 
-TYPED_TEST_P(resource_conformance, passes_oversized_blocks_upstream_and_gives_them_back_at_once)
+TYPED_TEST_P(resource_conformance, forwards_oversized_blocks_to_upstream)
 {
     TypeParam resource(&this->upstream_);
     const filled_block small = allocate_filled(resource, 8);
@@ -182,7 +182,7 @@ TYPED_TEST_P(resource_conformance, passes_oversized_blocks_upstream_and_gives_th
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, takes_oversized_blocks_back_in_any_order)
+TYPED_TEST_P(resource_conformance, accepts_frees_of_oversized_blocks_in_any_order)
 {
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;
@@ -196,7 +196,7 @@ TYPED_TEST_P(resource_conformance, takes_oversized_blocks_back_in_any_order)
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, gives_everything_back_when_it_is_released_and_works_on)
+TYPED_TEST_P(resource_conformance, release_frees_all_memory_and_keeps_it_usable)
 {
     TypeParam resource(&this->upstream_);
     for (int round = 0; round != 3; ++round) {
@@ -209,7 +209,7 @@ TYPED_TEST_P(resource_conformance, gives_everything_back_when_it_is_released_and
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, tells_how_much_a_trim_gave_back)
+TYPED_TEST_P(resource_conformance, trim_returns_the_bytes_that_it_frees)
 {
     TypeParam resource(&this->upstream_);
     EXPECT_EQ(resource.trim(), 0u);
@@ -229,7 +229,7 @@ TYPED_TEST_P(resource_conformance, tells_how_much_a_trim_gave_back)
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, gives_everything_back_when_it_ends_with_blocks_in_use)
+TYPED_TEST_P(resource_conformance, destructor_frees_blocks_in_use)
 {
     {
         TypeParam resource(&this->upstream_);
@@ -240,7 +240,7 @@ TYPED_TEST_P(resource_conformance, gives_everything_back_when_it_ends_with_block
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
-TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_call)
+TYPED_TEST_P(resource_conformance, is_unchanged_when_upstream_fails_at_any_call)
 {
     for (std::size_t failing_call = 1;; ++failing_call) {
         accounting_upstream upstream;
@@ -257,7 +257,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
                     EXPECT_EQ(resource.bytes_reserved(), upstream.live_bytes());
                     EXPECT_TRUE(resource.verify());
                     upstream.never_fail();
-                    blocks.push_back(allocate_filled(resource, bytes, alignment)); // Works the second time.
+                    blocks.push_back(allocate_filled(resource, bytes, alignment)); // The second attempt succeeds.
                 }
             };
             for (const std::size_t bytes : {8u, 3000u, 50'000u, 100'000u})
@@ -275,28 +275,28 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
     }
 }
 
-TYPED_TEST_P(resource_conformance, refuses_what_no_program_can_address)
+TYPED_TEST_P(resource_conformance, rejects_unaddressable_sizes)
 {
     TypeParam resource(&this->upstream_);
     const filled_block block = allocate_filled(resource, 40);
     const std::size_t in_use = resource.bytes_in_use();
     const std::size_t calls = this->upstream_.calls();
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t max = std::numeric_limits<std::size_t>::max();
     constexpr auto half = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    for (const std::size_t bytes : {most, most - 1, most - 7, most - 8, most - 40, most - 63, most - 64, most - 4096,
-                                    most - 100'000, half + 2, half + 1, half}) {
+    for (const std::size_t bytes : {max, max - 1, max - 7, max - 8, max - 40, max - 63, max - 64, max - 4096,
+                                    max - 100'000, half + 2, half + 1, half}) {
         EXPECT_THROW((void)resource.allocate(bytes), memory_pool::size_overflow) << bytes;
         EXPECT_THROW((void)resource.allocate(bytes, 1), memory_pool::size_overflow) << bytes;
         EXPECT_THROW((void)resource.allocate(bytes, 4096), memory_pool::size_overflow) << bytes;
     }
     EXPECT_THROW((void)resource.allocate(8, half + 1), memory_pool::size_overflow);
-    EXPECT_EQ(this->upstream_.calls(), calls) << "upstream is not even asked";
+    EXPECT_EQ(this->upstream_.calls(), calls) << "no call of upstream";
     EXPECT_EQ(resource.bytes_in_use(), in_use);
     EXPECT_TRUE(give_back(resource, block));
     this->expect_empty(resource);
 }
 
-/// A program with many strings, once with the containers of std and once with those of std::pmr.
+/// A program with many strings, to compare the containers of std with those of std::pmr.
 template <class Text, class Map, class Table, class List, class Vector, class Deque>
 std::string result_of_a_program(Map words, Table lengths, List lines, Vector numbers, Deque queue)
 {
@@ -333,7 +333,7 @@ std::string result_of_a_program(Map words, Table lengths, List lines, Vector num
     return result;
 }
 
-TYPED_TEST_P(resource_conformance, serves_containers_that_then_hold_what_those_of_the_heap_hold)
+TYPED_TEST_P(resource_conformance, serves_containers_like_the_global_heap)
 {
     const std::string expected =
         result_of_a_program<std::string>(std::map<std::string, std::string>(), std::unordered_map<int, unsigned>(),
@@ -349,7 +349,7 @@ TYPED_TEST_P(resource_conformance, serves_containers_that_then_hold_what_those_o
     }
 }
 
-TYPED_TEST_P(resource_conformance, uses_again_what_came_back_however_often)
+TYPED_TEST_P(resource_conformance, reuses_freed_memory_indefinitely)
 {
     constexpr bool is_fast = !under_a_sanitizer && !TypeParam::policy::checks;
     constexpr std::size_t rounds = is_fast ? 1'000'000 : 30'000;
@@ -357,26 +357,26 @@ TYPED_TEST_P(resource_conformance, uses_again_what_came_back_however_often)
     std::vector<filled_block> blocks;
     for (std::size_t i = 0; i != 64; ++i)
         blocks.push_back(allocate_filled(resource, i));
-    std::size_t most_in_the_beginning = 0;
+    std::size_t max_at_first = 0;
     for (std::size_t round = 0; round != rounds; ++round) {
         filled_block& oldest = blocks[round % blocks.size()];
         ASSERT_TRUE(give_back(resource, oldest));
         oldest = allocate_filled(resource, round * 37 % 499, std::size_t{1} << round % 7);
         if (round < 10'000)
-            most_in_the_beginning = std::max(most_in_the_beginning, this->upstream_.live_bytes());
+            max_at_first = std::max(max_at_first, this->upstream_.live_bytes());
     }
-    EXPECT_LE(this->upstream_.live_bytes(), most_in_the_beginning);
+    EXPECT_LE(this->upstream_.live_bytes(), max_at_first);
     EXPECT_TRUE(give_back_all(resource, blocks));
     this->expect_empty(resource);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    resource_conformance, neither_copies_nor_moves, takes_the_default_resource_if_no_other_is_named,
-    refuses_an_upstream_that_is_nullptr, makes_blocks_of_every_size_that_do_not_overlap_and_keep_what_is_written,
-    honours_every_alignment, gives_each_block_of_zero_bytes_an_address_of_its_own, ignores_nullptr,
-    is_equal_to_itself_alone, passes_oversized_blocks_upstream_and_gives_them_back_at_once,
-    takes_oversized_blocks_back_in_any_order, gives_everything_back_when_it_is_released_and_works_on,
-    tells_how_much_a_trim_gave_back, gives_everything_back_when_it_ends_with_blocks_in_use,
-    changes_nothing_when_upstream_fails_at_any_call, refuses_what_no_program_can_address,
-    serves_containers_that_then_hold_what_those_of_the_heap_hold, uses_again_what_came_back_however_often);
+REGISTER_TYPED_TEST_SUITE_P(resource_conformance, cannot_be_copied_or_moved,
+                            uses_the_default_resource_as_default_upstream, rejects_nullptr_as_upstream,
+                            allocates_disjoint_blocks_of_every_size, supports_every_alignment,
+                            allocates_distinct_blocks_of_zero_bytes, ignores_nullptr, is_equal_only_to_itself,
+                            forwards_oversized_blocks_to_upstream, accepts_frees_of_oversized_blocks_in_any_order,
+                            release_frees_all_memory_and_keeps_it_usable, trim_returns_the_bytes_that_it_frees,
+                            destructor_frees_blocks_in_use, is_unchanged_when_upstream_fails_at_any_call,
+                            rejects_unaddressable_sizes, serves_containers_like_the_global_heap,
+                            reuses_freed_memory_indefinitely);
 } // namespace test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether a sanitizer is at work, for tests that do less then, or something else.
+/// Detects sanitizers, for tests that do less, or something else, with one.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 namespace test {
-/// Does one make everything many times slower?
+/// True if a sanitizer makes the program many times slower.
 #if MEMORY_POOL_TSAN || MEMORY_POOL_ASAN
 inline constexpr bool under_a_sanitizer = true;
 #else
@@ -19,7 +19,7 @@ inline constexpr bool under_a_sanitizer = false;
 #endif
 
 #if MEMORY_POOL_ASAN
-/// Before deaths that AddressSanitizer reports. Symbolizing takes seconds, and no test reads the function names.
+/// Call this before deaths that AddressSanitizer reports. Symbolizing takes seconds, and no test reads function names.
 inline void expect_reports_without_names()
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");

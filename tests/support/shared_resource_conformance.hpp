@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The contract of every thread-safe resource beyond that of resource_conformance.hpp. Instantiate it for a resource
+/// The contract of every thread-safe resource in addition to resource_conformance.hpp. Instantiate it for a resource
 /// type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
@@ -27,7 +27,7 @@
 #include <vector>
 
 namespace test {
-/// Blocks on their way from one thread to another.
+/// A queue of blocks between threads.
 class handover
 {
 public:
@@ -37,7 +37,7 @@ public:
         blocks_.push_back(block);
     }
 
-    /// Returns: the block that has waited longest, if there is one.
+    /// Returns the oldest block, or std::nullopt.
     std::optional<filled_block> take()
     {
         const std::lock_guard lock(mutex_);
@@ -60,7 +60,7 @@ protected:
     static constexpr std::size_t thread_count = 4;
     static constexpr bool is_slow = under_a_sanitizer || Resource::policy::checks;
 
-    /// Sizes and alignments of all kinds, seldom a large one.
+    /// Allocates a block of random size and alignment, rarely a large one.
     static filled_block allocate_any(Resource& resource, std::mt19937& random)
     {
         const std::size_t bytes = random() % 200 == 0 ? 70'000 : random() % 400;
@@ -75,13 +75,13 @@ protected:
         EXPECT_TRUE(resource.verify());
     }
 
-    /// Not locked: a resource promises to serialize its calls, and ThreadSanitizer detects if it does not.
+    /// Not locked: a resource promises to serialize its calls, and ThreadSanitizer detects a violation.
     accounting_upstream upstream_;
 };
 
 TYPED_TEST_SUITE_P(shared_resource_conformance);
 
-TYPED_TEST_P(shared_resource_conformance, serves_each_thread_for_itself)
+TYPED_TEST_P(shared_resource_conformance, serves_concurrent_threads)
 {
     TypeParam resource(&this->upstream_);
     std::atomic<bool> all_intact{true};
@@ -105,7 +105,7 @@ TYPED_TEST_P(shared_resource_conformance, serves_each_thread_for_itself)
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(shared_resource_conformance, takes_back_in_one_thread_what_another_was_given)
+TYPED_TEST_P(shared_resource_conformance, accepts_remote_frees)
 {
     TypeParam resource(&this->upstream_);
     std::array<handover, shared_resource_conformance<TypeParam>::thread_count> ring;
@@ -127,7 +127,7 @@ TYPED_TEST_P(shared_resource_conformance, takes_back_in_one_thread_what_another_
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(shared_resource_conformance, keeps_the_blocks_of_threads_that_end)
+TYPED_TEST_P(shared_resource_conformance, keeps_the_blocks_of_exited_threads)
 {
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;
@@ -142,10 +142,10 @@ TYPED_TEST_P(shared_resource_conformance, keeps_the_blocks_of_threads_that_end)
     this->expect_empty(resource);
     const std::size_t before = this->upstream_.live_bytes();
     in_a_thread([&] { give_back(resource, allocate_filled(resource, 24)); });
-    EXPECT_LE(this->upstream_.live_bytes(), before) << "a thread uses what those before it have left";
+    EXPECT_LE(this->upstream_.live_bytes(), before) << "a thread reuses the memory of exited threads";
 }
 
-TYPED_TEST_P(shared_resource_conformance, may_end_before_threads_that_have_used_it)
+TYPED_TEST_P(shared_resource_conformance, can_be_destroyed_before_its_threads_exit)
 {
     std::atomic<int> ready{0};
     std::atomic<bool> is_gone{false};
@@ -158,7 +158,7 @@ TYPED_TEST_P(shared_resource_conformance, may_end_before_threads_that_have_used_
             ++ready;
             while (!is_gone)
                 std::this_thread::yield();
-            TypeParam next; // The slot of the one that is gone is free for it.
+            TypeParam next; // May use the slot of the destroyed resource.
             EXPECT_TRUE(give_back(next, allocate_filled(next, 40)));
         });
     while (ready != static_cast<int>(this->thread_count))
@@ -170,7 +170,7 @@ TYPED_TEST_P(shared_resource_conformance, may_end_before_threads_that_have_used_
         thread.join();
 }
 
-TYPED_TEST_P(shared_resource_conformance, may_end_while_threads_that_have_used_it_end)
+TYPED_TEST_P(shared_resource_conformance, can_be_destroyed_while_its_threads_exit)
 {
     for (int round = 0; round != 50; ++round) {
         std::atomic<int> ready{0};
@@ -191,7 +191,7 @@ TYPED_TEST_P(shared_resource_conformance, may_end_while_threads_that_have_used_i
     }
 }
 
-/// Uses a resource when the thread ends, after the resource was told of that.
+/// Uses a resource at thread exit, after the resource has been notified of the exit.
 template <class Resource>
 struct late_user
 {
@@ -213,7 +213,7 @@ TYPED_TEST_P(shared_resource_conformance, works_in_destructors_of_thread_local_o
     TypeParam resource(&this->upstream_);
     late_user<TypeParam>::is_intact = false;
     in_a_thread([&] {
-        thread_local late_user<TypeParam> user; // Made before the thread is known to the resource, so it goes later.
+        thread_local late_user<TypeParam> user; // Constructed before the first allocation, so destroyed later.
         user.resource = &resource;
         user.kept = allocate_filled(resource, 100);
     });
@@ -221,7 +221,7 @@ TYPED_TEST_P(shared_resource_conformance, works_in_destructors_of_thread_local_o
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_in_a_thread)
+TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_used_by_a_thread)
 {
     std::vector<std::unique_ptr<TypeParam>> resources;
     for (int i = 0; i != 80; ++i)
@@ -238,13 +238,13 @@ TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_in_a_thread)
     }
     resources.clear();
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
-    for (int i = 0; i != 200; ++i) { // One after the other: numbers are used again.
+    for (int i = 0; i != 200; ++i) { // One after the other: they reuse numbers.
         TypeParam resource(&this->upstream_);
         EXPECT_TRUE(give_back(resource, allocate_filled(resource, 40)));
     }
 }
 
-TYPED_TEST_P(shared_resource_conformance, can_be_trimmed_and_asked_while_others_use_it)
+TYPED_TEST_P(shared_resource_conformance, can_be_trimmed_and_queried_concurrently)
 {
     TypeParam resource(&this->upstream_);
     std::atomic<bool> all_intact{true};
@@ -273,10 +273,10 @@ TYPED_TEST_P(shared_resource_conformance, can_be_trimmed_and_asked_while_others_
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(shared_resource_conformance, knows_exactly_what_is_in_use_when_threads_are_quiet)
+TYPED_TEST_P(shared_resource_conformance, bytes_in_use_is_exact_when_threads_are_idle)
 {
     TypeParam resource(&this->upstream_);
-    constexpr std::size_t each = 1024; // A size that pools have, and arenas need not round.
+    constexpr std::size_t each = 1024; // A block size of the pools, which arenas do not round.
     const std::size_t taken_for_one = [&] {
         const filled_block one = allocate_filled(resource, each);
         const std::size_t in_use = resource.bytes_in_use();
@@ -298,12 +298,11 @@ TYPED_TEST_P(shared_resource_conformance, knows_exactly_what_is_in_use_when_thre
     this->expect_empty(resource);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(shared_resource_conformance, serves_each_thread_for_itself,
-                            takes_back_in_one_thread_what_another_was_given, keeps_the_blocks_of_threads_that_end,
-                            may_end_before_threads_that_have_used_it, may_end_while_threads_that_have_used_it_end,
-                            works_in_destructors_of_thread_local_objects, can_be_one_of_many_in_a_thread,
-                            can_be_trimmed_and_asked_while_others_use_it,
-                            knows_exactly_what_is_in_use_when_threads_are_quiet);
+REGISTER_TYPED_TEST_SUITE_P(shared_resource_conformance, serves_concurrent_threads, accepts_remote_frees,
+                            keeps_the_blocks_of_exited_threads, can_be_destroyed_before_its_threads_exit,
+                            can_be_destroyed_while_its_threads_exit, works_in_destructors_of_thread_local_objects,
+                            can_be_one_of_many_used_by_a_thread, can_be_trimmed_and_queried_concurrently,
+                            bytes_in_use_is_exact_when_threads_are_idle);
 
 #if TESTS_MAY_FORK
 template <class Resource>
@@ -313,7 +312,7 @@ class forked_resource_conformance : public shared_resource_conformance<Resource>
 
 TYPED_TEST_SUITE_P(forked_resource_conformance);
 
-TYPED_TEST_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_with_threads)
+TYPED_TEST_P(forked_resource_conformance, can_be_used_in_a_forked_child_of_a_threaded_program)
 {
     TypeParam resource(&this->upstream_);
     std::atomic<bool> is_over{false};
@@ -326,7 +325,7 @@ TYPED_TEST_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_
         threads.emplace_back([&, i] {
             std::mt19937 random(i);
             while (!is_over) {
-                // Over and over in one arena, whose cursor and floor move in two steps.
+                // Repeated in one arena, whose cursor and floor move in two steps.
                 for (int round = 0; round != 300; ++round) {
                     void* const small = resource.allocate(8, 8);
                     void* const aligned = resource.allocate(8, 64);
@@ -361,6 +360,6 @@ TYPED_TEST_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_
     this->expect_empty(resource);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_with_threads);
+REGISTER_TYPED_TEST_SUITE_P(forked_resource_conformance, can_be_used_in_a_forked_child_of_a_threaded_program);
 #endif
 } // namespace test

@@ -11,7 +11,7 @@
 #include <utility>
 
 namespace test {
-/// Exists as long as this.
+/// Creates the directory, and removes it on destruction.
 class simulated_cgroup
 {
 public:
@@ -32,14 +32,14 @@ public:
     const std::string& directory() const { return directory_; }
     std::string file(const std::string& name) const { return directory_ + "/" + name; }
 
-    /// Effects: makes a file, or writes over the beginning of its text at once: a reader never sees an empty file.
+    /// Effects: creates a file, or overwrites the beginning of its text in place: a reader never sees an empty file.
     void write(const std::string& name, const std::string& text) const
     {
         std::ofstream(file(name), std::ios::app).close();
         std::fstream(file(name), std::ios::in | std::ios::out) << text;
     }
 
-    /// Effects: sets how many times memory.high was reached.
+    /// Effects: sets the number of times that memory.high was reached.
     void reach_high(int times) const { write("memory.events", "low 0\nhigh " + std::to_string(times) + "\nmax 0\n"); }
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A torture for lock-free stacks: some threads are delayed between the load and the exchange of a pop, while others
-/// pop and push the same few nodes (the ABA problem). Includes delays.hpp, so it comes first in a file, too.
+/// A stress test for lock-free stacks: some threads stall between the load and the exchange of a pop, while others pop
+/// and push the same few nodes (the ABA problem). Includes delays.hpp, so it must come first in a file, too.
 #pragma once
 
 #include "support/delays.hpp"
@@ -26,10 +26,10 @@
 namespace test {
 /// Nodes of a stack under torture.
 inline constexpr std::uint32_t tortured_nodes = 6;
-/// What is popped from an empty one.
+/// The result of a pop from an empty stack.
 inline constexpr std::uint32_t no_node = tortured_nodes;
 
-/// core::tagged_stack without the tag: what the torture must find fault with.
+/// core::tagged_stack without the tag: the torture must detect its ABA problem.
 class untagged_stack
 {
 public:
@@ -63,7 +63,7 @@ private:
     std::atomic<std::uint32_t> head_{0};
 };
 
-/// A stack with nodes of its own.
+/// A stack with its own nodes.
 template <class Stack>
 class stack_of_nodes
 {
@@ -112,7 +112,7 @@ private:
     std::array<memory_pool::detail::core::depot_magazine*, tortured_nodes> magazines_{}; ///< By number.
 };
 
-/// Nodes in a stack, and how many have each of them.
+/// A stack of nodes, with the number of owners of each node.
 template <class Nodes>
 class watched_nodes
 {
@@ -137,11 +137,11 @@ public:
         nodes_.push(number);
     }
 
-    /// Returns: whether a node was seen in two places.
+    /// Returns whether a node had two owners.
     bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
 
-    /// Returns: whether each node is in one place.
-    /// Preconditions: no thread is running, or has a node.
+    /// Returns whether each node has exactly one owner.
+    /// Preconditions: no thread is running or holds a node.
     bool is_whole()
     {
         for (std::uint32_t i = 0; i <= tortured_nodes; ++i) // A cycle would have no end.
@@ -157,25 +157,25 @@ private:
     Nodes nodes_;
 };
 
-/// How long a torture goes on, and how hard it is.
+/// The minimal length of a torture, and its intensity.
 struct torture_shape
 {
-    std::uint64_t changes = 0;  ///< Pops and pushes of the fast threads, at least.
-    std::uint64_t stalls = 0;   ///< Of both threads that stall, at least.
-    unsigned fast_threads = 1;  ///< 2 at most.
-    unsigned longest_stall = 0; ///< A stall ends after up to about 2 to the power of this changes.
+    std::uint64_t changes = 0; ///< Minimum of pops and pushes by the fast threads.
+    std::uint64_t stalls = 0;  ///< Minimum of stalls by both stalling threads.
+    unsigned fast_threads = 1; ///< At most 2.
+    unsigned max_stall = 0;    ///< A stall lasts up to about 2 to the power of this in changes.
     std::uint64_t seed = 7;
 };
 
-/// What came of it.
+/// The result of a torture.
 struct torture_result
 {
     std::uint64_t changes;
     std::uint64_t stalls;
-    bool was_survived; ///< No node was seen in two places, or was lost.
+    bool was_survived; ///< No node had two owners or was lost.
 };
 
-/// Two threads that stall, and fast ones that pop and push the same nodes until all have done enough.
+/// Two stalling threads, and fast ones that pop and push the same nodes until all have done enough.
 template <class Nodes>
 class torture
 {
@@ -192,18 +192,18 @@ public:
             threads.emplace_back([this, i] { hurry(shape_.seed + stalling_threads + i); });
         for (auto& thread : threads)
             thread.join();
-        // Those who had a node when it broke still have it.
+        // Threads that hold a node when the stack breaks keep it.
         return {changes_, stalls_, !is_broken_ && nodes_.is_whole()};
     }
 
 private:
     static constexpr std::size_t stalling_threads = 2;
-    static constexpr std::size_t most_fast_threads = 2;
-    // One for each that stalls and two for each that is fast: no pop finds an empty stack, unless a node is lost.
-    static_assert(tortured_nodes == stalling_threads + 2 * most_fast_threads);
+    static constexpr std::size_t max_fast_threads = 2;
+    // One node per stalling thread and two per fast thread: no pop finds an empty stack, unless a node is lost.
+    static_assert(tortured_nodes == stalling_threads + 2 * max_fast_threads);
 
-    /// Waits at each delay point for a number of changes, or until the end. Often that is about a power of two: where a
-    /// tag of few bits wraps around.
+    /// Waits at each delay point for a number of changes, or until the end. The number is often about a power of two,
+    /// where a tag of few bits wraps around.
     class until_changed final : public delay_hook
     {
     public:
@@ -212,18 +212,18 @@ private:
         void pass() noexcept override
         {
             owner_.stalls_.fetch_add(1, std::memory_order_relaxed);
-            const auto power = static_cast<unsigned>(random_() % (owner_.shape_.longest_stall + 1));
+            const auto power = static_cast<unsigned>(random_() % (owner_.shape_.max_stall + 1));
             const std::uint64_t until = owner_.changes() + (std::uint64_t{1} << power) - 1 + random_() % 6;
             for (std::uint64_t now = owner_.changes(); now < until && !owner_.has_ended(); now = owner_.changes())
                 pause(until - now);
         }
 
     private:
-        /// Leaves the processor to the fast ones, as they may have to share it.
+        /// Yields the processor to the fast threads, which may share it.
         static void pause(std::uint64_t missing)
         {
-            constexpr std::uint64_t many = 5000; // take longer than it takes to fall asleep and wake up
-            if (missing > many)
+            constexpr std::uint64_t min_to_sleep = 5000; // Fewer changes are faster than a sleep.
+            if (missing > min_to_sleep)
                 std::this_thread::sleep_for(std::chrono::microseconds(1));
             else
                 std::this_thread::yield();
@@ -259,7 +259,7 @@ private:
                 std::swap(held[0], held[1]);
             nodes_.push(held[0]);
             count_change();
-            if (drawn % 64 < 2) // A pop of another thread comes between them now and then.
+            if (drawn % 64 < 2) // Lets another thread pop in between, sometimes.
                 std::this_thread::yield();
             nodes_.push(held[1]);
             count_change();
@@ -268,7 +268,7 @@ private:
         }
     }
 
-    /// A pop that finds nothing breaks it.
+    /// An empty stack means that it is broken.
     std::uint32_t pop()
     {
         const std::uint32_t popped = nodes_.pop();
@@ -305,7 +305,7 @@ private:
     std::atomic<bool> is_broken_{false};
 };
 
-/// Effects: a torture, from its beginning to its end.
+/// Effects: runs a torture.
 template <class Nodes>
 torture_result tortured(const torture_shape& shape)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the linker puts in the places of calls of the system. Each is as the one it stands for, and `__real_` that one.
+/// Replacements of system calls. The linker redirects calls of `name` to `__wrap_name`; `__real_name` is the original.
 #include "system_calls.hpp"
 
 #include <array>
@@ -21,14 +21,14 @@ using test::system_call;
 using test::system_calls;
 
 namespace {
-// Which older headers do not define.
+// Constants that older headers do not define.
 constexpr int fixed_unless_taken = 0x100000; // MAP_FIXED_NOREPLACE
 constexpr int populate_for_writing = 23;     // MADV_POPULATE_WRITE
 constexpr int install_guard = 102;           // MADV_GUARD_INSTALL
 constexpr int remove_guard = 103;            // MADV_GUARD_REMOVE
 constexpr long inherit_priority = 6 | 128;   // FUTEX_LOCK_PI_PRIVATE
 
-/// Returns: `failed`, with that error.
+/// Sets errno to `error` and returns `failed`.
 template <class Result>
 Result refuse_with(int error, Result failed) noexcept
 {
@@ -74,9 +74,9 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
     system_calls::huge_maps += is_of_huge_pages ? 1 : 0;
     if (system_calls::refuses(system_call::map))
         return refuse_with(EAGAIN, MAP_FAILED);
-    if (is_of_huge_pages && system_calls::has_reserved_pages)
+    if (is_of_huge_pages && system_calls::simulates_huge_pages)
         flags = without_reserved_pages(flags);
-    if (system_calls::is_memory_promised)
+    if (system_calls::commits_all_memory)
         flags &= ~MAP_NORESERVE;
     void* const memory = __real_mmap(at, bytes, protection, flags, file, offset);
     if (memory != MAP_FAILED && (flags & (MAP_FIXED | fixed_unless_taken)) == 0)
@@ -112,7 +112,7 @@ int __wrap_madvise(void* memory, std::size_t bytes, int advice)
     return __real_madvise(memory, bytes, advice);
 }
 
-/// Of the forms of this call, two are in use: one that names a destination, and one that changes nothing.
+/// The library uses two forms of this call: one with a destination, and one that changes nothing (flags are 0).
 void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags, ...)
 {
     if (flags == 0)
@@ -127,7 +127,7 @@ void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int 
         return __real_mremap(memory, bytes, new_bytes, flags, to);
     (void)__real_munmap(to, new_bytes);
     if (system_calls::content_of_others != 0) {
-        constexpr std::size_t byte = 1; // The system makes a page of it.
+        constexpr std::size_t byte = 1; // The system rounds it up to a page.
         (void)__real_mmap(to, byte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         *static_cast<unsigned char*>(to) = system_calls::content_of_others;
     }
@@ -157,8 +157,8 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
                : __real_pthread_create(thread, attributes, action, argument);
 }
 
-/// Refuses only membarrier, getrandom and futex. No call by number has more than six arguments; missing ones are
-/// forwarded all the same.
+/// Refuses only membarrier, getrandom and futex. No system call has more than six arguments; forwarding unused ones is
+/// harmless.
 long __wrap_syscall(long number, ...)
 {
     std::array<long, 6> values{};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The fallible system calls, as the library makes them: counted, and refused on request.
+/// The fallible system calls of the library: counts them and refuses them on request.
 ///
 ///     the library -> mmap, by the linker:  __wrap_mmap in system_calls.cpp -> the real mmap, or ENOMEM
 ///
-/// So the library contains nothing for it, and the tested archive is the shipped one. A program with this is linked
-/// with memory_pool_system_calls. Calls that the C library makes itself are not seen here, and never refused.
+/// The library contains no code for this, so the tested archive is the shipped one. Link such a program with
+/// memory_pool_system_calls. Calls inside of the C library are not seen here and never refused.
 ///
-/// Thread safety: any thread may call the system; one at a time says what is refused.
+/// Thread safety: any thread may make system calls; only one thread at a time may configure refusals.
 #pragma once
 
 #include <array>
@@ -18,39 +18,39 @@
 #include <limits>
 
 namespace test {
-/// What can be refused, each with the error that the system would give.
+/// The calls that can be refused, each with the error of the system.
 enum class system_call : std::size_t
 {
-    map,               ///< mmap, as when more memory is locked than may be: not with the error that programs are told
-    unmap,             ///< munmap, as when a process has as many mappings as it may
+    map,               ///< mmap, with EAGAIN, as when too much memory is locked
+    unmap,             ///< munmap, as at the limit of mappings
     protect,           ///< mprotect
-    advise,            ///< madvise, as where memory is locked
-    advise_huge_pages, ///< madvise, about those
+    advise,            ///< madvise, as in locked memory
+    advise_huge_pages, ///< madvise, about huge pages
     advise_dumps,      ///< madvise, about core dumps
     guard,             ///< madvise or mprotect, to make pages inaccessible
-    move,              ///< mremap; what was at the destination is gone by then, as with Linux 6.1
+    move,              ///< mremap, after the destination is unmapped, as in Linux 6.1
     create_key,        ///< pthread_key_create
     set_key,           ///< pthread_setspecific
     register_fork,     ///< pthread_atfork
-    make_thread,       ///< pthread_create, by the library; not by std::thread
+    make_thread,       ///< pthread_create by the library, not by std::thread
     barrier,           ///< membarrier
-    random,            ///< getrandom, by its number
+    random,            ///< getrandom, by syscall()
     write,             ///< write
-    duplicate,         ///< fcntl that opens a file once more
+    duplicate,         ///< fcntl that duplicates a descriptor
     open_file,         ///< fopen
-    inherit,           ///< futex that gives the holder of a lock the priority of the caller, as in an emulator
-    read_clock,        ///< clock_gettime of CLOCK_MONOTONIC, as where system calls are filtered, and it is one
-    any,               ///< Each of them.
+    inherit,           ///< futex with priority inheritance, as in an emulator
+    read_clock,        ///< clock_gettime of CLOCK_MONOTONIC, as with a system call filter
+    any,               ///< Any of these calls.
 };
 inline constexpr std::size_t kinds_of_system_calls = static_cast<std::size_t>(system_call::any) + 1;
 
-/// How many calls of a kind there were, and which are refused.
+/// Counts the calls of a kind, and determines which of them are refused.
 class call_counter
 {
 public:
-    /// Effects: forgets what was, and refuses none.
+    /// Effects: resets the count, and refuses no call.
     void start_anew() noexcept { made_ = first_refused_ = count_refused_ = 0; }
-    /// Effects: has `count` calls be refused from that number on, counted from now on, from 1.
+    /// Effects: refuses `count` calls, beginning with call `number` from now on, counted from 1.
     void refuse(std::size_t number, std::size_t count) noexcept
     {
         first_refused_ = made_ + number;
@@ -59,7 +59,7 @@ public:
     std::size_t made() const noexcept { return made_; }
 
     /// Effects: counts a call.
-    /// Returns: whether it is refused.
+    /// Returns whether to refuse it.
     bool counts_and_refuses() noexcept
     {
         const std::size_t number = ++made_;
@@ -72,7 +72,7 @@ private:
     std::atomic<std::size_t> count_refused_{0};
 };
 
-/// Calls are counted from when it is made. When it goes, none is refused any more. One at a time.
+/// Counts calls from its construction on. Its destructor ends all refusals. Only one may exist at a time.
 class system_calls
 {
 public:
@@ -81,9 +81,9 @@ public:
     system_calls& operator=(const system_calls&) = delete;
     ~system_calls() { start_anew(); }
 
-    /// Effects: has the call of that number be refused, counted from now on, from 1.
+    /// Effects: refuses call `number` from now on, counted from 1.
     static void refuse(system_call kind, std::size_t number) noexcept { kinds[index(kind)].refuse(number, 1); }
-    /// Effects: has that call be refused, and all that follow.
+    /// Effects: refuses call `number` from now on, and all later ones.
     static void refuse_from(system_call kind, std::size_t number) noexcept
     {
         kinds[index(kind)].refuse(number, std::numeric_limits<std::size_t>::max());
@@ -93,30 +93,30 @@ public:
         for (call_counter& each : kinds)
             each.refuse(0, 0);
     }
-    /// Effects: has normal pages be given for huge ones, as if some were set aside.
-    static void give_reserved_pages() noexcept { has_reserved_pages = true; }
-    /// Effects: makes another thread map a page, filled with `content`, at the destination of a move that is refused.
-    static void have_others_map_destinations(unsigned char content) noexcept { content_of_others = content; }
-    /// Effects: has `action` be called in the middle of each mremap that moves.
-    static void do_during_moves(void (*action)()) noexcept { during_move = action; }
-    /// Effects: has the system say that each thread is a real-time thread.
+    /// Effects: serves huge page requests with normal pages, as if huge pages were reserved.
+    static void simulate_huge_pages() noexcept { simulates_huge_pages = true; }
+    /// Effects: at the destination of a refused move, maps a page filled with `content`, as another thread might.
+    static void map_refused_destinations(unsigned char content) noexcept { content_of_others = content; }
+    /// Effects: calls `action` in the middle of each mremap that moves memory.
+    static void call_during_moves(void (*action)()) noexcept { during_move = action; }
+    /// Effects: reports each thread as a real-time thread.
     static void make_threads_real_time() noexcept { are_real_time = true; }
-    /// Effects: has memory be promised for all that is writable, as where MAP_NORESERVE is ignored.
-    static void have_memory_promised() noexcept { is_memory_promised = true; }
-    /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
+    /// Effects: drops MAP_NORESERVE, so that the system commits all writable memory.
+    static void commit_all_memory() noexcept { commits_all_memory = true; }
+    /// Effects: makes each guard a mapping of its own, as with Linux before 6.13.
     static void make_guards_mappings() noexcept { has_only_mappings = true; }
 
     static std::size_t made(system_call kind) noexcept { return kinds[index(kind)].made(); }
-    /// Returns: how many calls were refused.
+    /// Returns the number of refused calls.
     static std::size_t refused() noexcept { return refused_count; }
 
-    // Bytes.
-    static std::size_t mapped() noexcept { return mapped_bytes; } ///< Now.
+    // In bytes.
+    static std::size_t mapped() noexcept { return mapped_bytes; } ///< At present.
     static std::size_t populated() noexcept { return populated_bytes; }
-    /// Returns: how often huge pages were asked for.
-    static std::size_t maps_of_huge_pages() noexcept { return huge_maps; }
+    /// Returns the number of requests for huge pages.
+    static std::size_t huge_page_requests() noexcept { return huge_maps; }
 
-    // For the functions in the places of the system's.
+    // Used by the replacements of system calls.
 
     static bool refuses(system_call kind) noexcept
     {
@@ -129,12 +129,12 @@ public:
     static inline std::atomic<std::size_t> mapped_bytes{0};
     static inline std::atomic<std::size_t> populated_bytes{0};
     static inline std::atomic<std::size_t> huge_maps{0};
-    static inline std::atomic<bool> has_reserved_pages{false};
+    static inline std::atomic<bool> simulates_huge_pages{false};
     static inline std::atomic<bool> has_only_mappings{false};
     static inline std::atomic<bool> are_real_time{false};
     static inline std::atomic<void (*)()> during_move{nullptr};
-    static inline std::atomic<bool> is_memory_promised{false};
-    static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: they map nothing.
+    static inline std::atomic<bool> commits_all_memory{false};
+    static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: maps nothing.
 
 private:
     static constexpr std::size_t index(system_call kind) noexcept { return static_cast<std::size_t>(kind); }
@@ -144,7 +144,7 @@ private:
         for (call_counter& each : kinds)
             each.start_anew();
         refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
-        has_reserved_pages = has_only_mappings = are_real_time = is_memory_promised = false;
+        simulates_huge_pages = has_only_mappings = are_real_time = commits_all_memory = false;
         content_of_others = 0;
         during_move = nullptr;
     }
@@ -153,12 +153,12 @@ private:
     static inline std::atomic<std::size_t> refused_count{0};
 };
 
-/// Sets the cost of a page's first touch by CLOCK_MONOTONIC, independent of the real one, for its lifetime: the library
-/// reads the clock twice before, and once after the touch, and nowhere else meanwhile. One at a time.
+/// For its lifetime, CLOCK_MONOTONIC shows a fixed cost of the first touch of a page: the library reads the clock twice
+/// before the touch and once after it, and nowhere else meanwhile. Only one may exist at a time.
 class first_touch_costs
 {
 public:
-    /// 0: no such clock.
+    /// 0: the clock does not exist.
     explicit first_touch_costs(std::uint64_t nanoseconds) noexcept { set(nanoseconds); }
     first_touch_costs(const first_touch_costs&) = delete;
     first_touch_costs& operator=(const first_touch_costs&) = delete;
@@ -170,9 +170,9 @@ public:
         is_set = true;
     }
 
-    // For the replacement of the system's function.
+    // Used by the replacement of clock_gettime.
     static inline std::atomic<bool> is_set{false};
-    /// Returns: the clock's time; 0: no such clock.
+    /// Returns the time of the clock; 0: the clock does not exist.
     static std::uint64_t now() noexcept
     {
         if (cost == 0)

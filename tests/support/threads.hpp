@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Several threads at once, which start together; and one that is given work now and then.
+/// Threads that start together, and a thread that performs actions on request.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace test {
-/// Runs `action(i)` in `count` threads, which start when all are there, and waits for all.
+/// Runs `action(i)` in `count` threads, which start together, and waits for all of them.
 template <class Action>
 void in_threads(std::size_t count, Action&& action)
 {
@@ -32,7 +32,7 @@ void in_threads(std::size_t count, Action&& action)
         thread.join();
 }
 
-/// Runs `action()` in `count` threads, none of which ends before all have done it, and waits for all.
+/// Runs `action()` in `count` threads and waits for all of them. No thread exits before all have run it.
 template <class Action>
 void in_threads_at_the_same_time(std::size_t count, Action&& action)
 {
@@ -44,14 +44,14 @@ void in_threads_at_the_same_time(std::size_t count, Action&& action)
     });
 }
 
-/// Runs `action` in a thread of its own, and waits for it.
+/// Runs `action` in a new thread and waits for it.
 template <class Action>
 void in_a_thread(Action&& action)
 {
     std::thread(std::forward<Action>(action)).join();
 }
 
-/// Work for a thread that lives on when it has done it.
+/// A thread that performs actions one by one until its destruction.
 class lasting_thread
 {
 public:
@@ -64,7 +64,7 @@ public:
         thread_.join();
     }
 
-    /// Effects: has the thread do it, and waits until it has.
+    /// Effects: runs `action` in the thread and waits for it.
     void does(std::function<void()> action)
     {
         give(std::move(action));
@@ -98,6 +98,6 @@ private:
     std::condition_variable changed_;
     std::function<void()> action_;
     bool has_work_ = false;
-    std::thread thread_; ///< Last, as it uses the others.
+    std::thread thread_; ///< Last: uses the other members.
 };
 } // namespace test

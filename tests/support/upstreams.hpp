@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Upstream resources that keep account, and that fail on request.
+/// Upstream resources that account for their memory and fail on request.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 #include <utility>
 
 namespace test {
-/// Tracks every chunk it has handed out, and whether each came back with the same size and alignment.
-/// One thread at a time may use it.
+/// Tracks every allocated chunk, and whether it is freed with the same size and alignment.
+/// Only one thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource
 {
 public:
-    /// Makes the call number `call` from now on, counted from 1, throw std::bad_alloc.
+    /// Makes call `call` from now on, counted from 1, throw std::bad_alloc.
     void fail_at(std::size_t call) { calls_until_failure_ = call; }
-    /// Makes the call number `call` from now on, and all later ones, throw std::bad_alloc.
+    /// Makes call `call` from now on, counted from 1, and all later ones throw std::bad_alloc.
     void fail_from(std::size_t call)
     {
         never_fail();
@@ -92,7 +92,7 @@ private:
     std::size_t mismatched_ = 0;
 };
 
-/// The same for any thread. Asked about while no other thread uses it.
+/// A thread-safe accounting_upstream. Query its statistics only while no other thread uses it.
 class shared_accounting_upstream : public accounting_upstream
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What an exception says.
+/// The text of an exception.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace test {
 /// Calls `action`, which must throw an `Exception`.
-/// Returns: what it says.
+/// Returns its text.
 template <class Exception, class Action>
 std::string what_of(Action&& action)
 {

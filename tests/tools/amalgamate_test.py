@@ -39,7 +39,7 @@ GOOD = {
     "include/memory_pool/tracy_policy.hpp": "#include <tracy/Tracy.hpp>\n",
 }
 
-# The file that is changed, its text, and the expected message after the directory.
+# The changed file, its text, and the expected message after the directory.
 BAD = {
     "a missing header": ("include/memory_pool/b.hpp", "#pragma once\n\n#include <memory_pool/none.hpp>\n",
                          "include/memory_pool/b.hpp:3: cannot read memory_pool/none.hpp: No such file or directory"),
@@ -81,7 +81,7 @@ class Amalgamate(unittest.TestCase):
         self.assertEqual(self.run_script(self.make(GOOD)), (0, ""))
         return self.output.read_text(encoding="utf-8").splitlines()
 
-    def test_each_header_appears_once_after_those_that_it_includes(self):
+    def test_each_header_appears_once_after_its_includes(self):
         lines = self.made_of_good_tree()
         self.assertEqual([line for line in lines if line.startswith("int ")],
                          ["int b = B_VALUE;", "int a = b;", "int c;", "int e;", "int d;", "int f = a;", "int g;",
@@ -95,7 +95,7 @@ class Amalgamate(unittest.TestCase):
         self.assertEqual(sum("SPDX" in line or "Copyright" in line for line in lines), 1)
         self.assertNotIn("*/", " ".join(lines))
 
-    def test_standard_headers_are_on_top_and_those_of_an_if_are_not(self):
+    def test_standard_headers_are_on_top_unless_conditional(self):
         lines = self.made_of_good_tree()
         self.assertEqual([line for line in lines if re.match(r"#(include <(?!memory_pool:)|if )", line)], [
             "#include <array>", "#include <stddef.h>", "#include <vector>", "#include <unistd.h>",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The check of the documents accepts a good tree, names what is wrong in a bad one, and corrects counts."""
+"""The check of the documents accepts a good tree, names the errors in a bad one, and corrects counts."""
 
 import contextlib
 import io
@@ -38,7 +38,7 @@ GOOD = {
     "include/memory_pool/slabs/notes.txt": "not a source\n",
 }
 
-# What is changed in the good tree, and the place and words of the complaint.
+# A changed file of the good tree, its text, and the place and words of the error message.
 BAD = {
     "a link to no file": ("README.md", "\n[a](docs/none.md)\n", "README.md:2:", "no such file: docs/none.md"),
     "a link out of the tree": ("README.md", "[a](..)\n", "README.md:1:", "no such file: .."),
@@ -83,7 +83,7 @@ class CheckDocuments(unittest.TestCase):
         return directory.name
 
     def run_checker(self, *arguments):
-        """Returns the exit status of the checker and the lines that it prints."""
+        """Returns the exit status of the checker and its output lines."""
         output = io.StringIO()
         with mock.patch.object(sys, "argv", ["check_documents.py", *arguments]), contextlib.redirect_stdout(output):
             return check_documents.main(), output.getvalue().splitlines()
@@ -103,7 +103,7 @@ class CheckDocuments(unittest.TestCase):
                 self.assertTrue(output[0].startswith(place), output[0])
                 self.assertIn(words, output[0])
 
-    def test_fix_writes_the_counts_and_nothing_else(self):
+    def test_fix_updates_only_the_counts(self):
         tree = self.make({**GOOD, "include/memory_pool/slabs/c.h": "//\n" * 1000})
         self.assertEqual(self.run_checker(tree)[0], 1)
         self.assertEqual(self.run_checker("--fix", tree)[0], 0)

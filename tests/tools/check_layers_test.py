@@ -48,11 +48,11 @@ GOOD = {
 
 
 def upwards(lower, header, layer):
-    """A file in a folder, the header of a higher layer that it includes, and the words of the complaint."""
+    """A file in a folder, a header of a higher layer that it includes, and the words of the error message."""
     return f"{lower}/bits.hpp", f"#include {header}\n", 1, f"of a higher layer: {layer}"
 
 
-# What is written into a file of the good tree, and the place and words of the complaint.
+# A file of the good tree, its new text, and the place and words of the error message.
 BAD = {
     "a type that all layers share includes a pool": (
         f"{LIBRARY}/pool_options.hpp", "\n#include <memory_pool/block_pool.hpp>\n", 2, "higher layer: public headers"),
@@ -123,7 +123,7 @@ BAD = {
 
 
 def run_checker(files: dict):
-    """Returns the exit status of the checker on a tree of these files, and what it prints."""
+    """Returns the exit status and the output of the checker on a tree of these files."""
     with tempfile.TemporaryDirectory() as directory:
         for name, text in files.items():
             path = Path(directory, name)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The check of the site's links accepts a good site, and names what is wrong in a bad one."""
+"""The link check accepts a good site, and names the errors in a bad one."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ GOOD = {
     "site.css": "",
 }
 
-# The page that is changed, its text, and the complaint.
+# The changed page, its text, and the error message.
 BAD = {
     "a link to no page": ("index.html", "<a href='none.html'>", "index.html:1: no such page: none.html"),
     "a link out of the site": ("index.html", "<a href='../x.html'>", "no such page: ../x.html"),
@@ -64,7 +64,7 @@ class CheckLinks(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.assertIn(words, output)
 
-    def test_no_pages_at_all_fail(self):
+    def test_a_site_without_pages_fails(self):
         self.assertEqual(self.check({"site.css": ""})[0], 1)
 
 

@@ -18,7 +18,7 @@ class CheckSize(unittest.TestCase):
         self.assertEqual(check_size.read_table(text), FIGURES)
         self.assertTrue(text.startswith("before\n\n| header |") and text.endswith("|\n\nafter\n"), text)
 
-    def test_complains_of_each_figure_that_has_grown_beyond_its_tolerance(self):
+    def test_reports_each_value_beyond_its_tolerance(self):
         self.assertEqual(list(check_size.complaints(FIGURES, FIGURES)), [])
         grown = {**FIGURES, "a.hpp": (39_400, 2.3, 2_141, 1.5, 73)}
         found = list(check_size.complaints(FIGURES, grown))
@@ -26,7 +26,7 @@ class CheckSize(unittest.TestCase):
         within = {**FIGURES, "a.hpp": (39_300, 2.2, 2_139, 1.0, 60)}
         self.assertEqual(list(check_size.complaints(FIGURES, within)), [])
 
-    def test_complains_of_headers_that_only_one_side_has(self):
+    def test_reports_headers_that_only_one_side_has(self):
         found = list(check_size.complaints({"a.hpp": FIGURES["a.hpp"]}, {"c.hpp": FIGURES["a.hpp"]}))
         self.assertEqual(found, ["a.hpp: in docs/sizes.md, but there is no such header", "c.hpp: not in docs/sizes.md"])
 

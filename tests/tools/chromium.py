@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Pages in headless Chromium, driven through its pipe for debuggers (--remote-debugging-pipe): real keys, real time.
+"""Drives pages in headless Chromium through its debugging pipe (--remote-debugging-pipe): real keys, real time.
 
     with Browser() as browser:
         browser.open(path).value_of("document.title")
@@ -32,7 +32,7 @@ class Browser:
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
 
-        def place_pipes():  # In the child: the browser reads from 3, and writes to 4.
+        def place_pipes():  # In the child: the browser reads from descriptor 3, and writes to 4.
             high = [os.dup(each) for each in (commands, answers, commands, answers)][2:]
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
@@ -66,7 +66,7 @@ class Browser:
         return page
 
     def call(self, session, method, **parameters):
-        """Returns what the browser answers."""
+        """Returns the response of the browser."""
         number = next(self.numbers)
         message = {"id": number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         os.write(self.commands, json.dumps(message).encode() + b"\0")
@@ -124,7 +124,7 @@ class Page:
         return result["result"].get("value")
 
     def wait_for(self, expression):
-        """Returns the value when it is true, on this page or on the one that it leads to."""
+        """Waits until the value is truthy, on this page or after a navigation, and returns it."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             try:

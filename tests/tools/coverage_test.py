@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Lines that run count, in each program and in processes that abort; the others must be listed with a reason."""
+"""Lines that run count, in any program and in processes that abort; all others must be listed with a reason."""
 
 import contextlib
 import io
@@ -73,13 +73,13 @@ class Coverage(unittest.TestCase):
         self.assertIn("include/library.hpp:13:", said)
         self.assertNotIn("library.hpp:12", said)
 
-    def test_a_line_is_run_if_any_program_has_run_it(self):
+    def test_a_line_counts_as_run_if_any_program_ran_it(self):
         self.run_program(1)
         self.assertEqual(self.run_program(2), 3)
         status, said = self.check()
         self.assertEqual((status, said.splitlines()[0][:8]), (0, "100.00 %"))
 
-    def test_what_a_program_says_of_functions_that_it_leaves_out_tells_nothing_about_comments(self):
+    def test_functions_omitted_by_a_program_do_not_make_comments_code(self):
         commented = LIBRARY.replace("inline int of_both", "inline namespace NAME {\ninline int of_both").replace(
             "    return 20;\n}", "    // 20.\n#if defined(__APPLE__)\n    return 30;\n#endif\n    return 20;\n}\n}")
         (self.source / "include/library.hpp").write_text("#define NAME one\n" + commented)
@@ -93,7 +93,7 @@ class Coverage(unittest.TestCase):
         self.assertIn("include/library.hpp:8: 1 lines are not run", said)
         self.assertEqual(len(said.splitlines()), 2, said)
 
-    def test_a_line_with_a_reason_passes_if_enough_others_run(self):
+    def test_a_line_with_a_reason_passes_if_enough_other_lines_run(self):
         self.run_program(1)
         (self.source / coverage.LIST).write_text("# Why.\n\nOnly 1 is tested:\n    include/library.hpp: return 20;\n"
                                                  "    include/library.hpp: std::exit(3);\n")
@@ -118,9 +118,9 @@ class Coverage(unittest.TestCase):
         (self.source / coverage.LIST).write_text("Only 1 is tested:\n    include/library.hpp: return 20;\n")
         status, said = self.check()
         self.assertEqual(status, 0)
-        self.assertIn("no run of lines begins with this line now: include/library.hpp: return 20;", said)
+        self.assertIn("no range of lines that do not run begins with this line: include/library.hpp: return 20;", said)
 
-    def test_without_counts_it_tells_what_to_do(self):
+    def test_missing_counts_are_reported_with_a_remedy(self):
         with self.assertRaisesRegex(SystemExit, "run the tests of the preset `coverage` first"):
             self.check()
 

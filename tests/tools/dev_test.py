@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""./dev in a read-only tree, where it cannot install packages, and where it has nothing to build. It runs in a copy of
+"""./dev in a read-only tree, without permission to install packages, and with nothing to build. It runs in a copy of
 the tree, with only the programs listed here in its PATH, and a scripted apt-get."""
 import html
 import json
@@ -69,7 +69,7 @@ class Dev(unittest.TestCase):
         program.chmod(0o755)
 
     def set_apt(self, script):
-        """Makes apt-get log each call, and then run the script, with the number of calls in $calls."""
+        """Installs an apt-get that logs each call and then runs the script, with the number of calls in $calls."""
         self.add_program("apt-get", f'echo "$*" >>{self.calls}; calls=$(grep -c "" {self.calls})\n{script}')
 
     def forbid_writing(self):
@@ -109,7 +109,7 @@ class Dev(unittest.TestCase):
             path.chmod(0o777)
 
     def install_shellcheck(self, patience=20):
-        """Runs a check that needs a package to be installed."""
+        """Runs a check that must install a package."""
         self.allow_writing()
         self.bin.chmod(0o777)
         return self.dev("check", "scripts", patience=patience)
@@ -126,7 +126,7 @@ class WithoutWriting(Dev):
         super().setUp()
         self.forbid_writing()
 
-    def test_what_builds_says_so_in_one_line(self):
+    def test_commands_that_build_print_one_line(self):
         for command in (
             "tour",
             "tour --html",
@@ -145,9 +145,9 @@ class WithoutWriting(Dev):
             with self.subTest(command):
                 self.assert_one_line(self.dev(*command.split()), f"cannot write to {self.tree}/build; copy the tree")
         self.assert_one_line(self.dev("format"), "cannot write to the sources")
-        self.assertEqual(self.calls.read_text(encoding="utf-8"), "", "nothing is installed in vain")
+        self.assertEqual(self.calls.read_text(encoding="utf-8"), "", "nothing is installed")
 
-    def test_what_does_not_build_works(self):
+    def test_commands_that_do_not_build_work(self):
         self.add_program("shellcheck", "exit 0")
         before = sorted(self.tree.rglob("*"))
         for command in (
@@ -164,7 +164,7 @@ class WithoutWriting(Dev):
         self.assertEqual(sorted(self.tree.rglob("*")), before)
         self.assertEqual(list((self.directory / "temporary").iterdir()), [], "temporary logs")
 
-    def test_a_check_that_fails_there_still_says_why(self):
+    def test_a_failing_check_still_prints_the_reason(self):
         self.add_program("shellcheck", "echo line 7 is wrong; exit 1")
         result = self.dev("check", "scripts")
         self.assertEqual(result.returncode, 1)
@@ -181,7 +181,7 @@ class WithoutBuilding(Dev):
         self.assertEqual(self.calls.read_text(encoding="utf-8"), "")
         self.assertFalse((self.tree / "build").exists())
 
-    def test_what_is_wrong_is_refused_before_the_build(self):
+    def test_invalid_arguments_are_rejected_before_the_build(self):
         for command in (
             "bench --nonsense",
             "bench pair --min-time=0",
@@ -225,12 +225,12 @@ class Workflows(Dev):
         self.assertEqual(result.returncode, 1)
         self.assertIn("ci.yml is wrong", result.stdout)
 
-    def test_it_is_fetched_once(self):
+    def test_actionlint_is_fetched_once(self):
         self.check(self.go_that_makes("exit 0"))
         result = self.check("exit 1")
         self.assertRegex(result.stdout, "^workflows ok")
 
-    def test_without_network_it_is_skipped(self):
+    def test_actionlint_is_skipped_without_a_network(self):
         result = self.check("echo dial tcp: no route to host >&2; exit 1")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertRegex(result.stdout, "^workflows skipped 0 s: actionlint could not be fetched")
@@ -239,7 +239,7 @@ class Workflows(Dev):
 
 
 class TourPage(Dev):
-    """`./dev tour --html`, with a scripted cmake, which makes a scripted tour."""
+    """`./dev tour --html`, with a scripted cmake that creates a scripted tour."""
 
     FIGURES = {"schema": "memory_pool.tour", "version": 1, "command": ["tour"], "text": "a text", "text_notes": [],
                "rounds": 1, "threads": 2, "machine": [], "sides": [], "jobs": [], "legend": [], "agreement": "",
@@ -261,27 +261,27 @@ class TourPage(Dev):
         self.bin.joinpath("ninja").unlink(missing_ok=True)
         return self.dev("tour", "--html", *arguments)
 
-    def test_it_shows_the_tour_and_then_where_its_page_is(self):
+    def test_prints_the_tour_and_the_path_of_its_page(self):
         result = self.tour('a <&" b')
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         page = self.tree / "build/tour.html"
         self.assertTrue(result.stdout.startswith('the tour of a <&" b\n'), result.stdout)
-        self.assertEqual(result.stdout.splitlines()[-1], f"The same as a page: {page}")
+        self.assertEqual(result.stdout.splitlines()[-1], f"The page: {page}")
         self.assertIn(html.escape('./dev tour --html a\\ \\<\\&\\"\\ b'), page.read_text(encoding="utf-8"))
 
-    def test_a_tour_that_fails_leaves_no_page_of_an_earlier_one(self):
+    def test_a_failed_tour_removes_the_page_of_an_earlier_one(self):
         self.tour("a")
         result = self.tour("nowhere", fails=2)
         self.assertEqual((result.returncode, result.stderr), (2, "tour: no such text: nowhere\n"))
         self.assertEqual(list(self.tree.glob("build/tour.*")), [])
 
-    def test_a_page_that_cannot_be_written_is_named_before_the_tour(self):
+    def test_an_unwritable_page_is_reported_before_the_tour(self):
         (self.tree / "build/tour.html").mkdir(parents=True)
         result = self.tour("a")
         self.assertEqual((result.returncode, result.stdout), (4, ""))
         self.assert_one_line(result, f"cannot write {self.tree}/build/tour.html", "remove it")
 
-    def test_html_is_refused_with_json_or_map(self):
+    def test_html_is_rejected_with_json_or_map(self):
         for option in ("--json", "--map", "--json=file"):
             result = self.tour(option, "file")
             self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -293,7 +293,7 @@ class TourPage(Dev):
 
 
 class Documentation(Dev):
-    """`./dev docs` with scripted tools: pip leaves a mark, Doxygen and MkDocs make one page each."""
+    """`./dev docs` with scripted tools: pip leaves a mark, and Doxygen and MkDocs write one page each."""
 
     PYTHON = """case "$*" in
         *"pip install"*) echo pip >>{calls}; while [ "$1" != --target ]; do shift; done; mkdir -p "$2" ;;
@@ -317,7 +317,7 @@ class Documentation(Dev):
         self.add_program("chromium", "exit 0")
         return self.dev("docs", *arguments)
 
-    def test_it_builds_looks_at_the_pages_and_says_where_they_are(self):
+    def test_builds_and_checks_the_pages_and_prints_their_path(self):
         result = self.docs()
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn(f"{self.tree}/build/site/index.html", result.stdout.splitlines()[-1])
@@ -334,12 +334,12 @@ class Documentation(Dev):
         self.assertIn("index.html:1: no such page: none.html", result.stdout)
         self.assertNotIn("looked at", self.calls.read_text(encoding="utf-8"))
 
-    def test_an_ugly_page_fails(self):
+    def test_a_page_with_layout_faults_fails(self):
         result = self.docs(status=1)
         self.assertEqual(result.returncode, 1)
         self.assertIn("tests of the documentation site failed", result.stderr)
 
-    def test_it_serves_on_loopback_only(self):
+    def test_serves_on_loopback_only(self):
         result = self.docs("--serve", "8123")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("serves -m http.server --bind 127.0.0.1 --directory build/site 8123", result.stdout)
@@ -374,12 +374,12 @@ exit 8"""
 
 
 class Fuzzing(Dev):
-    """The step fuzz, with a scripted cmake, which makes scripted fuzzers."""
+    """The step fuzz, with a scripted cmake that creates scripted fuzzers."""
 
     PASSES = "echo '#7 NEW cov: 123 ft: 4'; echo 'stat::number_of_executed_units: 567'"
     FAILS = """for argument; do case $argument in
         -artifact_prefix=*) echo "Test unit written to ${argument#-artifact_prefix=}crash-1" >&2 ;;
-        *crash-1) echo 'it and its model disagree: in_use is wrong' >&2 ;;
+        *crash-1) echo 'the model disagrees: in_use is wrong' >&2 ;;
         esac; done; exit 77"""
 
     def check(self, scripts, **environment):
@@ -401,22 +401,22 @@ class Fuzzing(Dev):
             self.assertRegex(result.stdout, f"\n{name} +567 executions in 60 s, 123 edges covered\n")
         self.assertIn("-max_total_time=60 ", self.calls.read_text(encoding="utf-8"))
 
-    def test_time_can_be_chosen(self):
+    def test_the_time_is_configurable(self):
         result = self.check({"one_fuzzer": f"echo \"$@\" >{self.calls}; {self.PASSES}"}, FUZZ_SECONDS="3")
         self.assertIn("in 3 s", result.stdout)
         self.assertIn("-max_total_time=3 ", self.calls.read_text(encoding="utf-8"))
         for wrong in ("x", "0", "-1"):
             self.assertIn("FUZZ_SECONDS is", self.check({"one_fuzzer": self.PASSES}, FUZZ_SECONDS=wrong).stdout)
 
-    def test_a_failure_names_the_input_and_what_was_wrong(self):
+    def test_a_failure_names_the_input_and_the_error(self):
         result = self.check({"one_fuzzer": self.FAILS, "two_fuzzer": self.PASSES})
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stdout, "(?m)^fuzz +FAILED")
         self.assertRegex(result.stdout, "the input that fails: .*/build/fuzz/found/one_fuzzer/failures/crash-1\n")
-        self.assertIn("disagree: in_use is wrong", result.stdout)
+        self.assertIn("disagrees: in_use is wrong", result.stdout)
         self.assertIn("two_fuzzer", result.stdout)
 
-    def test_no_fuzzer_is_a_failure(self):
+    def test_missing_fuzzers_are_a_failure(self):
         result = self.check({})
         self.assertEqual(result.returncode, 1)
         self.assertIn("there is no fuzzer", result.stdout)
@@ -426,7 +426,7 @@ class Installing(Dev):
     def log(self):
         return (self.tree / "build/log/install.log").read_text(encoding="utf-8")
 
-    def test_a_lock_is_waited_for(self):
+    def test_waits_for_a_lock(self):
         # The lock is free at the second call (update) and at the fourth (install).
         self.set_apt(f"""[ $calls = 2 ] && exit 0
             [ $calls = 4 ] || {{ echo '{LOCKED}' >&2; exit 100; }}
@@ -438,7 +438,7 @@ class Installing(Dev):
         self.assertIn("install -y --no-install-recommends shellcheck", calls[-1])
         self.assertIn("waiting for up to", result.stderr)
 
-    def test_a_lock_that_stays_is_not_waited_for_for_ever(self):
+    def test_gives_up_waiting_for_a_lock(self):
         self.set_apt(f"echo '{LOCKED}' >&2; exit 100")
         result = self.install_shellcheck(patience=1)
         self.assertEqual(result.returncode, 3)
@@ -447,7 +447,7 @@ class Installing(Dev):
         )
         self.assertNotIn("E: ", result.stderr)
 
-    def test_no_network_is_said_in_one_line(self):
+    def test_reports_a_missing_network_in_one_line(self):
         self.set_apt(f"""[ $calls = 1 ] && {{ echo "{UNREACHABLE}"; exit 0; }}
             echo 'E: Unable to locate package shellcheck' >&2; exit 100""")
         result = self.install_shellcheck()
@@ -456,7 +456,7 @@ class Installing(Dev):
         self.assertIn("Temporary failure resolving", self.log())
         self.assertIn("Unable to locate package", self.log())
 
-    def test_another_failure_names_the_log(self):
+    def test_reports_the_log_of_other_failures(self):
         self.set_apt("echo 'E: No space left' >&2; exit 100")
         result = self.install_shellcheck()
         self.assert_one_line(result, f"could not install shellcheck; see {self.tree}/build/log/install.log")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The extraction of snippets takes what it should, skips what it should, and refuses what it does not understand."""
+"""The extraction of snippets takes the right blocks, skips others, and rejects malformed ones."""
 
 import subprocess
 import sys
@@ -59,7 +59,7 @@ class ExtractSnippets(unittest.TestCase):
         self.assertEqual(program[1:], ["#include <vector>", "int main() {}"])
         fragment = (self.output / names[1]).read_text(encoding="utf-8").splitlines()
         includes = [line for line in fragment if line.startswith("#include")]
-        self.assertEqual(includes, ["#include <memory_pool/block_pool.hpp>"], "no more than the document says")
+        self.assertEqual(includes, ["#include <memory_pool/block_pool.hpp>"], "only the contents of the document")
         self.assertLess(fragment.index("{"), fragment.index("memory_pool::block_pool pool(48);"))
 
     def test_unchanged_files_are_not_written_again(self):
@@ -69,7 +69,7 @@ class ExtractSnippets(unittest.TestCase):
         self.run_extractor(DOCUMENT)
         self.assertEqual(program.stat().st_mtime_ns, before)
 
-    def test_programs_with_a_word_are_named_so(self):
+    def test_programs_with_a_name_get_that_name(self):
         for word, name in (("c++20", "program20_page_2.cpp"), ("np_alloc", "program_np_alloc_page_2.cpp")):
             with self.subTest(word):
                 result = self.run_extractor(f"```cpp {word}\nint main() {{}}\n```\n")

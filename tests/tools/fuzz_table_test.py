@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Each public header has a row in tests/fuzz/README.md, with fuzzers that include it, or with the reason why there are
-none; and each fuzzer has a tape, a unit test, and inputs to begin with that are small."""
+"""Each public header has a row in tests/fuzz/README.md, with fuzzers that include it, or with the reason for having
+none. Each fuzzer has a tape, a unit test, and a corpus of small inputs."""
 import functools
 import re
 import unittest
@@ -24,14 +24,14 @@ def public_headers():
 
 
 def rows_of(table):
-    """The second column by the header in the first."""
+    """Returns {header in the first column: second column}."""
     table = table[table.index("| header in "):]
     return dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", table, re.MULTILINE))
 
 
 @functools.lru_cache(maxsize=None)
 def includes_of(source):
-    """The files of the project that a source includes."""
+    """Returns the files of the project that a source includes."""
     names = re.findall(r"^#include [<\"]([^>\"]+)[>\"]", source.read_text(encoding="utf-8"), re.MULTILINE)
     paths = (folder / name for name in names for folder in (ROOT / "include", ROOT / "tests"))
     return [path for path in paths if path.is_file()]
@@ -39,7 +39,7 @@ def includes_of(source):
 
 @functools.lru_cache(maxsize=None)
 def included_by(source):
-    """The same, also through others."""
+    """Returns the files of the project that a source includes directly or indirectly."""
     seen = set()
     left = [source]
     while left:
@@ -50,7 +50,7 @@ def included_by(source):
 
 
 def faults(table, headers):
-    """What is wrong in the table."""
+    """Returns the errors in the table."""
     rows = rows_of(table)
     found = [f"{header} has no row" for header in sorted(headers - rows.keys())]
     found += [f"{header} does not exist" for header in sorted(rows.keys() - headers)]
@@ -70,10 +70,10 @@ def faults(table, headers):
 
 
 class FuzzTable(unittest.TestCase):
-    def test_it_is_complete_and_right(self):
+    def test_the_table_is_complete_and_correct(self):
         self.assertEqual(faults(TABLE, public_headers()), [])
 
-    def test_what_is_wrong_is_found(self):
+    def test_errors_are_detected(self):
         self.assertEqual(faults(TABLE, public_headers() | {"new.hpp"}), ["new.hpp has no row"])
         for old, new, fault in (
             ("| `pooled.hpp` |", "| `gone.hpp` |", "gone.hpp does not exist"),

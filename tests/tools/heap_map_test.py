@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The heap map shows what is in the reports, in a browser and without a network, and names what it cannot draw.
+"""The heap map shows the contents of reports, in a browser and without a network, and rejects invalid reports.
 
 The tests in a browser are skipped where there is no Chromium.
 """
@@ -35,8 +35,8 @@ def packed(states):
 
 
 def some_states(blocks, dice, used):
-    """Runs of blocks in use and free, as a program leaves them that has freed every few of them; the end was never
-    carved in some."""
+    """Runs of used and free blocks, as after a program has freed every few blocks. In some slabs, the end was never
+    carved."""
     carved = blocks if dice.random() < 0.8 else dice.randrange(blocks + 1)
     states = []
     while len(states) < carved:
@@ -70,7 +70,7 @@ def pool(name, reserved, in_use, kind="object_pool"):
 
 
 def report_of(slabs, pools=(), time_ms=1_700_000_000_000):
-    """A report whose figures agree with its slabs."""
+    """A report whose statistics match its slabs."""
     classes, large = {}, 0
     for slab in slabs:
         if slab["owner"] is None:
@@ -96,7 +96,7 @@ def report_of(slabs, pools=(), time_ms=1_700_000_000_000):
             "slabs": list(slabs)}
 
 
-def many_slabs(count, dice, used=0.8):
+def random_slabs(count, dice, used=0.8):
     """Slabs of mixed classes; half of them have blocks of up to 64 bytes."""
     small, others = (16, 32, 48, 64), (64, 80, 96, 128, 192, 256, 512, 1024, 2048, 5120, 16384, 32768)
     address, slabs = FIRST_ADDRESS, []
@@ -134,7 +134,7 @@ class Files(unittest.TestCase):
 class Tool(Files):
     GOOD = report_of([slab_at(FIRST_ADDRESS, 64, [IN_USE] * 1024)])
 
-    def test_names_the_file_that_it_cannot_draw_and_says_why(self):
+    def test_reports_the_invalid_file_and_the_reason(self):
         slab = self.GOOD["slabs"][0]
         for content, expected in (
                 ("{", "is no JSON"), ("\xff", "is no JSON"), ("[]", "is no report of memory_pool"),
@@ -157,17 +157,17 @@ class Tool(Files):
         self.assertEqual((unwritable.returncode, "cannot be written" in unwritable.stderr), (1, True))
         self.assertEqual(self.run_tool().returncode, 2)
 
-    def test_writes_beside_the_first_report_and_says_where(self):
+    def test_writes_next_to_the_first_report_and_prints_the_path(self):
         result = self.run_tool(self.write("good.json", self.GOOD))
         self.assertEqual((result.stdout, result.stderr), (f"{self.directory / 'good.html'}\n", ""))
 
-    def test_says_how_to_get_slabs_if_there_are_none(self):
+    def test_explains_how_to_include_slabs(self):
         without = {key: value for key, value in self.GOOD.items() if key != "slabs"}
         result = self.run_tool(self.write("sums.json", without))
         self.assertEqual(result.returncode, 0)
         self.assertIn("NP_REPORT_SLABS=1", result.stderr)
 
-    def test_page_names_no_other_place(self):
+    def test_page_refers_to_no_external_resource(self):
         text = self.page_of(self.GOOD).read_text(encoding="utf-8")
         self.assertEqual(re.findall(r"https?://[^\s\"']+", text), ["http://www.w3.org/2000/svg"], "a namespace")
         self.assertNotRegex(text, r"""(?:src|href)\s*=\s*["'](?!data:)""")
@@ -195,7 +195,7 @@ class InBrowser(Files):
         return page.value_of(f"document.getElementById('{identifier}').textContent")
 
     def rows_of(self, page, table):
-        """What each cell of the body of a table shows."""
+        """Returns the text of each cell in the body of a table."""
         return page.value_of(f"Array.from(document.querySelectorAll('#{table} tbody tr'), "
                              "(row) => Array.from(row.cells, (cell) => cell.innerText.trim()))")
 
@@ -215,7 +215,7 @@ class InBrowser(Files):
                       "box.dispatchEvent(new Event('change'))}")
 
     def test_shows_the_counts_of_the_report(self):
-        slabs = many_slabs(60, random.Random(1)) + [large_at(FIRST_ADDRESS + (1 << 30), 3 << 20)]
+        slabs = random_slabs(60, random.Random(1)) + [large_at(FIRST_ADDRESS + (1 << 30), 3 << 20)]
         report = report_of(slabs, [pool("orders", 4800, 480)])
         page = self.opened(report)
         terms = dict(zip(self.column_of(page, "terms", "Part"), self.column_of(page, "terms", "Bytes")))
@@ -234,13 +234,13 @@ class InBrowser(Files):
         self.assertEqual(page.problems, [])
         self.assertEqual([url for url in page.requested if not url.startswith(("file:", "data:"))], [])
 
-    def test_counts_slabs_that_are_spare(self):
+    def test_counts_spare_slabs(self):
         half = [IN_USE] * 512 + [FREE] * 512
         page = self.opened(report_of([slab_at(FIRST_ADDRESS + i * SLICE, 64, half) for i in range(5)]))
         self.assertEqual(self.column_of(page, "classes", "Spare slabs"), ["2"], "2.5 slabs would do, which are 3")
         self.assertEqual(self.column_of(page, "classes", "Free share"), ["50.0 %"])
 
-    def test_goes_through_slabs_and_blocks_by_keys(self):
+    def test_supports_keyboard_navigation_of_slabs_and_blocks(self):
         slabs = [slab_at(FIRST_ADDRESS, 16384, [IN_USE] * 20 + [FREE, CACHED] + [NEVER_CARVED] * 10),
                  slab_at(FIRST_ADDRESS + 8 * SLICE, 64, [IN_USE, FREE] * 512, heap=2),
                  large_at(FIRST_ADDRESS + 9 * SLICE, 2 << 20)]
@@ -265,8 +265,8 @@ class InBrowser(Files):
         self.select(page, "order", "empty")
         self.assertIn("1 of 3: slab at 0x7e00123c0000", self.text_of(page, "status"))
 
-    def test_each_control_is_reached_by_tab(self):
-        page = self.opened(report_of(many_slabs(3, random.Random(2)), [pool("a", 48, 48)]), report_of([]))
+    def test_every_control_is_reachable_by_tab(self):
+        page = self.opened(report_of(random_slabs(3, random.Random(2)), [pool("a", 48, 48)]), report_of([]))
         reached = []
         for _ in range(80):
             page.press("Tab")
@@ -281,7 +281,7 @@ class InBrowser(Files):
         names = ["b", "<i>a</i> & \"c\"", "z"]
         pools = [pool(name, size, 48) for name, size in zip(names, (9600, 480, 96000))]
         page = self.opened(report_of([], pools))
-        self.assertEqual(self.column_of(page, "pools", "Name"), names, "as they are in the report")
+        self.assertEqual(self.column_of(page, "pools", "Name"), names, "in the order of the report")
         self.press_button(page, "pools", "Bytes reserved")
         self.assertEqual(self.column_of(page, "pools", "Bytes reserved"), ["96,000", "9,600", "480"])
         self.press_button(page, "pools", "Bytes reserved")
@@ -310,10 +310,10 @@ class InBrowser(Files):
             page.press("ArrowDown")
         self.assertEqual(changes, ["", ", changed", ", new"])
         self.select(page, "report", "0")
-        self.assertEqual(self.column_of(page, "classes", "In use"), ["1,024"], "the older one is shown now")
+        self.assertEqual(self.column_of(page, "classes", "In use"), ["1,024"], "the older report is shown now")
 
-    def test_shows_the_rest_without_slabs_and_without_np_alloc(self):
-        report = report_of(many_slabs(3, random.Random(3)), [pool("a", 480, 48)])
+    def test_shows_other_parts_without_slabs_or_np_alloc(self):
+        report = report_of(random_slabs(3, random.Random(3)), [pool("a", 480, 48)])
         del report["slabs"]
         page = self.opened(report)
         self.assertIn("NP_REPORT_SLABS=1", page.value_of("document.getElementById('blocks').innerText"))
@@ -328,8 +328,8 @@ class InBrowser(Files):
     def lightness(color):
         return sum(weight * int(part) for weight, part in zip((0.2126, 0.7152, 0.0722), re.findall(r"\d+", color)))
 
-    def test_is_light_or_dark_as_the_user_prefers_and_states_differ_in_lightness(self):
-        report = report_of(many_slabs(3, random.Random(4)))
+    def test_follows_the_colour_scheme_and_states_differ_in_lightness(self):
+        report = report_of(random_slabs(3, random.Random(4)))
         for scheme, is_wanted in (("light", lambda its: its > 200), ("dark", lambda its: its < 60)):
             page = self.opened(report, scheme=scheme)
             background = page.value_of("getComputedStyle(document.body).backgroundColor")
@@ -340,7 +340,7 @@ class InBrowser(Files):
             self.assertGreater(min(b - a for a, b in zip(steps, steps[1:])), 20, colors)
 
     def test_fits_a_phone(self):
-        page = self.opened(report_of(many_slabs(40, random.Random(5)), [pool("a" * 60, 480, 48)]), report_of([]),
+        page = self.opened(report_of(random_slabs(40, random.Random(5)), [pool("a" * 60, 480, 48)]), report_of([]),
                            width=360, height=640)
         self.assertLessEqual(page.value_of("document.documentElement.scrollWidth"), 360)
         self.assertGreater(page.value_of("document.querySelector('#map canvas').clientWidth"), 250)
@@ -355,10 +355,10 @@ class InBrowser(Files):
         self.assertEqual(colors, ["0,114,178,255", "196,204,208,255", "230,159,0,255", "238,240,241,255"])
 
     def test_draws_ten_thousand_slabs_of_two_mib_in_a_second(self):
-        slabs = many_slabs(10_000, random.Random(6))
+        slabs = random_slabs(10_000, random.Random(6))
         self.assertEqual(sorted(each["block_bytes"] for each in slabs)[5000], 64)
         report, milliseconds = report_of(slabs), []
-        for _ in range(3):  # Another program may have the processor meanwhile.
+        for _ in range(3):  # Other load may slow one attempt down.
             page = self.opened(report)
             self.assertTrue(page.value_of("map.slabs.count === 10000 && map.canvas.width > 900"))
             milliseconds.append(float(page.value_of("document.documentElement.dataset.drawnMs")))

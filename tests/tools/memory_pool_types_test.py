@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debuggers find the types of the library in each inline namespace, and show them as users write them."""
+"""Debuggers recognise the types of the library in each inline namespace, and show them as users write them."""
 
 import re
 import sys
@@ -46,14 +46,14 @@ class MemoryPoolTypes(unittest.TestCase):
                 with self.subTest(abi=abi, written=written):
                     self.assertEqual(memory_pool_types.public_name(written.replace("{0}", abi)), name)
 
-    def test_has_a_pattern_that_matches_each_of_them_and_nothing_else(self):
+    def test_has_a_pattern_that_matches_exactly_these_types(self):
         patterns = [memory_pool_types.pattern(name) for name in memory_pool_types.DESCRIPTIONS]
         for written in PUBLIC_NAMES:
             full = written.replace("{0}", "v3_tsan")
             self.assertEqual(sum(re.match(pattern, full) is not None for pattern in patterns), 1, full)
             self.assertFalse(any(re.match(pattern, f"std::vector<{full}>") for pattern in patterns), full)
 
-    def test_lists_each_pool_once_as_the_first_source_knows_it(self):
+    def test_lists_each_pool_once_from_its_first_source(self):
         found = memory_pool_types.Found
         pools = memory_pool_types.all_pools([
             [found(1, "first", "here")],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The page of the tour has each figure, needs neither network nor JavaScript, fits on a phone, and is never partial.
+"""The page of the tour shows all figures, needs neither network nor JavaScript, fits a phone, and is never partial.
 
 The tests in a browser are skipped where there is no Chromium.
 """
@@ -73,7 +73,7 @@ class Files(unittest.TestCase):
 
 
 class Tool(Files):
-    def test_has_each_figure_and_text(self):
+    def test_shows_each_value_and_text(self):
         text = re.sub(r"<[^>]*>", "|", self.page_of(FIGURES).partition("</style>")[2]).replace("&nbsp;", " ")
         for shown in (FIGURES["conclusion"], "10.5 KiB in 1 file", "There is more.", "5 times", "A quick one", "GCC 12",
                       "what the parse tree does", "from the heap", "to do it", "All sides agree.",
@@ -104,7 +104,7 @@ class Tool(Files):
         self.assertNotIn("<script", text)
         self.assertEqual(text.count(html.escape(name)), 15)
 
-    def test_shows_the_command_it_is_told(self):
+    def test_shows_the_given_command(self):
         self.assertIn("<code>./dev tour --html &#x27;a&lt;b&#x27;</code>",
                       self.page_of(FIGURES, "--command", "./dev tour --html 'a<b'"))
 
@@ -118,7 +118,7 @@ class Tool(Files):
         self.assertNotIn("an earlier one", self.page_of(FIGURES))
         self.assertEqual(sorted(each.name for each in self.directory.iterdir()), ["figures.json", "page.html"])
 
-    def test_names_what_is_wrong_with_the_figures(self):
+    def test_reports_invalid_input(self):
         without_legend = {key: FIGURES[key] for key in FIGURES if key != "legend"}
         for content, problem in (("{", "is no JSON"), ("[]", 'has no "schema"'), ({"schema": "x"}, 'has no "schema"'),
                                  (dict(FIGURES, version=2), 'has no "schema"'), (without_legend, "is incomplete: Key"),
@@ -133,7 +133,7 @@ class Tool(Files):
                                 capture_output=True, encoding="utf-8", timeout=100, check=False)
         self.assert_fails(result, "none.json' cannot be read: No such file", "; write the figures with: tour --json")
 
-    def test_names_the_page_that_cannot_be_written(self):
+    def test_reports_an_unwritable_page(self):
         self.assert_fails(self.run_tool(FIGURES, self.directory / "none" / "page.html"),
                           "none/page.html' cannot be written: No such file or directory; name a file")
         folder = self.directory / "folder.json"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // stack_orders publishing|weak_push|weak_pop|weak_both: hands payloads from one thread to another through a
-// tagged_stack with these memory orders. ThreadSanitizer must report a data race in each but the first, as a control
-// that it can.
+// tagged_stack with these memory orders. ThreadSanitizer must report a data race in each but the first: a positive
+// control.
 #include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <array>
@@ -28,7 +28,7 @@ struct node : core::stack_node
 };
 
 template <class Orders>
-int hand_over()
+int hand_off()
 {
     constexpr std::uint32_t count = 1000;
     static std::array<node, count> nodes;
@@ -63,13 +63,13 @@ int main(int argc, char** argv)
     constexpr std::memory_order relaxed = std::memory_order_relaxed;
     const char* const which = argc == 2 ? argv[1] : "";
     if (std::strcmp(which, "publishing") == 0)
-        return hand_over<core::publishing_orders>();
+        return hand_off<core::publishing_orders>();
     if (std::strcmp(which, "weak_push") == 0)
-        return hand_over<orders<relaxed, core::publishing_orders::pop>>();
+        return hand_off<orders<relaxed, core::publishing_orders::pop>>();
     if (std::strcmp(which, "weak_pop") == 0)
-        return hand_over<orders<core::publishing_orders::push, relaxed>>();
+        return hand_off<orders<core::publishing_orders::push, relaxed>>();
     if (std::strcmp(which, "weak_both") == 0)
-        return hand_over<orders<relaxed, relaxed>>();
+        return hand_off<orders<relaxed, relaxed>>();
     std::fputs("usage: stack_orders publishing|weak_push|weak_pop|weak_both\n", stderr);
     return 2;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Run under Valgrind with MEMORY_POOL_VALGRIND=1: right use is silent, each misuse is reported, in every policy.
+/// Runs under Valgrind with MEMORY_POOL_VALGRIND=1: correct use is silent, and each misuse is reported in every policy.
 /// Usage: pools KIND CASE POLICY
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
@@ -56,7 +56,7 @@ void overflow()
     Pool pool(40);
     auto* const block = static_cast<volatile char*>(pool.allocate());
     block[40] = 'x';
-    block[40] = static_cast<char>(0xCA); // as it was, so that the policy that checks has nothing to say
+    block[40] = static_cast<char>(0xCA); // The original value, so that a checking policy reports nothing.
 }
 
 template <class Pool>
@@ -68,7 +68,7 @@ void use_of_undefined_content()
         block[1] = 'y';
 }
 
-/// What objects keep while they are not in use is as defined as it was.
+/// Recycled objects keep their contents, which stay defined.
 void right_use_of_kept_objects()
 {
     mp::pool_options options;
@@ -153,7 +153,7 @@ int misuse(const std::string& name)
 template <class Policy>
 int run(const std::string& kind, const std::string& name)
 {
-    using resource_policy = std::conditional_t<Policy::checks, Policy, mp::default_policy>; // Resources do not count.
+    using resource_policy = std::conditional_t<Policy::checks, Policy, mp::default_policy>; // No counting.
     if (name == "right_use") {
         right_use<mp::basic_block_pool<Policy>>();
         right_use_of_kept_objects();
@@ -171,7 +171,7 @@ int run(const std::string& kind, const std::string& name)
 int main(int argc, char** argv)
 {
     CHECK(argc == 4);
-    mp::set_error_handler([](const mp::error_report&) {}); // Valgrind is the one to complain
+    mp::set_error_handler([](const mp::error_report&) {}); // Only Valgrind must report.
     const std::string policy = argv[3];
     if (policy == "default")
         return run<mp::default_policy>(argv[1], argv[2]);

@@ -4,7 +4,7 @@
 
     (gdb) source .../memory_pool_gdb.py
     (gdb) print orders                     by name; print /r shows the members
-    (gdb) info memory-pools                all that are found
+    (gdb) info memory-pools                lists all pools that are found
 """
 
 import itertools
@@ -128,10 +128,10 @@ def make_printers():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where pools are
+# Locations of pools
 
 def listed_symbols(arguments):
-    """The declarations or names that `info variables` lists."""
+    """Returns the declarations or names that `info variables` lists."""
     text = gdb.execute("info variables -q " + arguments, to_string=True)
     return [line.strip() for line in text.splitlines() if line.strip()]
 
@@ -150,7 +150,7 @@ def split_declaration(declaration):
 
 
 def may_have_pools(type_name):
-    """False if it is known not to; gdb prints an alias template without its arguments, so that some are unknown."""
+    """False if the type has no pools. True if it may: gdb prints alias templates without their arguments."""
     try:
         return bool(fields_with_pools(gdb.lookup_type(type_name)))
     except gdb.error:
@@ -158,14 +158,14 @@ def may_have_pools(type_name):
 
 
 def fields_with_pools(its_type, depth=8):
-    """The paths of members to the pools in an object of that type; one path is empty if it is a pool itself."""
+    """Returns the member paths of pools in an object of that type; an empty path if the type is a pool."""
     its_type = bare(its_type)
     if its_type.code != gdb.TYPE_CODE_STRUCT or depth == 0:
         return []
     if types.POOLS.match(str(its_type.name)):
         return [()]
     if its_type.name not in fields_with_pools.known:
-        fields_with_pools.known[its_type.name] = []  # For a type that has itself as a template argument.
+        fields_with_pools.known[its_type.name] = []  # For a type that is among its own template arguments.
         fields_with_pools.known[its_type.name] = [
             (field,) + path for field in its_type.fields() if hasattr(field, "bitpos") and not field.artificial
             for path in fields_with_pools(field.type, depth - 1)]
@@ -176,7 +176,7 @@ fields_with_pools.known = {}
 
 
 def pools_in_value(value, name, place=""):
-    """Those in an object, and in one that a pointer, such as `this`, or a reference leads to."""
+    """Yields pools in an object, or in the object that a pointer, such as `this`, or a reference refers to."""
     its_type = bare(value.type)
     if its_type.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         if not fields_with_pools(its_type.target()):
@@ -197,7 +197,7 @@ def pools_of_symbol(symbol, name, frame=None, place=""):
         if symbol.is_variable or symbol.is_argument:
             yield from pools_in_value(symbol.value(frame) if symbol.needs_frame else symbol.value(), name, place)
     except (gdb.error, types.Unreadable):
-        pass  # It is optimized out, or points nowhere.
+        pass  # Optimized out, or an invalid pointer.
 
 
 def global_symbols():
@@ -213,7 +213,7 @@ def global_symbols():
 
 
 def static_locals():
-    """Static variables of functions that have a constructor, and so a guard."""
+    """Static local variables with a constructor, which have a guard variable."""
     for line in listed_symbols("^guard variable for "):
         name = re.sub(r"^0x[0-9a-f]+\s+guard variable for ", "", line)
         function, _, variable = name.rpartition("::")
@@ -222,7 +222,7 @@ def static_locals():
         try:
             _, places = gdb.decode_line(function)
         except gdb.error:
-            continue  # It has no debug information.
+            continue  # There is no debug information.
         for place in places or ():
             block = gdb.block_for_pc(place.pc)
             while block is not None and not block.is_global and not block.is_static:
@@ -254,7 +254,7 @@ def pools_in_frame(frame, thread):
     try:
         block = frame.block()
     except RuntimeError:
-        return  # It has no debug information.
+        return  # There is no debug information.
     while block is not None and not block.is_global and not block.is_static:
         for symbol in block:
             if symbol.needs_frame:
@@ -265,7 +265,7 @@ def pools_in_frame(frame, thread):
 
 
 def in_registries(its_type, pools_in):
-    """What `pools_in` finds in a registry: each module of the program may have one."""
+    """Yields the pools that `pools_in` finds in the registries. Each module of the program may have a registry."""
     for line in listed_symbols(its_type + "::get()::memory$"):
         address, name = line.split(None, 1)
         try:
@@ -289,7 +289,7 @@ SOURCES = [pools_in_globals, pools_in_frames, pools_with_names, pools_of_threads
 
 
 def np_alloc_lines():
-    """What np_alloc counts at one place. The rest is spread over its heaps: see np_print_statistics."""
+    """Prints the central counters of np_alloc. Its heaps have other counters: see np_print_statistics."""
     name = "memory_pool::np::the_registry"
     registry = gdb.lookup_global_symbol(name)
     if registry is None:
@@ -306,8 +306,8 @@ def np_alloc_lines():
 
 
 class InfoMemoryPools(gdb.Command):
-    """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those; and, wherever they are, those that have a name or are shared by threads."""
+    """List the pools of the program: pools in global, static and local variables of all threads, and in members of
+these; and named and shared pools anywhere."""
 
     def __init__(self):
         super().__init__("info memory-pools", gdb.COMMAND_DATA)

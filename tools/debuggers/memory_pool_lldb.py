@@ -4,7 +4,7 @@
 
     (lldb) command script import .../memory_pool_lldb.py
     (lldb) frame variable orders           or p orders; frame variable --raw-output orders shows the members
-    (lldb) memory-pools                    all that are found
+    (lldb) memory-pools                    lists all pools that are found
 """
 
 import os
@@ -100,7 +100,7 @@ class lldb_value:  # noqa: N801, see memory_pool_types.py
         return self.value.GetTarget().GetAddressByteSize()
 
     def memory(self, address, size):
-        # A target, not its process: a core does not have what a file has.
+        # Reads from the target, not from the process: a core lacks the contents of files.
         error = lldb.SBError()
         memory = self.value.GetTarget().ReadMemory(self.place(address), size, error)
         if error.Fail() or memory is None:
@@ -121,10 +121,10 @@ def summary(value, _):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where pools are
+# Locations of pools
 
 def pools_in_value(value, name, place="", depth=8):
-    """Those in an object, and in one that a pointer, such as `this`, or a reference leads to."""
+    """Yields pools in an object, or in the object that a pointer, such as `this`, or a reference refers to."""
     value = value.GetNonSyntheticValue()
     its_type = bare(value.GetType())
     if its_type.IsPointerType() or its_type.IsReferenceType():
@@ -152,7 +152,7 @@ def has_pools(its_type, depth=8):
     if its_type.GetTypeClass() not in (lldb.eTypeClassStruct, lldb.eTypeClassClass) or depth == 0:
         return False
     if name not in has_pools.known:
-        has_pools.known[name] = False  # For a type that has itself as a template argument.
+        has_pools.known[name] = False  # For a type that is among its own template arguments.
         parts = [its_type.GetDirectBaseClassAtIndex(i) for i in range(its_type.GetNumberOfDirectBaseClasses())]
         parts += [its_type.GetFieldAtIndex(i) for i in range(its_type.GetNumberOfFields())]
         has_pools.known[name] = any(has_pools(bare(part.GetType()), depth - 1) for part in parts)
@@ -171,7 +171,7 @@ def pools_in_globals(target):
             if value.GetAddress().GetModule() in modules:
                 yield from pools_in_value(value, re.sub("^::", "", value.GetName()))
         except types.Unreadable:
-            pass  # It points nowhere.
+            pass  # An invalid pointer.
 
 
 def pools_in_frames(target):
@@ -183,11 +183,11 @@ def pools_in_frames(target):
                 try:
                     yield from pools_in_value(value, value.GetName(), place)
                 except types.Unreadable:
-                    pass  # It is optimized out, or points nowhere.
+                    pass  # Optimized out, or an invalid pointer.
 
 
 def in_registries(target, its_type, pools_in):
-    """What `pools_in` finds in a registry: each module of the program may have one."""
+    """Yields the pools that `pools_in` finds in the registries. Each module of the program may have a registry."""
     for module in target.modules:
         for registry_type in module.FindTypes(its_type):
             if not re.match(types.CORE + its_type + "$", registry_type.GetName()):
@@ -212,8 +212,8 @@ SOURCES = [pools_in_globals, pools_in_frames, pools_with_names, pools_of_threads
 
 
 def list_memory_pools(debugger, command, result, _):
-    """List the pools of the program: in global variables and static variables, in local variables of all threads, also
-as members of those; and, wherever they are, those that have a name or are shared by threads."""
+    """List the pools of the program: pools in global, static and local variables of all threads, and in members of
+these; and named and shared pools anywhere."""
     target = debugger.GetSelectedTarget()
     for line in types.listing(types.all_pools(source(target) for source in SOURCES)):
         result.AppendMessage(line)

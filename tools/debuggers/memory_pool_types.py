@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the debuggers print about pools and resources: the one place that names their members.
+"""Describes pools and resources for the debuggers. Only this file names members of the library.
 
     memory_pool_gdb.py   ->+
                            +-> memory_pool_types.py: describe(value) -> 'object_pool<order> "orders": 12 of 128 ...'
     memory_pool_lldb.py  ->+
 
-Only types and memory are read, and no function of the program is called, so that a core is as good as a process. A
-value is what `gdb_value` and `lldb_value` of the two scripts are:
+It reads only types and memory, and calls no function of the program, so it works with a core as with a process. A
+value has the interface of `gdb_value` and `lldb_value` in the two scripts:
 
     value.type_name()       without typedefs, references and qualifiers
     value.member(name)      also of a base class; raises Unreadable if there is none
     value.integer()         of a number, a pointer or an enumerator
     value.first_pointer()   the first pointer among its members, which may be in a register; a number
-    value.pointee()         what a pointer or reference leads to
-    value.text()            the C string that a pointer leads to
-    value.address()         where it lies
+    value.pointee()         the object that a pointer or reference refers to
+    value.text()            the C string that a pointer refers to
+    value.address()         the address of the value
     value.size()            sizeof its type
     value.argument(n)       the n-th template argument of its type, a type
-    value.at(address, type) the object of that type that lies there
-    value.pointer_at(address), value.memory(address, size)      what lies there
+    value.at(address, type) the object of that type at the address
+    value.pointer_at(address), value.memory(address, size)      the contents of the address
     value.symbol_at(address)    the demangled name of the symbol that the address is in
     value.type_named(name), value.pointer_size()
 """
@@ -28,13 +28,13 @@ import re
 
 
 class Unreadable(Exception):
-    """The program has no such member or memory: it is of another version, damaged, or stripped."""
+    """The program lacks a member or memory: it has another version, or is corrupted or stripped."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Names of types
 
-ABI = "memory_pool::(v[0-9][a-z0-9_]*::)?"  # In a notation that Python, gdb and lldb have in common.
+ABI = "memory_pool::(v[0-9][a-z0-9_]*::)?"  # A regular expression for Python, gdb and lldb.
 CORE = ABI + "detail::core::"
 
 
@@ -72,7 +72,7 @@ def policy_arguments(policy):
 
 
 def blocks_in(name):
-    """The policy of a basic_block_pool, and whether threads share it."""
+    """Returns the policy of a basic_block_pool, and whether threads share the pool."""
     _, (policy, store) = split_template(name)
     return policy_arguments(policy), base_name(store) == "shared_blocks"
 
@@ -84,7 +84,7 @@ def block_pool_name(name):
 
 
 def named_for_sharing(own, others):
-    """For a class template of an object and its blocks: one prefix if threads share the pool, another if not."""
+    """For a class template over an object type and blocks: one prefix for shared pools, another for unshared ones."""
     def written(name):
         base, (item, blocks) = split_template(name)
         policy, is_shared = blocks_in(blocks)
@@ -126,26 +126,26 @@ NAMES = {
 
 
 def public_name(name):
-    """The type as a user writes it: the alias of fwd.hpp, without the inline namespace."""
+    """Returns the type in the form that users write: the alias of fwd.hpp, without the inline namespace."""
     return NAMES.get(base_name(name), without_namespaces)(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Types of the standard library, of which only the layout is the same everywhere
+# Types of the standard library, of which only the layout is portable
 
 def loaded(atomic):
-    """What a std::atomic holds."""
+    """Returns the value of a std::atomic."""
     return atomic.at(atomic.address(), atomic.argument(0))
 
 
 def owned(unique_ptr):
-    """What a std::unique_ptr to a store points to, or None. Its deleter has no data."""
+    """Returns the store of a std::unique_ptr, or None. The deleter has no data."""
     address = unique_ptr.first_pointer()
     return unique_ptr.at(address, unique_ptr.argument(0)) if address else None
 
 
 def elements(array):
-    """Those of a std::array that are not all zeros."""
+    """Yields the elements of a std::array that are not all zeros."""
     its_type = array.argument(0)
     size = array.at(array.address(), its_type).size()
     memory = array.memory(array.address(), array.size())
@@ -160,7 +160,7 @@ def characters(array):
 
 
 def listed(first, next_name):
-    """The nodes of a list of the library. A damaged list ends."""
+    """Yields the nodes of a list of the library. Stops if the list is corrupted."""
     seen = set()
     while first.integer() and first.integer() not in seen:
         seen.add(first.integer())
@@ -170,8 +170,8 @@ def listed(first, next_name):
 
 
 def whole_at(value, address):
-    """The whole object that has a base with virtual functions at an address, which debuggers find by its virtual table,
-    but not where that base is only declared, as std::pmr::memory_resource often is. By the Itanium ABI."""
+    """Returns the complete object of a polymorphic base at an address. Debuggers find it by its virtual table,
+    but not if the base is only declared, as std::pmr::memory_resource often is. Uses the Itanium ABI."""
     table = value.pointer_at(address)
     name = re.match(r"vtable for (.*)", value.symbol_at(table))
     if name is None:
@@ -185,7 +185,7 @@ def whole_at(value, address):
 # Pools of blocks
 
 class Figures:
-    """Of one pool."""
+    """The counts of one pool."""
 
     def __init__(self, slabs, bytes_beside_slabs):
         chunks = slabs.member("chunks_")
@@ -199,20 +199,20 @@ class Figures:
         self.stride = chunks.member("layout_").member("stride_").integer()
         self.capacity = number("capacity_")
         self.max_capacity = number("limit_")
-        self.handed_out = slabs.member("handed_out_").integer()
+        self.outstanding = slabs.member("outstanding_").integer()
         self.bytes = number("chunk_bytes_") + number("inherited_bytes_") + bytes_beside_slabs
         if array != own_array:
             self.bytes += room * directory.member("slabs_").size()
         self.cached = 0
         self.is_exact = True
         self.remarks = []
-        if self.stride == 0 or self.handed_out > self.capacity or self.capacity > self.max_capacity:
+        if self.stride == 0 or self.outstanding > self.capacity or self.capacity > self.max_capacity:
             raise Unreadable("not constructed yet, destroyed, or damaged")
         self.name = identity.member("name").text()
 
     @property
     def in_use(self):
-        return max(self.handed_out - self.cached, 0)
+        return max(self.outstanding - self.cached, 0)
 
     def line(self, name):
         about = "" if self.is_exact else "about "
@@ -238,7 +238,7 @@ def local_figures(store):
 
 
 def caches_of(caches, which):
-    """The caches of a pool that threads share: those of live threads, or unused ones; each of its full type."""
+    """Yields the caches of a shared pool, of live threads or unused, each with its complete type."""
     its_type = caches.argument(0)
     for cache in listed(caches.member(which).member("first_"), "next_in_pool"):
         yield cache.at(cache.address(), its_type)
@@ -260,8 +260,8 @@ def bytes_of_header(magazine):
 
 
 def in_depot(depot):
-    """Blocks in full magazines, as depot::full_count: each has its depth in its stack."""
-    links = (1 << 26) - 1  # The rest of the head of a tagged_stack is its tag.
+    """As depot::full_count: blocks in full magazines. Each magazine stores its depth in the stack."""
+    links = (1 << 26) - 1  # The other bits of the head of a tagged_stack are a tag.
     first_group, room = depot.member("first_group_").integer(), depot.member("room_").integer()
     its_type = depot.type_named(depot.type_name() + "_magazine")
     magazines = 0
@@ -273,17 +273,17 @@ def in_depot(depot):
         place = link - 1 - first_group * ((1 << group) - 1)
         begin = depot.pointer_at(depot.member("groups_").address() + group * depot.pointer_size())
         first = depot.at(begin, its_type)
-        # The members of one take less than a cache line, to which it is aligned.
+        # The members take less than a cache line, the alignment of the type.
         size = round_up(bytes_of_header(first) + room * depot.pointer_size(), first.size())
         magazines += loaded(depot.at(begin + place * size, its_type).member("depth")).integer()
     return magazines * room
 
 
 def in_cache(cache, room):
-    """As magazine_exchange::blocks_in, but None while its owner is in a call: then its magazine has no known top."""
+    """As magazine_exchange::blocks_in; None while the owner is in a call, when the top of its magazine is unknown."""
     slot = cache.member("slot").pointee()
     if loaded(slot.member("ceiling")).integer() == 0:
-        return 0  # It is closed.
+        return 0  # The exchange is closed.
     top = loaded(slot.member("top")).integer()
     if top == 0:
         return None
@@ -294,7 +294,7 @@ def in_cache(cache, room):
 
 
 def gate_of(store):
-    """The cache_revocation of blocks that threads share, which may be given instead; None if they are not shared."""
+    """Returns the cache_revocation of shared blocks, or the argument if it is one; None if they are not shared."""
     if base_name(store.type_name()) == "cache_revocation":
         return store
     return store.member("gate_") if base_name(store.type_name()) == "shared_blocks" else None
@@ -319,14 +319,14 @@ def shared_figures(store):
 
 
 def figures_of_blocks(pool):
-    """Of a basic_block_pool."""
+    """The counts of a basic_block_pool."""
     store = pool.member("store_")
     is_shared = base_name(store.type_name()) == "shared_blocks"
     return shared_figures(store) if is_shared else local_figures(store)
 
 
 def figures_of_store(store):
-    """Of an object_store, which is apart from its pool, as objects may outlive that."""
+    """The counts of an object_store, which is separate from its pool because objects may outlive the pool."""
     figures = figures_of_blocks(store.member("blocks"))
     figures.bytes += store.size()
     return figures
@@ -341,7 +341,7 @@ def describe_object_pool(pool):
 
 
 def bytes_of_places(places):
-    """As place_table::bytes: each chunk has twice as many places as the one before."""
+    """As place_table::bytes: each chunk has twice as many slots as the previous one."""
     chunks = list(elements(places.member("chunks_")))
     return 64 * ((1 << len(chunks)) - 1) * loaded(chunks[0]).pointee().size() if chunks else 0
 
@@ -362,7 +362,7 @@ def describe_store_pool(pool):
 # Resources
 
 def arenas_in(store):
-    """Those that were ever used."""
+    """Yields the entries that were ever used."""
     size = store.member("arena_size_").integer()
     for chunk in listed(store.member("first_chunk_"), "next_chunk"):
         for i in range(chunk.member("carved_arenas").integer()):
@@ -378,9 +378,9 @@ def in_arena(arena):
 
 
 def filled_arenas(arenas):
-    """Those that blocks are handed out from."""
+    """Yields the arenas that blocks are allocated from."""
     if base_name(arenas.type_name()) == "local_arenas":
-        if arenas.member("end_of_current_").integer():  # Else it is no_arena.
+        if arenas.member("end_of_current_").integer():  # Otherwise the current arena is no_arena.
             yield arenas.member("current_").pointee()
         return
     currents = [arenas.member("common_")]
@@ -402,7 +402,7 @@ def describe_arena_resource(resource):
     reserved = count * store.member("arena_size_").integer() + large.member("bytes_reserved_").integer()
     if base_name(arenas.type_name()) == "shared_arenas":
         reserved += bytes_of_caches(arenas.member("caches_"))
-    else:  # In an arena in which a scope began, the blocks from before are counted in its mark.
+    else:  # If a scope began in this arena, its mark counts the earlier blocks.
         in_use += sum(in_arena(mark) for mark in listed(arenas.member("innermost_"), "outer")
                       if mark.member("at").integer())
     return (f'{public_name(resource.type_name())} "{store.member("name_").text()}": {count - free} of {count} arenas '
@@ -470,7 +470,7 @@ def describe_heap_resource(resource):
 
 
 def describe_pool_at(pointer):
-    """The line of the pool or resource that it leads to, if that has one."""
+    """Returns the line of the pool or resource that the value refers to, if there is one."""
     address = pointer.pointee().address()
     if address == 0:
         return "nullptr"
@@ -522,7 +522,7 @@ def describe_call_site(site):
 
 
 def describe_pooled(item):
-    """Counts below reference_zones::idle are of references, those from there on of objects that have none."""
+    """Counts below reference_zones::idle are references; higher ones mark objects without references."""
     count = item.member("count_").member("value_")
     references = (loaded(count) if base_name(count.type_name()) == "atomic" else count).integer()
     if references == 0xC000_0000:
@@ -570,12 +570,12 @@ POOLS = re.compile("^" + ABI + "(basic_block_pool|basic_object_pool|handle_pool|
 
 
 def pattern(name):
-    """The regular expression for the names of a type that has a description."""
+    """Returns the regular expression for the names of a type that has a description."""
     return "^" + ABI + name + "(<.*>)?$"
 
 
 def describe(value):
-    """One line about a pool, a resource or a value of the library; None if there is none for its type."""
+    """Returns one line about a pool, a resource or a value of the library; None if the type has no description."""
     for name, description in DESCRIPTIONS.items():
         if re.match(pattern(name), value.type_name()):
             try:
@@ -589,7 +589,7 @@ def describe(value):
 # All pools of a program
 
 class Found:
-    """A pool: its line, where it was found, and the address of its blocks, which no other pool has."""
+    """A pool: its line, its location, and the address of its blocks, which identifies it."""
 
     def __init__(self, key, line, where, parts=()):
         self.key, self.line, self.where, self.parts = key, line, where, parts
@@ -616,7 +616,7 @@ def found(pool, where):
 
 
 def is_constructed(pool):
-    """Whether that is a pool now. A variable is not before its constructor and after its destructor."""
+    """Returns whether the variable is a live pool. It is not before its constructor and after its destructor."""
     try:
         key_of(pool)
         return not re.search(": (not constructed|cannot read)", describe(pool))
@@ -633,7 +633,7 @@ POOLS_OF_STORES = {
 
 
 def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
-    """A pool of blocks, from the part that a registry knows. Only one with a listener can be shown in full."""
+    """A block pool, found from its part in a registry. Only a pool with a listener can be shown completely."""
     gate = gate_of(blocks)
     slabs = gate.member("cached").member("slabs") if gate else blocks.member("slabs_")
     listener = slabs.member("chunks_").member("options_").member("listener")
@@ -652,7 +652,7 @@ def found_store(blocks, figures_of, where, kind=None, more_bytes=0):
 
 
 def registered(registry):
-    """(value, address) of each pool in the groups of a thread_registry. The value only serves to read more."""
+    """Yields (value, address) of each pool in the groups of a thread_registry. The value only serves to read memory."""
     places_in_a_group = 256
     for group in elements(registry.member("groups_")):
         for place in range(places_in_a_group):
@@ -662,7 +662,7 @@ def registered(registry):
 
 
 def pools_in_registry(registry):
-    """Those that threads share, and only those: see thread_registry.hpp."""
+    """Yields the shared pools only: see thread_registry.hpp."""
     for value, address in registered(registry):
         where = "shared by threads"
         try:
@@ -670,21 +670,21 @@ def pools_in_registry(registry):
             name = base_name(entry.type_name())
             if name == "handlers":
                 yield found_store(entry.member("owner_").pointee(), shared_figures, where)
-            else:  # shared_arenas or locked_upstream: in a resource, behind the pointer to its virtual table
+            else:  # shared_arenas or locked_upstream: in a resource, after the pointer to its virtual table.
                 yield found(whole_at(entry, entry.address() - entry.pointer_size()), where)
         except Unreadable as reason:
             yield Found(address, f"a pool at {address:#x}: {reason}", where)
 
 
 def found_by_name(record):
-    """A pool or resource in reports, from its record: see report_registry.hpp. Its type is that of the function."""
+    """A reported pool or resource, from its record: see report_registry.hpp. The function determines its type."""
     where = "by its name"
     source = record.member("source_")
     address, kind = source.member("pool").integer(), loaded(record.member("kind_")).text()
     try:
-        function = re.search(r"([\w:]+(<.*>)?)::read_figures\(", record.symbol_at(source.member("read").integer()))
+        function = re.search(r"([\w:]+(<.*>)?)::read_statistics\(", record.symbol_at(source.member("read").integer()))
         if function is None:
-            raise Unreadable("cannot read: no symbol of its function read_figures")
+            raise Unreadable("cannot read: no symbol of its function read_statistics")
         pool = record.at(address, record.type_named(function[1]))
         name = base_name(pool.type_name())
         if name in ("local_store", "shared_blocks"):
@@ -696,15 +696,15 @@ def found_by_name(record):
 
 
 def pools_in_reports(registry):
-    """The named pools. In the child of a fork, a pool made by a lost thread may not exist any more."""
+    """Yields the named pools. In the child of a fork, a pool of a lost thread may no longer exist."""
     for record in listed(registry.member("records_").member("first_"), "next_"):
         if loaded(record.member("maker_")).integer():
             yield found_by_name(record)
 
 
 def all_pools(sources):
-    """Each pool once, as the first of the sources knows it. A source is a sequence of Found; to list pools from another
-    place, add one. Pools that are parts of a resource are in its figures."""
+    """Returns each pool once, from the first source that has it. A source is a sequence of Found; to list other pools,
+    add a source. Pools that are parts of a resource count in the line of that resource."""
     pools = {}
     for source in sources:
         for each in source:
@@ -714,6 +714,6 @@ def all_pools(sources):
 
 
 def listing(pools):
-    """The lines of a command that lists them."""
+    """Returns the output of the command that lists the pools."""
     width = max((len(each.line) for each in pools), default=0)
     return [f"{each.line:<{width}}  {each.where}" for each in pools] or ["no pools"]

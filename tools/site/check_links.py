@@ -76,7 +76,7 @@ class Checker:
             found /= "index.html"
         if not found.is_file() or not found.is_relative_to(self.root):
             return "no such page"
-        # Material for MkDocs reads parameters of its own from some anchors.
+        # Material for MkDocs reads parameters from some anchors.
         if anchor and not anchor.startswith("__") and found.suffix == ".html":
             if unquote(anchor) not in self.page(found).anchors:
                 return "no such anchor"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What MkDocs does not do for the documentation site by itself (mkdocs.yml names this file as a hook).
+"""Extends MkDocs for the documentation site (mkdocs.yml names this file as a hook).
 
-The documents are written for a repository browser, so they link to sources, and some lie outside of docs/. Here,
+The documents are written for a repository browser: they link to sources, and some are outside of docs/. This hook:
 1. documents at the root of the tree become pages of the site (ROOT_DOCUMENTS);
 2. a link to a public header leads to its page in the reference (reference.py); if its text is the name of a class, to
    the page of the class;
-3. a link to any other file or folder of the tree leads to a page made of it, which the search leaves out;
+3. a link to any other file or folder of the tree leads to a page with its contents, which the search omits;
 4. the text of a link that is the name of a document becomes the title of the page;
-5. links that have a line of the first page for themselves become buttons;
-6. the search finds the classes and functions of the reference, too, and ranks answers above reports and internals;
+5. links that are alone on a line of the first page become buttons;
+6. the search also finds classes and functions of the reference, and ranks answers above reports and internals;
 7. 404.html replaces Material's, which works at the root of a server only;
-8. the words after ```cpp, which tools/extract_snippets.py reads, are left out;
+8. the words after ```cpp, which tools/extract_snippets.py reads, are removed;
 9. the cells of text tables get their column heading as a label, as phones stack these cells (site.css).
 """
 
@@ -60,7 +60,7 @@ WORD = re.compile(r"[^\W\d_]{4}")
 
 
 def document_of(src_uri: str) -> str:
-    """The path, in the tree, of the document that a page is made of."""
+    """Returns the path, in the tree, of the document of a page."""
     for document, page in ROOT_DOCUMENTS.items():
         if page == src_uri:
             return document
@@ -68,7 +68,7 @@ def document_of(src_uri: str) -> str:
 
 
 def page_of(place: PurePosixPath, pages: dict) -> str:
-    """The page of the site for a file or folder of the tree."""
+    """Returns the page of the site for a file or folder of the tree."""
     name = place.as_posix()
     if name in ROOT_DOCUMENTS:
         return ROOT_DOCUMENTS[name]
@@ -80,7 +80,7 @@ def page_of(place: PurePosixPath, pages: dict) -> str:
 
 
 def relative(page: str, base: str) -> str:
-    """The link to a page in a page, both relative to the site."""
+    """Returns the link from one page to another, both relative to the site."""
     here, there = PurePosixPath(base).parts[:-1], PurePosixPath(page).parts
     same = 0
     while same < min(len(here), len(there) - 1) and here[same] == there[same]:
@@ -89,7 +89,7 @@ def relative(page: str, base: str) -> str:
 
 
 def place_of(target: str, document: str):
-    """The file or folder, relative to the tree, that a link in a document leads to; None if that is no such link."""
+    """Returns the file or folder, relative to the tree, that a link leads to; None for other links."""
     path = target.partition("#")[0]
     if not path or re.match(r"[a-z]+:", path):
         return None
@@ -234,7 +234,7 @@ def on_post_template(output_content, template_name, config): # noqa: ARG001
     return NOT_FOUND.read_text(encoding="utf-8") if template_name == "404.html" else output_content
 
 
-# After the search has written its index, and before the plugin `offline` copies that.
+# After the search has written its index, and before the plugin `offline` copies it.
 @event_priority(-50)
 def on_post_build(config):
     path = Path(config.site_dir, "search", "search_index.json")

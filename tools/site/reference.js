@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The colour scheme that was chosen on the site, from where Material stores it, or else that of the system.
+// The colour scheme chosen on the site, from the storage of Material; otherwise the scheme of the system.
 (() => {
     const system = matchMedia("(prefers-color-scheme: dark)");
     const show = () => {

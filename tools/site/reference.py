@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """Adapts the pages that Doxygen has written to build/site_reference to the site, and finds the page of each name.
 
-1. Their bar gets the links of the site, and they follow the colour scheme that was chosen there (reference.js).
+1. Their bar gets the links of the site, and they follow the colour scheme chosen there (reference.js).
 2. Names such as object_pool are aliases, which Doxygen documents in fwd.hpp only. The pages of their headers and the
    list of classes lead to the class that has the members.
 3. Links to anchors that Doxygen has not written (it documents no friends without a comment) lead to the page.
@@ -51,7 +51,7 @@ def headers() -> dict:
 
 @functools.cache
 def aliases() -> dict:
-    """The class that each alias of fwd.hpp stands for."""
+    """Returns {alias of fwd.hpp: class}."""
     found = {}
     for name, _, element in compounds("file"):
         if name == "fwd.hpp":
@@ -112,7 +112,7 @@ def members_of_template(element, pages: dict) -> str:
 
 
 def mend(tabs: dict) -> None:
-    """tabs: the pages that the bar of the site leads to, by title."""
+    """`tabs` are the pages in the bar of the site, by title."""
     checker, pages, by_page = Checker(PAGES), classes(), {page: header for header, page in headers().items()}
     links = " ".join(f'<a href="../{page}">{title}</a>' for title, page in tabs.items())
     script = f"<script>\n{SCRIPT.read_text(encoding='utf-8')}</script>\n"

@@ -4,11 +4,11 @@
 /// The algorithm of ArenaMR, reimplemented as the baseline of its drop-in: a list of free arenas, an active arena, and
 /// a map that finds the arena of a block by address.
 ///
-///     active  [ block | block |   room   ]     allocating a block moves the cursor; the arena counts it
-///     free    [ arena ] -> [ arena ] -> ...    those whose count is 0 again
-///     map     begin -> arena                   all of them; O(log n)
+///     active  [ block | block |   room   ]     allocating a block moves the cursor; the arena counts its blocks
+///     free    [ arena ] -> [ arena ] -> ...    arenas whose count is 0 again
+///     map     begin -> arena                   all arenas; O(log n)
 ///
-/// A block larger than an arena gets one of its own, which becomes a free arena like any other. Nothing is checked.
+/// A block larger than an arena gets a dedicated arena, which becomes a free arena like any other. Nothing is checked.
 #pragma once
 
 #include <algorithm>
@@ -71,13 +71,13 @@ private:
 
     void do_deallocate(void* block, std::size_t, std::size_t) override
     {
-        arena& its = std::prev(arenas_.upper_bound(static_cast<std::byte*>(block)))->second;
-        if (--its.blocks != 0)
+        arena& owner = std::prev(arenas_.upper_bound(static_cast<std::byte*>(block)))->second;
+        if (--owner.blocks != 0)
             return;
-        its.cursor = its.begin;
-        its.room = its.size;
-        if (&its != active_)
-            free_.push_front(&its);
+        owner.cursor = owner.begin;
+        owner.room = owner.size;
+        if (&owner != active_)
+            free_.push_front(&owner);
     }
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Blocks of 32 bytes: pools against new and delete, and against the pools of others. The README quotes it."""
+"""Blocks of 32 bytes: pools against new and delete, and against the pools of other libraries. Quoted in the README."""
 from report import model
 from report.running import Plan, Step, attempt
 from report.sections import rows
 
-SHAPES = {"pair": "one block out, and back", "bulk": "10,000 out, then back in that order",
-          "bulk_reverse": "... back in reverse", "bulk_random": "... back in random order",
-          "churn": "100 out, then back"}
+SHAPES = {"pair": "one block, allocated and freed", "bulk": "10,000 blocks, freed in order",
+          "bulk_reverse": "10,000 blocks, freed in reverse", "bulk_random": "10,000 blocks, freed in random order",
+          "churn": "100 blocks, freed in order"}
 SIDES = ("new_delete", "block_pool", "boost_pool", "foonathan_memory_pool", "pmr_unsynchronized_pool")
 SHARED_SIDES = ("new_delete", "concurrent_block_pool", "mimalloc", "tbb_memory_pool", "locked_block_pool",
                 "boost_lockfree_stack")

@@ -19,7 +19,7 @@ LITTER = 1000000
 HEAPS = {"fresh": None, "littered": LITTER}
 QUICK_ROWS = ("pairs", "server", "producer_consumer", "tree", "python", "perl")
 WARM = 256
-# Seconds that a row is expected to take, for the trial and each round, with all mallocs.
+# The expected seconds of a row, for the trial and each round, with all mallocs.
 ROW_SECONDS = 3
 # Fields of a run of the race, titles, and the unit of the best.
 METRICS = {"cpu": ("processor", "CPU time", ["s", 1]), "memory": ("kilobytes", "peak memory", ["MiB", 1024])}
@@ -79,7 +79,7 @@ def race_arguments(setting, blocks):
 
 
 def race_row(setting, name, row, heap, tables, tried):
-    """A row that has run under each malloc on one heap needs no trials on the other."""
+    """A row that has run under each malloc on one heap needs no trials on the other heap."""
     entries = race.run_row(row, setting.libraries, race_arguments(setting, HEAPS[heap]), name in tried)
     if all(entry.failure is None for entry in entries.values()):
         tried.add(name)
@@ -94,7 +94,7 @@ def race_row(setting, name, row, heap, tables, tried):
 
 
 def chosen_rows(setting):
-    """Returns ({name: row}, what is left out)."""
+    """Returns ({name: row}, omissions)."""
     arguments = race.parse_arguments(["--build", setting.program("np_alloc")])
     everything = {**race_rows.workloads(arguments.build), **race_rows.programs()}
     wanted = [name for name in everything if setting.is_full or name in QUICK_ROWS]
@@ -105,7 +105,7 @@ def chosen_rows(setting):
 
 
 def race_steps(setting, tables):
-    """Returns the steps, and what is left out."""
+    """Returns the steps and the omissions."""
     chosen, left_out = chosen_rows(setting)
     tried = set()
     seconds = ROW_SECONDS * (setting.rounds + 1) * len(setting.libraries) / 6
@@ -115,9 +115,9 @@ def race_steps(setting, tables):
             if HEAPS[heap] and not os.path.isfile(litter.library(setting.program("np_alloc"))):
                 raise race.Failure("there is no litter.so in the directory of the programs")
             race_row(setting, name, row, heap, tables, tried)
-        its_tables = [tables[f"race_{metric}_{heap}"] for metric in METRICS]
+        tables_of_heap = [tables[f"race_{metric}_{heap}"] for metric in METRICS]
         return Step(f"{name} under each malloc, {heap} heap", seconds,
-                    lambda: attempt_rows(its_tables, [name], list(setting.libraries), run))
+                    lambda: attempt_rows(tables_of_heap, [name], list(setting.libraries), run))
     return [step(name, row, heap) for name, row in chosen.items() for heap in HEAPS], left_out
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Resident memory: by block size, at the peak, and after everything was freed."""
+"""Resident memory: by block size, at the peak, and after all blocks were freed."""
 from report import model
 from report.running import Plan, Step, attempt
 from report.sections import rows
@@ -11,7 +11,7 @@ SIDES = ("block_pool", "concurrent_block_pool", "unsynchronized_pool_resource", 
 SIZES = (8, 16, 24, 32, 48, 64, 128, 256, 1024, 4096)
 QUICK_SIZES = (8, 16, 32, 48, 64, 256, 1024, 4096)
 MEBIBYTES = 32
-# Enough for a malloc to give memory back while it is freed.
+# Enough for a malloc to purge memory while blocks are freed.
 MEBIBYTES_OF_PEAK = 256
 WAIT = 2000
 STATES = {"live": "all blocks in use", "peak": "peak", "freed": "all freed", "idle": "2 s later, without a call"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""The five originals: the tables that each publishes, beside the same measured here with its drop-in and a stand-in,
-which is its algorithm, reimplemented."""
+"""The five originals: the tables that each publishes, next to measurements of its drop-in and of a stand-in,
+which reimplements its algorithm."""
 import collections
 import os
 
@@ -15,8 +15,8 @@ from report.sections import patterns, rows
 
 STAND_IN, DROP_IN = "stand-in", "drop-in"
 SIDES = {"stand_in": STAND_IN, "drop_in": DROP_IN}
-# Cells of a quick report, as regular expressions; the seconds of a repetition, and those that all are expected to take.
-# Where threads meet, a repetition takes longer than a preemption may last.
+# The cells of a quick report, as a regular expression; the seconds of a repetition; the expected seconds of all cells.
+# Where threads contend, a repetition must be longer than a preemption.
 Cells = collections.namedtuple("Cells", "quick min_time seconds unit note")
 CELLS = {
     "memory_pool": Cells("/16/(8|512|32768)/", 0.005, 10, "ns for an object, or for a pool",
@@ -36,13 +36,13 @@ PUBLISHED_SIZES = (8, 512, 32768)
 
 
 def cells_table(setting, name):
-    its = CELLS[name]
-    command = f"./dev bench drop-ins {name} --min-time {its.min_time}"
-    if not setting.is_full and its.quick != ".":
-        command += f" --filter '{its.quick}'"
-    notes = [its.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, "
+    chosen = CELLS[name]
+    command = f"./dev bench drop-ins {name} --min-time {chosen.min_time}"
+    if not setting.is_full and chosen.quick != ".":
+        command += f" --filter '{chosen.quick}'"
+    notes = [chosen.note, "In brackets, how many times as fast as the stand-in: the algorithm of the original, "
              "reimplemented. Medians; both alternate in one process."]
-    return model.Table(f"original_{name}", f"{TITLES[name]}: drop-in and stand-in", its.unit, command,
+    return model.Table(f"original_{name}", f"{TITLES[name]}: drop-in and stand-in", chosen.unit, command,
                        [STAND_IN, DROP_IN], reference=STAND_IN, heading="cell", notes=notes)
 
 
@@ -66,7 +66,7 @@ def run_cells(setting, table, name):
             table.fail("/".join(cell), SIDES[side], failure, is_wrong=True)
 
 
-# --- what the original memory_pool publishes
+# --- The tables of the original memory_pool
 
 def objects_table():
     return model.Table("original_memory_pool_published", "memory_pool: its tables, and ours",
@@ -89,13 +89,13 @@ def compare_objects(table, cells):
 
 
 def take_over(table, label, cells, cell, columns):
-    """Adds the samples, or the failures, of a cell of a drop-in; `columns` are {its side: the column here}."""
+    """Adds the samples or the failure of a cell of a drop-in; `columns` are {side of the cell: column of the table}."""
     row = model.row_of(cells, cell) or {"cells": {}}
     for side, column in columns.items():
-        its = model.cell_of(cells, row, side) or {"samples": []}
-        if "failure" in its:
-            table.fail(label, column, its["failure"], is_wrong=its["is_wrong"])
-        for sample in its.get("samples", []):
+        found = model.cell_of(cells, row, side) or {"samples": []}
+        if "failure" in found:
+            table.fail(label, column, found["failure"], is_wrong=found["is_wrong"])
+        for sample in found.get("samples", []):
             table.add(label, column, sample)
 
 
@@ -107,7 +107,7 @@ def cells_steps(setting, tables):
     return [step(name, turn) for name in tables for turn in range(setting.at_most(1, 2))]
 
 
-# --- tables of ratios: a row that is published, and the same here
+# --- Tables of ratios: a published row, and the measured one
 
 def arena_table():
     return model.Table("original_ArenaMR_published", "ArenaMR: its benchmarks 1 and 2, and ours",
@@ -195,7 +195,7 @@ def label_of(name):
     return f"{sizes}: {TABLES_OF_NP_ALLOC[sizes]}, {'50 threads' if threads == 'many' else '1 thread'}"
 
 
-# --- all of them together
+# --- Summary
 
 def summary_table(setting):
     return model.Table("originals_summary", "Each drop-in against its stand-in", "times as long, geometric mean",
@@ -206,7 +206,7 @@ def summary_table(setting):
 
 
 def summarize(table, tables):
-    """If a cell has failed, so has the mean: without that cell, it would not be comparable."""
+    """If a cell has failed, the mean has failed, too: without that cell, it would not be comparable."""
     for name, cells in tables.items():
         failed = list(model.failures_in(cells.data))
         pairs = [model.values_of(cells.data, row) for row in cells.data["rows"]]
@@ -229,7 +229,7 @@ def plan(setting):
     large, large_steps = patterns.parts(setting)
     steps = cells_steps(setting, cells)
     steps += large_steps
-    # If a measurement fails, published figures in the same table stay.
+    # If a measurement fails, the published figures in the same table stay.
     here = [f"{label_of(name)}, here" for name in published.NP_ALLOC]
     here_pools = [f"{shape}, here, block_pool" for shape in POOL_SHAPES.values()]
     for label, seconds, run in (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the original boost-intrusive-pool publishes: large objects in two patterns, by the step that a pool grows by,
-and by malloc. returning_patterns.py measures it."""
+"""The results of the original boost-intrusive-pool: large objects in two patterns, by the growth step of the pool
+and by malloc. returning_patterns.py measures them."""
 import os
 
 import race
@@ -42,7 +42,7 @@ def saved_table():
 
 
 def measured(setting, malloc):
-    """Returns what returning_patterns.measure does, of one repetition."""
+    """Returns the result of returning_patterns.measure for one repetition."""
     words = [f"--program={setting.program('returning_patterns')}", "--repetitions=1", f"--mallocs={malloc}",
              f"--steps={','.join(map(str, setting.at_most(QUICK_STEPS, STEPS)))}"]
     arguments = returning_patterns.parse_arguments(words)
@@ -66,7 +66,7 @@ def run(setting, tables, saved, all_least, malloc):
 
 
 def add(table, pattern, side, step, nanoseconds, steps):
-    """Plain malloc has no steps, and stands in each row."""
+    """Plain malloc has no steps, so its value is in each row."""
     for each in [step] if step else steps:
         table.add(f"{pattern}, {each}", SIDES[side], nanoseconds)
 
@@ -83,7 +83,7 @@ def add_saved(table, least, malloc, pattern):
 
 
 def parts(setting):
-    """Returns (tables, steps); the rows of the tables but the first are to be sorted."""
+    """Returns (tables, steps). The rows of all tables but the first must be sorted."""
     names = mallocs_of(setting)
     tables = {name: steps_table(name) for name in names}
     saved, all_least = saved_table(), {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What the sections share: names of columns, and rows of Google Benchmark as cells."""
+"""Shared by the sections: names of columns, and conversion of rows of Google Benchmark to cells."""
 import re
 
 import google_benchmark
@@ -10,7 +10,7 @@ from report.running import Step, attempt
 
 NEW_DELETE = "new_delete"
 CORE_TIME = "Core time is elapsed time, times the cores in use, also while threads wait."
-# As they are called in the tables, if not by their own names.
+# The names of sides in the tables, if different.
 SHOWN = {"new_delete": "new/delete", "unsynchronized_pool_resource": "pool_resource",
          "unsynchronized_arena_resource": "arena_resource", "pmr_unsynchronized_pool": "std::pmr pool",
          "pmr_synchronized_pool": "std::pmr pool", "pmr_monotonic_buffer": "std::pmr monotonic",
@@ -31,7 +31,7 @@ def split(name):
 
 
 def record(report, place, measured=drop_ins.nanoseconds):
-    """Adds what a program has reported. `place(shape, side, n)` returns (table, row, column, x); None for no cell."""
+    """Adds the report of a program. `place(shape, side, n)` returns (table, row, column, x), or None to skip it."""
     for name, sample, failure in google_benchmark.outcomes(report):
         where = place(*split(name))
         if where is None:
@@ -49,12 +49,12 @@ def rows_matching(shapes, side=None):
 
 
 def columns_beside_mallocs(setting, sides):
-    """Returns the mallocs, and if glibc is among them, the sides, which run over it."""
+    """Returns the mallocs; and if glibc is among them, the sides that run over it."""
     return [*setting.libraries, *(map(shown, sides) if "glibc" in setting.libraries else ())]
 
 
 def columns_under(malloc, sides):
-    """Returns the columns that a run under that malloc fills: under glibc, also those of the pools."""
+    """Returns the columns that a run under that malloc fills: under glibc, also the columns of pools."""
     return [malloc, *sides] if malloc == "glibc" else [malloc]
 
 
@@ -85,7 +85,7 @@ class BesideMallocs:
         return [shape]
 
     def steps(self, shape, seconds, repetitions, min_time, litter=None):
-        """Returns the steps of a shape: each malloc in its turn."""
+        """Returns the steps of a shape, one for each malloc."""
         def step(turn, malloc):
             def run():
                 self.run(malloc, shape, repetitions, min_time, litter)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How times change with the size of blocks, their count, and threads."""
+"""Times by block size, by block count, and by number of threads."""
 from report import model
 from report.running import Plan
 from report.sections import rows
@@ -9,7 +9,7 @@ PROGRAM = "scaling_benchmark"
 UNSHARED = ("block_pool", "unsynchronized_pool_resource", "unsynchronized_arena_resource", "pmr_unsynchronized_pool",
             "boost_pool")
 SHARED = ("concurrent_block_pool", "synchronized_pool_resource", "pmr_synchronized_pool")
-# Titles, what x is, sides, and seconds that a run under a malloc is expected to take.
+# The title, the title of x, the sides, and the expected seconds of a run under a malloc.
 SHAPES = {"by_size": ("By size: blocks of 8 B to 1 MiB", "size of a block (bytes)", UNSHARED, 1.5),
           "by_count": ("By count: 10 to 10^6 blocks of 64 bytes, freed in random order", "blocks in use", UNSHARED, 4),
           "by_threads": ("By threads: 100 blocks of 64 bytes in each of 1 to 16", "threads", SHARED, 2)}
@@ -41,7 +41,7 @@ def plan(setting):
     steps = []
     for shape, (_, _, sides, seconds) in SHAPES.items():
         beside = rows.BesideMallocs(setting, PROGRAM, tables, list(map(rows.shown, sides)))
-        # Where threads meet, a repetition takes longer than a preemption may last.
+        # Where threads contend, a repetition must be longer than a preemption.
         min_time = 0.05 if shape == "by_threads" else setting.at_most(0.003, 0.02)
         steps += beside.steps(shape, seconds * setting.at_most(1, 3), setting.at_most(2, 5), min_time)
     text = ("The same loop for blocks of more and more bytes, for more and more of them, and in more and more threads. "

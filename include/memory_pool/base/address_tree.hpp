@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Nodes ordered by their addresses, so that any pointer can be looked up: a treap, whose links are in the nodes.
+/// A treap of nodes, ordered by address: finds the nodes next to any pointer. The links are in the nodes.
 ///
 ///                      node            lower < node < higher, by address
 ///             lower <-      -> higher  the hash of a node's address is above the hashes of all nodes below it
 ///
-/// So the shape depends on the addresses alone, not on the order of insertions: the depth is logarithmic on average,
-/// and the tree needs no memory beyond its nodes.
+/// The shape depends on the addresses alone, not on the order of insertions. The depth is logarithmic on average, and
+/// the tree needs no memory beyond its nodes.
 ///
 /// Thread safety: none; the owner guards the tree.
 #pragma once
@@ -20,7 +20,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// A tree of nodes, which have the members `lower` and `higher`, pointers to a `Node`.
+/// A tree of `Node`s, each with two members of type `Node*`: `lower` and `higher`.
 template <class Node>
 class address_tree : immovable<address_tree<Node>>
 {
@@ -35,7 +35,7 @@ public:
     bool empty() const noexcept { return root_ == nullptr; }
 
     /// Effects: adds a node that is in no tree.
-    /// Complexity: logarithmic in nodes, on average; so are the functions below.
+    /// Complexity: logarithmic in nodes, on average; `remove` and `around` as well.
     void insert(Node* added) noexcept
     {
         Node** place = &root_;
@@ -44,7 +44,7 @@ public:
         Node* rest = std::exchange(*place, added);
         Node** lower = &added->lower;
         Node** higher = &added->higher;
-        while (rest != nullptr) { // Splits it at the address of the new node.
+        while (rest != nullptr) { // Splits the subtree at the address of the new node.
             Node**& end = is_before(rest, added) ? lower : higher;
             *end = rest;
             end = &side(rest, added);
@@ -54,7 +54,7 @@ public:
     }
 
     /// Effects: removes a node.
-    /// Preconditions: it is in the tree.
+    /// Preconditions: the node is in the tree.
     void remove(const Node* removed) noexcept
     {
         Node** place = &root_;
@@ -62,7 +62,7 @@ public:
             place = &side(*place, removed);
         Node* lower = removed->lower;
         Node* higher = removed->higher;
-        while (lower != nullptr && higher != nullptr) { // Joins them.
+        while (lower != nullptr && higher != nullptr) { // Joins the two subtrees.
             Node*& upper = rank(lower) > rank(higher) ? lower : higher;
             *place = upper;
             place = &side(upper, removed);
@@ -71,7 +71,7 @@ public:
         *place = lower != nullptr ? lower : higher;
     }
 
-    /// Effects: forgets all nodes, which are about to end.
+    /// Effects: empties the tree without touching the nodes.
     void clear() noexcept { root_ = nullptr; }
 
     /// Returns: the nodes closest to `address`. Any pointer is allowed.
@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    /// Hashed twice: once leaves equal distances equal, and a chain of nodes.
+    /// Hashes twice: a single hash keeps equal distances equal, and the tree would degenerate to a chain.
     static std::uint64_t rank(const Node* of) noexcept { return mixed(mixed(reinterpret_cast<std::uintptr_t>(of))); }
 
     static Node*& side(Node* of, const void* address) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arithmetic of sizes and bits that C++17 lacks (C++20 has it in the header `bit`).
+/// Arithmetic of sizes and bits that C++17 lacks (C++20 has some of it in the header `bit`).
 ///
 /// Thread safety: pure functions.
 #pragma once
@@ -88,7 +88,7 @@ constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
     return value <= 1 ? 1 : std::size_t{2} << highest_bit(value - 1);
 }
 
-/// Returns: how many bits of `word` are set.
+/// Returns: the number of set bits in `word`.
 inline unsigned count_bits(std::uint64_t word) noexcept
 {
 #if MEMORY_POOL_GNU_BUILTINS
@@ -107,20 +107,20 @@ MEMORY_POOL_ALWAYS_INLINE void* address_of(const volatile void* object) noexcept
     return const_cast<void*>(object);
 }
 
-/// Returns: the address `bytes` past `from`, to be cast with static_cast.
+/// Returns: the address `bytes` past `from`, as a void pointer for static_cast.
 MEMORY_POOL_ALWAYS_INLINE void* address_past(void* from, std::size_t bytes) noexcept
 {
     return static_cast<std::byte*>(from) + bytes;
 }
 
-/// Returns: whether `a` comes before `b` in the order of addresses, which need not be of one object. (std::less says
-///   the same, but its header is 6,000 lines.)
+/// Returns: whether `a` is a lower address than `b`; they need not point into one object. (std::less does this, too,
+///   but its header has 6,000 lines.)
 inline bool is_before(const void* a, const void* b) noexcept
 {
     return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
 }
 
-/// Returns: a hash of a number: similar numbers have dissimilar hashes, and no two numbers have the same.
+/// Returns: a hash of a number. Similar numbers have dissimilar hashes, and no two numbers have the same hash.
 constexpr std::uint64_t mixed(std::uint64_t number) noexcept
 {
     number *= 0x9E37'79B9'7F4A'7C15U;

@@ -3,8 +3,8 @@
 /// \file
 /// Types for small values with atomic read-modify-write operations.
 ///
-/// Some compilers implement these operations on bytes in a library only (GCC 12 for RISC-V, in libatomic). There the
-/// types are words, so that programs which use the headers need not link that library.
+/// Some compilers implement these operations on bytes only in a library (GCC 12 for RISC-V: libatomic). There, these
+/// types are words, so that programs need not link the library.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bits in an array of words, by their indices.
+/// Access to the bits of an array of words by index.
 ///
 ///     words:  | 63 ... 1 0 | 127 ... 65 64 | ...
 ///
@@ -16,13 +16,13 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Returns: the words that `bits` bits take.
+/// Returns: the number of words that hold `bits` bits.
 constexpr std::size_t words_for(std::size_t bits) noexcept
 {
     return divide_round_up(bits, bits_per_word);
 }
 
-/// Returns: the word in which only the bit of that index is set.
+/// Returns: a word with only the bit of that index set.
 constexpr std::uint64_t bit_in_word(std::size_t index) noexcept
 {
     return std::uint64_t{1} << (index % bits_per_word);
@@ -38,8 +38,7 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept
     words[index / bits_per_word] &= ~bit_in_word(index);
 }
 
-/// Returns: the index of the first bit from `from` on, and below `end`, that is set, or clear unless `IsSet`; `end` if
-///   there is none.
+/// Returns: the index of the first set bit (clear bit, unless `IsSet`) in [from, end); `end` if there is none.
 template <bool IsSet, class Word>
 constexpr std::size_t find_bit(const Word* words, std::size_t from, std::size_t end) noexcept
 {

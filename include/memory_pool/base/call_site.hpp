@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A line of a program, and how a function finds out which line called it.
+/// A call site: the file and line of a call, which the called function gets by a default argument.
 ///
 ///     void f(call_site from = call_site::here());        // f() knows the file and the line of each call
 ///
@@ -13,16 +13,16 @@
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A line of a program; or any text and number that tell one place from another.
+/// A line of a source file, or any text and number that identify a place.
 struct call_site
 {
-    /// Not copied: it must outlive whatever keeps the call site. What `here` gives does, unless the library that the
-    /// line is in is unloaded.
+    /// Not copied: the string must outlive every copy of the call site. A string from `here` lives until its library is
+    /// unloaded.
     const char* file;
     unsigned line; ///< Counted from 1.
 
-    /// Returns: the line that calls it; as a default argument, the line that calls the function that has it. Compilers
-    ///   that cannot tell (see MEMORY_POOL_KNOWS_CALLER) give the same for all lines.
+    /// Returns: the line of this call; in a default argument, the line that calls the function with that argument.
+    ///   Compilers that do not support this (see MEMORY_POOL_KNOWS_CALLER) return one value for all lines.
     static constexpr call_site here(const char* file = MEMORY_POOL_CALLER_FILE(),
                                     unsigned line = MEMORY_POOL_CALLER_LINE()) noexcept
     {
@@ -30,14 +30,14 @@ struct call_site
     }
 };
 
-/// Returns: whether they are the same line. The texts are compared, not their addresses: a header has one of each in
-///   every library that includes it.
+/// Returns: whether both are the same line. Compares the strings, not their addresses: each library that includes a
+///   header has its own copy of the header's name.
 inline bool operator==(const call_site& a, const call_site& b) noexcept
 {
     return a.line == b.line && std::strcmp(a.file, b.file) == 0;
 }
 
-/// Returns: whether they are not.
+/// Returns: whether they are different lines.
 inline bool operator!=(const call_site& a, const call_site& b) noexcept
 {
     return !(a == b);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the compiler and the build say, as macros and constants. The one place in the headers, besides os/, that
-/// asks which compiler or platform this is. Every macro is always defined, to 0 or 1 where it answers a question,
-/// and none changes the layout of a type. Those that change an inline function change its mangled name: see
-/// MEMORY_POOL_ABI.
+/// Macros and constants for the compiler, the platform and the build configuration. Apart from os/, no other header
+/// tests for a compiler or platform. Every macro is always defined; a yes/no macro is 1 or 0. No macro changes the
+/// layout of a type. A macro that changes an inline function also changes its mangled name: see MEMORY_POOL_ABI.
 #pragma once
 
-// Pre-C++17 programs reach this header through the drop-ins. A missing include stops the compiler; after an #error, it
-// would go on to hundreds of follow-up errors.
+// Pre-C++17 programs reach this header through the drop-ins. A missing include stops the compiler. After an #error, it
+// would continue, with hundreds of follow-up errors.
 #if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
@@ -25,7 +24,7 @@
 #endif
 #endif
 
-// Are exceptions on in this translation unit? Where they are not, what would throw ends in the error handler.
+// Are exceptions enabled in this translation unit? If not, a function that would throw calls the error handler instead.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define MEMORY_POOL_EXCEPTIONS 1
 #else
@@ -66,30 +65,31 @@
 #define MEMORY_POOL_MSAN 0
 #endif
 
-/// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
+/// Defined to 1 by a build for Valgrind's memcheck (needs Valgrind's own header at compile time).
 #ifndef MEMORY_POOL_VALGRIND
 #define MEMORY_POOL_VALGRIND 0
 #endif
 
-/// What follows, if the macro `flag` is 1; nothing, if it is 0.
+/// Expands to the arguments after `flag` if the macro `flag` is 1, and to nothing if it is 0.
 #define MEMORY_POOL_IF(flag, ...) MEMORY_POOL_IF_PASTED(flag, __VA_ARGS__)
 #define MEMORY_POOL_IF_PASTED(flag, ...) MEMORY_POOL_IF_##flag(__VA_ARGS__)
 #define MEMORY_POOL_IF_0(...)
 #define MEMORY_POOL_IF_1(...) __VA_ARGS__
 
-/// Incremented by a release that changes the layout of a type, or what inline functions of older headers expect of it.
+/// Incremented by a release that changes the layout of a type, or an assumption of older inline functions about it.
 #define MEMORY_POOL_ABI_VERSION 0
 
-// The build configuration changes the bodies of inline functions, but the one definition rule requires the same body
-// for the same name. MEMORY_POOL_ABI, the inline namespace around everything that these headers declare, therefore
-// encodes the configuration: `v0` with exceptions and without sanitizers and Valgrind, else for example `v0_noexcept`
-// or `v0_asan`. Passing a pool to a unit of another configuration is a link error that prints the name. errors.hpp
-// lists what is outside.
+// The build configuration changes the bodies of inline functions, but the one definition rule requires equal bodies for
+// equal names. MEMORY_POOL_ABI, the inline namespace around all declarations of these headers, therefore encodes the
+// configuration: `v0` with exceptions and without sanitizers and Valgrind, else for example `v0_noexcept` or `v0_asan`.
+// Passing a pool to a unit of another configuration is a link error that prints the name. errors.hpp lists the
+// declarations outside of this namespace.
 //
-// Not encoded, as mixing is harmless:
+// Not encoded, because mixing is harmless:
 // - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
-// - the language level, optimisation, NDEBUG: no body depends on them. GCC and Clang lay out closures with implicit
-//   captures differently, so one may call a template instance of the other with a wrong closure: use one compiler;
+// - the language level, optimisation, NDEBUG: no body depends on them. (But use one compiler: GCC and Clang lay out
+//   closures with implicit captures differently, so code of one may pass a wrong closure to a template instance of the
+//   other);
 // - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
 // - MEMORY_POOL_DELAY_POINT and MEMORY_POOL_LOCK_POINT, which tests and benchmarks define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
@@ -123,8 +123,9 @@
 #else
 #define MEMORY_POOL_LIBCXX 0
 #endif
-/// The configuration of this unit, as a number: the one that MEMORY_POOL_ABI encodes, RTTI (libmemory_pool has the type
-/// information of its resources), and the C++ library. A unit can use libmemory_pool only if both numbers are equal.
+/// The configuration of this unit, as a number: the options that MEMORY_POOL_ABI encodes, RTTI (libmemory_pool has the
+/// type information of its resources), and the C++ library. A unit can use libmemory_pool only if their numbers are
+/// equal.
 #define MEMORY_POOL_CONFIGURATION                                                                                      \
     (1 + MEMORY_POOL_EXCEPTIONS + 2 * MEMORY_POOL_ASAN + 4 * MEMORY_POOL_MSAN + 8 * MEMORY_POOL_TSAN +                 \
      16 * MEMORY_POOL_VALGRIND + 32 * MEMORY_POOL_RTTI + 64 * MEMORY_POOL_LIBCXX)
@@ -136,8 +137,8 @@
 #ifndef MEMORY_POOL_COMPILING
 #define MEMORY_POOL_COMPILING 0
 #endif
-/// Does this unit use the template instances in libmemory_pool? Not if its configuration differs, or if it defines
-/// MEMORY_POOL_DELAY_POINT.
+/// Does this unit use the template instances in libmemory_pool? It does not if its configuration differs, or if it
+/// defines MEMORY_POOL_DELAY_POINT.
 #if MEMORY_POOL_COMPILED == MEMORY_POOL_CONFIGURATION && !MEMORY_POOL_COMPILING && !defined(MEMORY_POOL_DELAY_POINT)
 #define MEMORY_POOL_USES_LIBRARY 1
 #else
@@ -160,7 +161,7 @@
 #define MEMORY_POOL_ALWAYS_INLINE inline __attribute__((always_inline))
 #define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
-// GCC for Windows means the printf of Microsoft by that name, which libstdc++ does not call.
+// In GCC for Windows, `printf` means Microsoft's printf, which libstdc++ does not call.
 #if defined(__MINGW32__) && !defined(__clang__)
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(gnu_printf, text, values)))
 #else
@@ -183,9 +184,9 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
-/// For operator new and delete of coroutine frames. Clang inlines them before it splits the coroutine: without
-/// optimisation, local variables of operator delete would be in the frame that it frees; with AddressSanitizer, those
-/// of operator new would be reported as out of scope.
+/// For operator new and delete of coroutine frames. Clang inlines them before it splits the coroutine. Without
+/// optimisation, the local variables of operator delete would be in the frame that it frees. With AddressSanitizer, the
+/// local variables of operator new would be reported as out of scope.
 #if defined(__clang__) && (!defined(__OPTIMIZE__) || MEMORY_POOL_ASAN)
 #define MEMORY_POOL_INLINE_IN_COROUTINE MEMORY_POOL_NOINLINE
 #else
@@ -203,26 +204,26 @@
 #define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))
 /// Marks a class as a lock guard.
 #define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable)
-/// A member that is used with that lock held.
+/// Marks a member: access requires that lock.
 #define MEMORY_POOL_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(guarded_by(lock))
-/// A pointer to what is used with that lock held.
+/// Marks a pointer: access to its pointee requires that lock.
 #define MEMORY_POOL_POINTEE_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(pt_guarded_by(lock))
-/// A function that is called with that lock held.
+/// Marks a function: its caller must hold that lock.
 #define MEMORY_POOL_REQUIRES(lock) MEMORY_POOL_THREAD_SAFETY(requires_capability(lock))
-/// A function that acquires a lock: `this`, unless another one is named.
+/// Marks a function that acquires a lock: `this`, unless another one is named.
 #define MEMORY_POOL_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
-/// A function that releases a lock: `this`, unless another one is named.
+/// Marks a function that releases a lock: `this`, unless another one is named.
 #define MEMORY_POOL_RELEASE(...) MEMORY_POOL_THREAD_SAFETY(release_capability(__VA_ARGS__))
-/// A function that tries to acquire a lock. The first argument is what it returns on success.
+/// Marks a function that tries to acquire a lock. The first argument is the return value for success.
 #define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
-/// A function after whose call that lock is known to be held.
+/// Marks a function that asserts to the analysis that the lock is held.
 #define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock))
-/// A function that returns that lock.
+/// Marks a function that returns a reference to that lock.
 #define MEMORY_POOL_LOCK_RETURNED(lock) MEMORY_POOL_THREAD_SAFETY(lock_returned(lock))
-/// Disables the analysis of a function whose locking it cannot follow. A comment there says why it is correct.
+/// Disables the analysis for a function whose locking it cannot follow. A comment there states why the code is correct.
 #define MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS MEMORY_POOL_THREAD_SAFETY(no_thread_safety_analysis)
 
-/// Can the compiler tell a function, in its default arguments, where it was called from?
+/// Can default arguments tell a function its call site?
 #if defined(__clang__)
 #if __has_builtin(__builtin_FILE) && __has_builtin(__builtin_LINE)
 #define MEMORY_POOL_KNOWS_CALLER 1
@@ -252,8 +253,8 @@
 #define MEMORY_POOL_STD_ALLOCATION_RESULT 0
 #endif
 
-/// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a
-/// thread-local variable of this library means the same one.
+/// Is this code for an executable only, not for a shared library? In an executable, every access to a thread-local
+/// variable of this library means the same variable.
 #if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
 #define MEMORY_POOL_EXECUTABLE_CODE 1
 #else
@@ -266,22 +267,22 @@
 #else
 #define MEMORY_POOL_INSTANCE(...)
 #endif
-/// Stands before a function that is only declared where MEMORY_POOL_USES_LIBRARY.
+/// Marks a function that is only declared where MEMORY_POOL_USES_LIBRARY is 1.
 #if MEMORY_POOL_COMPILING && MEMORY_POOL_GNU_BUILTINS
 #define MEMORY_POOL_LIBRARY_FUNCTION inline __attribute__((used))
 #else
 #define MEMORY_POOL_LIBRARY_FUNCTION inline
 #endif
 
-/// Stands before a static object that has to be constructed before all others of its program or library, and is
-/// destroyed after them; without an effect where that cannot be asked for.
+/// Marks a static object to construct before all others of its program or library, and to destroy after them. Expands
+/// to nothing where the compiler does not support that.
 #if defined(__ELF__) && MEMORY_POOL_GNU_BUILTINS
 #define MEMORY_POOL_CONSTRUCTED_FIRST __attribute__((init_priority(101)))
 #else
 #define MEMORY_POOL_CONSTRUCTED_FIRST
 #endif
 
-/// Stands before a static object that must be as it is before anything runs; an error if it cannot be.
+/// Marks a static object that requires constant initialization; otherwise, a compile-time error where supported.
 #if defined(__clang__)
 #define MEMORY_POOL_CONSTINIT [[clang::require_constant_initialization]]
 #elif defined(__GNUC__) && __GNUC__ >= 10
@@ -290,45 +291,45 @@
 #define MEMORY_POOL_CONSTINIT
 #endif
 
-/// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
+/// A place where a delay of the thread may expose a race. Tests define it to delay the thread there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
 #endif
 
-/// Where a thread has taken a lock of np_alloc, or is about to release it. A benchmark defines it to time that.
+/// A place where a thread has acquired a lock of np_alloc, or is about to release it. A benchmark defines it to measure
+/// how long locks are held.
 #ifndef MEMORY_POOL_LOCK_POINT
 #define MEMORY_POOL_LOCK_POINT(lock, is_taken) static_cast<void>(0)
 #endif
 
 #if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)
-#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 1       ///< Whether a function may be missing from the program.
-#define MEMORY_POOL_WEAK __attribute__((weak)) ///< A function that may be missing: its address is nullptr then.
+#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 1       ///< Can functions be declared weak?
+#define MEMORY_POOL_WEAK __attribute__((weak)) ///< If the function is not linked in, its address is nullptr.
 #else
-#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 0 ///< Whether a function may be missing from the program.
+#define MEMORY_POOL_HAS_WEAK_FUNCTIONS 0 ///< Can functions be declared weak?
 #endif
 
 #if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
-#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not seen outside of its library.
+#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not visible outside of its library.
 #define MEMORY_POOL_VISIBLE                                                                                            \
     __attribute__((visibility("default"))) ///< Default visibility, also with -fvisibility=hidden.
 #else
-#define MEMORY_POOL_HIDDEN  ///< Not seen outside of its library.
+#define MEMORY_POOL_HIDDEN  ///< Not visible outside of its library.
 #define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
 #endif
 
-/// Stands before a variable in a header that is one in the whole process. GCC would bind an inline one as
-/// STB_GNU_UNIQUE, which keeps the library that it is in from being unloaded by dlclose; a weak one is merged by the
-/// linker and the loader as well.
+/// Marks a variable in a header that exists once per process. GCC would bind an inline variable as STB_GNU_UNIQUE,
+/// which prevents dlclose from unloading its library. The linker and the loader merge weak variables, too.
 #if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)
 #define MEMORY_POOL_ONE_PER_PROCESS MEMORY_POOL_VISIBLE __attribute__((weak))
 #else
 #define MEMORY_POOL_ONE_PER_PROCESS MEMORY_POOL_VISIBLE inline
 #endif
 
-/// Everything a user of the library names.
+/// The public names of the library.
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
-/// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
+/// The unit that a processor moves between memory and its caches, in bytes; two threads should not write to the same
+/// one. A fixed number on purpose: std::hardware_destructive_interference_size may differ between translation units.
 inline constexpr std::size_t cache_line_size = 64;
 
 static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the library throws and reports the errors in errors.hpp.
+/// Throws and reports the errors that errors.hpp declares.
 ///
 /// Thread safety: every function may be called from any thread at any time.
 #pragma once
@@ -35,20 +35,19 @@ MEMORY_POOL_SLOW_PATH inline void report(const error_report& report) noexcept
     get_error_handler()(report);
 }
 
-/// Returns: what to do about a misuse.
+/// Returns: the remedy for a kind of misuse.
 constexpr const char* remedy_for(error_kind kind) noexcept
 {
     switch (kind) {
     case error_kind::double_free: return "give each block back once; set the pointer to nullptr afterwards";
-    case error_kind::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
-    case error_kind::misaligned_pointer:
-        return "give back the pointer that the pool handed out, not one into the block";
-    case error_kind::size_mismatch: return "give a block back with the size and alignment that it was asked for with";
+    case error_kind::foreign_pointer: return "give a block back to the pool that allocated it, and to no other";
+    case error_kind::misaligned_pointer: return "give back the pointer that the pool returned, not one into the block";
+    case error_kind::size_mismatch: return "give a block back with the size and alignment that it was allocated with";
     case error_kind::buffer_overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error_kind::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error_kind::buffer_underflow:
         return "find the write before the beginning of this block; AddressSanitizer stops at it";
-    case error_kind::hook_failed: return "catch in the function what it may throw; the object went back as it is";
+    case error_kind::hook_failed: return "catch exceptions in the function; the object was returned as it was";
     case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, call hand_over() in between, or take a pool that threads "
                "may share";
@@ -93,11 +92,11 @@ MEMORY_POOL_SLOW_PATH inline void report_foreign_handle(std::uint32_t index, std
     report({error_kind::foreign_pointer, nullptr, block_size, pool_name, text.c_str()});
 }
 
-/// Effects: reports that a scope has ended before one within it.
+/// Effects: reports that a scope has ended before a scope nested in it.
 MEMORY_POOL_SLOW_PATH inline void report_scope_order(const char* pool_name) noexcept
 {
-    const message text("memory_pool: scope out of order: it ended before one within it, which ended, too, pool "
-                       "'%.100s'\n  remedy: end scopes in the reverse order of their construction, as local "
+    const message text("memory_pool: scope out of order: it ended before a scope nested in it, which ended as well, "
+                       "pool '%.100s'\n  remedy: end scopes in the reverse order of their construction, as local "
                        "variables do",
                        pool_name);
     report({error_kind::double_free, nullptr, 0, pool_name, text.c_str()});
@@ -116,7 +115,7 @@ struct block_request
     friend bool operator!=(const block_request& a, const block_request& b) noexcept { return !(a == b); }
 };
 
-/// The misuse in freeing a block.
+/// A misuse detected when a block is freed.
 struct misuse
 {
     /// Anything but a size mismatch.
@@ -126,7 +125,7 @@ struct misuse
     explicit misuse(const block_request& what_it_is) noexcept : kind(error_kind::size_mismatch), actual(what_it_is) {}
 
     error_kind kind;
-    block_request actual{0, 0}; ///< What the block is, where that is something else than what it is freed as.
+    block_request actual{0, 0}; ///< With which the block was allocated; set for a size mismatch.
 };
 
 /// Effects: reports a misuse of the block at `address`, which was freed as `given`.
@@ -145,15 +144,15 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void*
     report({found.kind, address, found.actual.bytes, pool_name, text.c_str()});
 }
 
-/// Returns: the text about `count` objects that outlive their pool.
+/// Returns: the message about `count` objects that outlive their pool.
 inline message leak_message(std::size_t count, std::size_t block_size, const char* pool_name) noexcept
 {
     return message("memory_pool: leak: %zu object%s of %zu bytes outlived pool '%.100s'\n"
-                   "  remedy: let go of every pointer before the pool ends, or use a policy that allows it",
+                   "  remedy: release every pointer before the pool ends, or use a policy that allows leaks",
                    count, count == 1 ? "" : "s", block_size, pool_name);
 }
 
-/// Returns: the text that `count` more were found together with others, the last of which was of that kind.
+/// Returns: the message about `count` further misuses of one operation, the last of which was of that kind.
 MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                          const char* pool_name, const char* remedy) noexcept
 {
@@ -162,7 +161,7 @@ MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, erro
                    count, error_name(kind), block_size, pool_name, remedy);
 }
 
-/// Effects: reports that.
+/// Effects: reports `count` further misuses of one operation.
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
@@ -179,14 +178,14 @@ template <class Exception, class... Arguments>
 #if MEMORY_POOL_EXCEPTIONS
     throw Exception(arguments...);
 #else
-    // Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker
-    // picked those vtables, units that throw and catch would lack it too.
+    // Must not create exception objects: under -fno-rtti, their vtables have no type information. If the linker picked
+    // such a vtable, units that throw and catch would lack the type information, too.
     report({kind, nullptr, block_size, name, text.c_str()});
     std::abort();
 #endif
 }
 
-// Each fails with what it is named after.
+// Each of these functions fails with the error in its name.
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const message& text, const char* pool_name,
                                                                std::size_t max_capacity, std::size_t block_size)
@@ -226,7 +225,7 @@ template <class Exception, class... Arguments>
     fail<std::invalid_argument>(error_kind::invalid_argument, 0, nullptr, text, text.c_str());
 }
 
-/// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.
+/// Calls `action`. Drops its exception if `is_enough()` returns true, that is, if `action` made enough progress first.
 template <class Action, class IsEnough>
 void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 {
@@ -242,7 +241,7 @@ void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
 #endif
 }
 
-/// A function that frees memory when a request fails, and returns whether it has freed any; or none.
+/// A function that frees memory when a request fails, and returns whether it freed any. It may be empty.
 struct relief
 {
     bool (*free_memory)(void* owner) = nullptr;
@@ -259,7 +258,7 @@ relief by_trimming(Owner& owner) noexcept
 }
 
 /// Effects: calls `action`. If it throws, and `relieve()` returns true, calls it once more.
-/// Throws: what the last call of `action` throws.
+/// Throws: the exception of the last call of `action`.
 template <class Action>
 void try_again_after(relief relieve, Action&& action)
 {
@@ -275,7 +274,7 @@ void try_again_after(relief relieve, Action&& action)
 }
 
 /// Effects: calls `action`.
-/// Returns: whether it ended without an exception; whatever it threw is dropped.
+/// Returns: whether `action` returned without an exception. Drops the exception.
 template <class Action>
 bool succeeds(Action&& action) noexcept
 {

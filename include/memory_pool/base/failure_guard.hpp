@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Something to do on every way out of a scope but the one that succeeds.
+/// Runs an action at the end of a scope, unless the scope has succeeded.
 ///
 /// Thread safety: a local variable.
 #pragma once
@@ -12,7 +12,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Calls `Action` when it ends, unless `succeeded` was called before.
+/// Calls an `Action` in its destructor, unless `succeeded` was called before.
 template <class Action>
 class failure_guard : immovable<failure_guard<Action>>
 {

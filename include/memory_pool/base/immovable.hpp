@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The base of classes that are neither copied nor moved, as others refer to their objects.
+/// The base of classes that cannot be copied or moved, because other objects refer to them by address.
 ///
 /// Thread safety: compile time only.
 #pragma once
@@ -9,7 +9,8 @@
 #include <memory_pool/base/config.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// For `class Self : immovable<Self>`: with a base of its own, no class gets larger by those of its members and bases.
+/// For `class Self : immovable<Self>`. Each class has a distinct base, so that the empty base takes no space: two bases
+/// of one type would need distinct addresses.
 template <class Self>
 class immovable
 {

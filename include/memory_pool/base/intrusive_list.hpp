@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A doubly linked list through nodes that carry their links, which are pointers or indices.
+/// A doubly linked list whose nodes contain the links, as pointers or indices.
 ///
 ///     first -> node <-> node <-> last        first.previous == last, last.next == none
 ///
 ///     a node is in a list if and only if its `previous` is not none
 ///
-/// So the head is one word, both ends are O(1), and a node that is added twice, or removed twice, is ignored.
+/// The head is one word, and both ends are O(1). Adding a listed node, or removing an unlisted node, is a no-op.
 ///
 /// Thread safety: none; the owner guards the list.
 #pragma once
@@ -19,7 +19,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// The links of nodes that have them as members: pointers, nullptr to begin with.
+/// Links that are members of the node: pointers, initially nullptr.
 template <class T, T* T::* Next, T* T::* Previous>
 struct member_links
 {
@@ -29,8 +29,8 @@ struct member_links
     static node& previous(node of) noexcept { return of->*Previous; }
 };
 
-/// A list of nodes. `Links` finds the links of a node; for indices, it refers to the table that the nodes are in, and
-/// is passed to each function.
+/// A list of nodes. `Links` finds the links of a node. For indices, it refers to the table of nodes, and the caller
+/// passes it to each function.
 template <class Links>
 class intrusive_list : immovable<intrusive_list<Links>>
 {
@@ -64,7 +64,7 @@ public:
             links.next(last) = added;
     }
 
-    /// Effects: takes a node out, if it is listed.
+    /// Effects: removes a node, if it is listed.
     void remove(node removed, const Links& links = {}) noexcept
     {
         if (!is_listed(removed, links))
@@ -77,13 +77,13 @@ public:
         links.previous(removed) = Links::none;
     }
 
-    /// Effects: forgets all nodes, which are about to end.
+    /// Effects: empties the list without touching the nodes.
     void clear() noexcept { first_ = Links::none; }
 
-    /// Effects: makes a node unlisted whose list is gone.
+    /// Effects: marks a node as unlisted after its list is gone.
     static void forget(node lost, const Links& links = {}) noexcept { links.previous(lost) = Links::none; }
 
-    /// Effects: calls `visit(node)` for each node, which it may remove.
+    /// Effects: calls `visit(node)` for each node. `visit` may remove the node.
     template <class Visit>
     void for_each(Visit&& visit, const Links& links = {}) const
     {
@@ -95,7 +95,7 @@ public:
     }
 
     /// Effects: calls `is_valid(node)` for each node before reading its links; stops at the first inconsistency.
-    /// Returns: true if `verify` accepts all nodes, and their links in both directions agree.
+    /// Returns: true if `is_valid` accepts all nodes, and their links in both directions agree.
     template <class IsValid>
     bool is_linked(IsValid&& is_valid, const Links& links = {}) const
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The friend of classes whose constructors or destructor only pools may call.
+/// The friend of classes that let only pools call their constructors or destructor.
 ///
 ///     class session                                   object_pool<session> pool;      pool.create("name")
 ///     {
@@ -10,9 +10,9 @@
 ///         ~session();
 ///     };
 ///
-/// Type traits of the standard library are no friends, so pools use those below.
+/// The type traits of the standard library are no friends of such classes, so pools use the traits below.
 ///
-/// Thread safety: that of the constructors and destructors.
+/// Thread safety: as the constructors and destructors.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -23,13 +23,13 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Constructs and destroys the objects of pools, in the functions below.
+/// Constructs and destroys the objects of pools.
 struct lifetime_access
 {
     lifetime_access() = delete;
 
     /// Effects: constructs a `T(arguments...)` in `block`.
-    /// Returns: it.
+    /// Returns: the object.
     template <class T, class... Arguments>
     MEMORY_POOL_ALWAYS_INLINE static auto construct(void* block, Arguments&&... arguments) noexcept(
         noexcept(::new(block) T(std::forward<Arguments>(arguments)...)))
@@ -69,6 +69,6 @@ inline constexpr bool is_nothrow_destructible = false;
 template <class T>
 inline constexpr bool is_nothrow_destructible<T, true> =
     std::is_nothrow_destructible_v<T> ||
-    noexcept(lifetime_access::destroy(std::declval<T&>())); // GCC: not after errors.
+    noexcept(lifetime_access::destroy(std::declval<T&>())); // GCC: not after an error.
 } // namespace detail::base
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -10,7 +10,7 @@
 #include <memory_pool/base/immovable.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Selects the constructor that adopts a lock that is already held.
+/// Selects the constructor that adopts a held lock.
 struct adopt_lock_t
 {
     explicit adopt_lock_t() = default;

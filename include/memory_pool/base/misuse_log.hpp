@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Misuse found in the middle of an operation, or with a lock held, to be reported afterwards: the error handler may
-/// use the pool.
+/// A log of misuse that an operation finds while the pool is inconsistent or locked. The operation reports the log at
+/// its end, as the error handler may use the pool.
 ///
-///     operation:  [ changes ... finds ... changes ... finds ... ]  in order again, unlocked:  reports, reports
+///     operation:  [ changes ... finds ... changes ... finds ... ]  consistent and unlocked:  reports, reports
 ///
-/// Thread safety: none; a log is guarded by the lock of its owner.
+/// Thread safety: none; the lock of the owner guards the log.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -17,7 +17,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// A few findings, and how many it left out.
+/// A limited number of findings, and a count of the omitted ones.
 class misuse_log
 {
 public:
@@ -38,7 +38,7 @@ public:
         ++count_;
     }
 
-    /// Effects: calls `report(finding)` for each; and if some were left out, `report_left_out(count, last)`.
+    /// Effects: calls `report(finding)` for each finding, and `report_left_out(count, last)` if some were omitted.
     template <class Report, class ReportLeftOut>
     void report(Report&& report, ReportLeftOut&& report_left_out) const
     {
@@ -48,7 +48,7 @@ public:
             report_left_out(count_ - findings_.size(), last_);
     }
 
-    /// Effects: reports all, for a pool of that name.
+    /// Effects: reports all findings, for a pool of that name.
     MEMORY_POOL_SLOW_PATH void report(const char* pool_name) const
     {
         report([&](const finding& each) { report_misuse(each.kind, each.address, each.block_size, pool_name); },
@@ -63,8 +63,8 @@ private:
     finding last_{};
 };
 
-/// While it lives, `Owner` logs the misuse it finds, by `log_misuse_to`; then that is reported. Within another one for
-/// the same owner, it leaves that to the outer one.
+/// Directs the misuse that `Owner` finds to a log, by `log_misuse_to`, and reports the log at the end of the scope. For
+/// nested scopes of one owner, the outer scope reports.
 template <class Owner>
 class late_reports : immovable<late_reports<Owner>>
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tells AddressSanitizer and Valgrind which bytes of a pool a program may touch.
+/// Tells AddressSanitizer and Valgrind which bytes of a pool the program may access.
 ///
-/// A pool takes large chunks from upstream, so on their own these tools take every byte in them for fair use. Built
-/// under AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, a block that is not in use is out of bounds for the program,
-/// in every policy; elsewhere these functions are empty.
+/// A pool takes large chunks from upstream. To these tools, every byte of a chunk is accessible. Built with
+/// AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, the pool therefore makes blocks inaccessible that are not in use,
+/// with every policy. In other builds, these functions are empty.
 ///
-/// Thread safety: as far as the bytes concerned are not shared.
+/// Thread safety: any thread, each with bytes of its own.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -31,14 +31,14 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Effects: `bytes` at `memory` may not be touched until a block there is handed out.
+/// Effects: makes `bytes` at `memory` inaccessible, until a block there is allocated.
 inline void forbid_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_poison_memory_region(memory, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, (void)VALGRIND_MAKE_MEM_NOACCESS(memory, bytes);)
 }
 
-/// Effects: `bytes` at `memory` may be read and written.
+/// Effects: makes `bytes` at `memory` accessible.
 inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_unpoison_memory_region(memory, bytes);)
@@ -49,34 +49,34 @@ inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] 
 MEMORY_POOL_ALWAYS_INLINE bool is_access_forbidden([[maybe_unused]] const void* address) noexcept
 {
 #if MEMORY_POOL_ASAN
-    // Not __asan_address_is_poisoned, which crashes where a wild pointer has no shadow.
+    // Not __asan_address_is_poisoned, which crashes for a wild pointer without shadow memory.
     return __asan_region_is_poisoned(const_cast<void*>(address), 1) != nullptr;
 #else
     return false;
 #endif
 }
 
-/// Effects: pointers that stand in the `bytes` at `memory` count when it is looked for leaks: what they point to is
-///   none. LeakSanitizer looks into what malloc gave by itself, but not into pages of the system.
+/// Effects: makes LeakSanitizer search the `bytes` at `memory` for pointers; a block with a pointer to it is no leak.
+///   LeakSanitizer searches blocks of malloc by itself, but not pages of the system.
 inline void search_for_pointers([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __lsan_register_root_region(memory, bytes);)
 }
 
-/// Effects: ends what `search_for_pointers` began with the same arguments.
+/// Effects: ends a search that `search_for_pointers` began with the same arguments.
 inline void stop_searching_for_pointers([[maybe_unused]] const void* memory,
                                         [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __lsan_unregister_root_region(memory, bytes);)
 }
 
-/// Effects: announces that `pool` exists. `pool` is an address that no other pool has.
+/// Effects: announces a new pool, identified by an address that no other pool has.
 inline void pool_made([[maybe_unused]] const void* pool) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_CREATE_MEMPOOL(pool, 0, 0);)
 }
 
-/// Effects: announces that `pool` and all its blocks are gone.
+/// Effects: announces the end of `pool` and of all its blocks.
 inline void pool_gone([[maybe_unused]] const void* pool) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_DESTROY_MEMPOOL(pool);)
@@ -85,7 +85,7 @@ inline void pool_gone([[maybe_unused]] const void* pool) noexcept
 /// True if AddressSanitizer or Valgrind tracks each block.
 inline constexpr bool tools_watch_blocks = MEMORY_POOL_ASAN != 0 || MEMORY_POOL_VALGRIND != 0;
 
-/// Effects: the block may be touched; its content is undefined.
+/// Effects: makes a block accessible, with undefined contents.
 MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
                                                 [[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -93,21 +93,21 @@ MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* poo
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MEMPOOL_ALLOC(pool, block, bytes);)
 }
 
-/// Effects: what is in the block is what was in it when it was given back.
+/// Effects: marks the contents of a block as defined: they are unchanged since the block was freed.
 MEMORY_POOL_ALWAYS_INLINE void block_content_is_kept([[maybe_unused]] const void* block,
                                                      [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MAKE_MEM_DEFINED(block, bytes);)
 }
 
-/// Effects: what is in `bytes` at `memory` may be read still, although an object has ended there: for MemorySanitizer,
-///   that has left nothing.
+/// Effects: keeps `bytes` at `memory` readable after the object there was destroyed. MemorySanitizer treats them as
+///   uninitialized otherwise.
 inline void content_outlives_object([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_MSAN, __msan_unpoison(memory, bytes);)
 }
 
-/// Effects: the block may not be touched any more.
+/// Effects: makes a freed block inaccessible.
 MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
                                                 [[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -122,9 +122,9 @@ MEMORY_POOL_ALWAYS_INLINE void arena_block_handed_out(const void* arena, void* b
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, std::memset(block, 0, std::min(bytes, sizeof(std::uintptr_t)));)
 }
 
-/// Effects: as block_given_back, for an arena. An arena has no record of a block, so that under AddressSanitizer a mark
+/// Effects: as block_given_back, for an arena. An arena keeps no record of its blocks: under AddressSanitizer, a mark
 ///   in the block distinguishes a free block from a block in use that the program has poisoned itself.
-/// Returns: false, and has no other effect, if AddressSanitizer knows that the block is free.
+/// Returns: false, without any effect, if AddressSanitizer shows that the block is already free.
 MEMORY_POOL_ALWAYS_INLINE bool arena_block_given_back(const void* arena, void* block, std::size_t bytes) noexcept
 {
 #if MEMORY_POOL_ASAN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What class templates ask of a policy, and the policies that they reject.
+/// Queries about policies for class templates, and the checks by which they reject invalid policies.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -11,20 +11,21 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
-/// Whether a type has the two constants of a policy.
+/// True if a type has the two constants of a policy.
 template <class Policy, class = void>
 inline constexpr bool is_policy = false;
 template <class Policy>
 inline constexpr bool
     is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
 
-/// Whether a policy has an observer.
+/// True if a policy has an observer.
 template <class Policy, class = void>
 inline constexpr bool has_observer = false;
 template <class Policy>
 inline constexpr bool has_observer<Policy, std::void_t<typename Policy::observer>> = true;
 
-/// The constants of a policy. Those of the default for an invalid policy, so that check_policy's is the only error.
+/// The constants of a policy. An invalid policy gets the constants of the default policy, so that the compiler reports
+/// only the error of check_policy.
 template <class Policy, bool IsOne = is_policy<Policy>>
 struct checked_policy
 {
@@ -38,8 +39,8 @@ struct checked_policy<Policy, true>
     static constexpr bool checks = Policy::checks;
 };
 
-/// Effects: notifies the observer of a policy, if it has one, of each block in use as freed. `for_each_in_use(visit)`
-///   calls `visit(block)` for each.
+/// Effects: reports each block in use to the observer of a policy, if it has one, as freed. `for_each_in_use(visit)`
+///   calls `visit(block)` for each of these blocks.
 template <class Policy, class ForEachInUse>
 void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] ForEachInUse&& for_each_in_use) noexcept
 {
@@ -47,15 +48,15 @@ void observe_all_freed([[maybe_unused]] const char* pool_name, [[maybe_unused]] 
         for_each_in_use([pool_name](const void* block) { Policy::observer::freed(pool_name, block); });
 }
 
-/// Whether a policy has an observer of the blocks in use when a pool is destroyed.
+/// True if a policy has an observer of the blocks in use when a pool is destroyed.
 template <class Policy, class = void>
 inline constexpr bool observes_end = false;
 template <class Policy>
 inline constexpr bool
     observes_end<Policy, std::void_t<decltype(Policy::observer::ended(nullptr, 0, 0, false, nullptr))>> = true;
 
-/// Effects: notifies it of `count` blocks in use of a pool being destroyed; `is_leak`: the policy treats them as a
-///   leak.
+/// Effects: notifies that observer of `count` blocks in use when a pool is destroyed. `is_leak`: the policy treats
+///   these blocks as leaks.
 template <class Policy, class ForEachInUse>
 void observe_end([[maybe_unused]] const char* pool_name, [[maybe_unused]] std::size_t block_size,
                  [[maybe_unused]] std::size_t count, [[maybe_unused]] bool is_leak,
@@ -74,14 +75,14 @@ constexpr void check_policy() noexcept
                                      "memory_pool::default_policy and redefine the constants that differ");
 }
 
-/// What a policy says about `outliving`.
+/// The `outliving` of a policy; `allowed` if the policy has none.
 template <class Policy, class = void>
 inline constexpr outliving outliving_of = outliving::allowed;
 template <class Policy>
 inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
 
-/// Rejects a policy about leaks where it would have no effect; called by the constructors of pools whose memory ends
-/// with them.
+/// Rejects a policy about leaks where it would have no effect. Called by the constructors of pools that free their
+/// memory when they are destroyed.
 template <class Policy>
 constexpr void check_outliving_is_allowed() noexcept
 {

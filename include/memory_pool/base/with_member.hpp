@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Chained setters for options, which stay aggregates:  pool_options{}.with_name("orders").with_max_capacity(10'000)
+/// Chained setters for options that are aggregates:  pool_options{}.with_name("orders").with_max_capacity(10'000)
 ///
 /// Thread safety: values.
 #pragma once

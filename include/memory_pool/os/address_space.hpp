@@ -6,8 +6,8 @@
 ///     | committed: may be used | purged: reads as zeros | guarded: no access for now | reserved: no access   |
 ///     <----------------------------------------- reserve_addresses ---------------------------------------->
 ///
-/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a page table marker since Linux 6.13; before, and
-/// elsewhere, it is a separate mapping, of which a process may have some ten thousand.)
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. Since Linux 6.13, a guard is a page table marker. In older
+/// and other systems, it is a separate mapping; a process may have some ten thousand of them.)
 ///
 /// Thread safety: any thread, each with addresses of its own.
 #pragma once
@@ -40,7 +40,7 @@ enum class moving
 {
     done,
     refused, ///< Nothing has changed.
-    /// The target addresses are unmapped or belong to another mapping, and must not be touched; the rest is unchanged.
+    /// The target addresses are unmapped or belong to another mapping: do not touch them. The source is unchanged.
     lost,
 };
 
@@ -111,7 +111,7 @@ inline bool decommit(void* memory, std::size_t bytes) noexcept
     return ::VirtualFree(memory, bytes, decommit_only) != 0;
 }
 
-inline void set_dumped(void*, std::size_t, bool) noexcept {} // Dumps contain what is committed, and no more.
+inline void set_dumped(void*, std::size_t, bool) noexcept {} // Dumps contain only committed memory.
 
 inline bool discard(void* memory, std::size_t bytes) noexcept
 {
@@ -142,8 +142,8 @@ inline void* reserve(std::size_t bytes) noexcept
 
 inline bool reserve_at(void* memory, std::size_t bytes) noexcept
 {
-    // The address is a hint; systems follow it if the range is unmapped. MAP_FIXED_NOREPLACE guarantees no more, is not
-    // available everywhere, and makes ThreadSanitizer map address 0.
+    // The address is a hint, which systems follow if the range is unmapped. MAP_FIXED_NOREPLACE would not guarantee
+    // more, is not available everywhere, and makes ThreadSanitizer map address 0.
     void* const reserved = ::mmap(memory, bytes, PROT_NONE, flags_of_all, -1, 0);
     if (reserved != MAP_FAILED && reserved != memory)
         (void)::munmap(reserved, bytes);
@@ -184,7 +184,7 @@ inline bool purge(void* memory, std::size_t bytes) noexcept
 
 inline bool discard(void* memory, std::size_t bytes) noexcept
 {
-    // Of a mapping that becomes inaccessible, Linux would still reserve all memory that it may get (the commit charge).
+    // A new mapping: after mprotect alone, the old one would still count towards the commit charge of Linux.
     return ::mmap(memory, bytes, PROT_NONE, flags_of_all | MAP_FIXED, -1, 0) == memory;
 }
 
@@ -192,8 +192,8 @@ inline bool release(void* memory, std::size_t bytes) noexcept
 {
     if (::munmap(memory, bytes) == 0)
         return true;
-    // Unmapping pages in the middle splits a mapping, and the number of mappings is limited. The addresses then stay
-    // mapped, but the memory behind them can be purged.
+    // Unmapping pages in the middle splits a mapping, and the number of mappings is limited. At the limit, the
+    // addresses stay mapped, but the memory behind them can be purged.
     (void)::madvise(memory, bytes, MADV_DONTNEED);
     return false;
 }
@@ -206,9 +206,9 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
         return moving::done;
     if (errno == EINVAL)
         return moving::refused; // An older kernel.
-    // Linux may have unmapped the destination before it failed: out of memory, or (6.1, for one) because the source
-    // consists of two mappings, as memory moved earlier and its successor do. By now another thread may have mapped
-    // something there. If out of memory, the destination may still be mapped.
+    // Linux may have unmapped the destination before it failed: out of memory, or (for example in 6.1) because the
+    // source consists of two mappings, such as memory that was moved earlier and the memory behind it. Another thread
+    // may have mapped something there since. If out of memory, the destination may still be mapped.
     const bool is_unmapped = errno == EFAULT;
     constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
     if (::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | unless_taken, -1, 0) == to)
@@ -229,10 +229,10 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
-    // A part of one mapping has no room to grow in place. For several mappings, Linux fails earlier.
+    // Part of a mapping cannot grow in place, so Linux reports ENOMEM. For several mappings, it fails earlier.
     if (::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED)
         return errno == ENOMEM || errno == EAGAIN;
-    (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // It was extended.
+    (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // Undoes the growth.
     return true;
 #else
     static_cast<void>(memory);
@@ -241,12 +241,12 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 #endif
 }
 
-/// Number of guards by separate mappings. (Locked memory permits no others.) In the child of a fork, one may be
-/// subtracted twice that another thread was about to remove: the count may be negative.
+/// Number of guards by mapping, the only kind that locked memory supports. May become negative in the child of a fork:
+/// a guard that another thread was about to remove may be subtracted twice.
 inline std::atomic<std::ptrdiff_t> guards_with_a_mapping{0};
-/// Maximum of these: each takes two of the 65,530 mappings that Linux allows a process, and the program needs some
-/// itself, also for its threads.
-inline constexpr std::ptrdiff_t most_guards_with_a_mapping = 16'384;
+/// Maximum number of guards by mapping. Each takes two of the 65,530 mappings that Linux allows a process, and the
+/// program needs some itself, also for its threads.
+inline constexpr std::ptrdiff_t max_mapped_guards = 16'384;
 
 inline bool decommit(void* memory, std::size_t bytes) noexcept
 {
@@ -274,7 +274,7 @@ inline bool guard_by_mark([[maybe_unused]] void* memory, [[maybe_unused]] std::s
 inline bool guard_by_mapping(void* memory, std::size_t bytes, std::size_t guards) noexcept
 {
     const auto count = static_cast<std::ptrdiff_t>(guards);
-    if (guards_with_a_mapping.fetch_add(count, std::memory_order_relaxed) < most_guards_with_a_mapping &&
+    if (guards_with_a_mapping.fetch_add(count, std::memory_order_relaxed) < max_mapped_guards &&
         decommit(memory, bytes))
         return true;
     guards_with_a_mapping.fetch_sub(count, std::memory_order_relaxed);
@@ -307,9 +307,9 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 
 } // namespace platform
 
-/// Returns: how many of the pages at `memory` are resident; 0 if the system cannot tell.
+/// Returns: the number of resident pages at `memory`; 0 if the system does not provide it.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
-/// Complexity: a system call for 512 pages. (Linux: mincore, which filters of system calls may not know.)
+/// Complexity: a system call for each 512 pages. (Linux: mincore, which a seccomp filter may forbid.)
 inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     std::size_t count = 0;
@@ -320,7 +320,7 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
         const std::size_t now = std::min(left, pages.size());
         if (::mincore(each, now * page_size(), pages.data()) == 0)
             count += static_cast<std::size_t>(
-                std::count_if(pages.begin(), pages.begin() + now, [](unsigned char its) { return (its & 1U) != 0; }));
+                std::count_if(pages.begin(), pages.begin() + now, [](unsigned char page) { return (page & 1U) != 0; }));
         each += now * page_size();
         left -= now;
     }
@@ -328,9 +328,8 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
     return count;
 }
 
-/// Returns: in how many of `count` pages of `memory`, spread evenly, there is something else than zeros, so that they
-///   have memory: a part of each is read, without a system call. A page that was never written to reads as zeros, and
-///   gets no memory by that.
+/// Returns: how many of `count` evenly spread pages of `memory` have nonzero bytes, and therefore are resident. Reads a
+///   part of each page, without a system call. Reading a page that was never written to does not make it resident.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
 /// Complexity: O(count).
 inline std::size_t filled_pages(const void* memory, std::size_t bytes, std::size_t count) noexcept
@@ -352,11 +351,11 @@ inline std::size_t filled_pages(const void* memory, std::size_t bytes, std::size
     return filled;
 }
 
-// All addresses and sizes are multiples of page_size().
+// In the functions below, all addresses and sizes are multiples of page_size().
 
-/// Effects: reserves addresses. They cost no memory, and must not be accessed.
-/// Returns: the first, a multiple of the page size; nullptr if the system has no contiguous range of that size, or a
-///   limit prevents it.
+/// Effects: reserves addresses. They take no memory, and must not be accessed.
+/// Returns: the first address, a multiple of the page size; nullptr if the system has no contiguous range of that size,
+///   or a limit prevents it.
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
@@ -364,14 +363,15 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 }
 
 /// Effects: reserves the addresses at `memory`, if they are free.
-/// Returns: whether it did. False if a limit prevents it, and where a reservation can only be released as a whole.
-/// Complexity: a system call or two.
+/// Returns: whether they are reserved. False if a limit prevents it, and on systems that can release a reservation only
+///   as a whole.
+/// Complexity: one or two system calls.
 inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 {
     return platform::reserve_at(memory, bytes);
 }
 
-/// Returns: whether the address space of the process is limited (RLIMIT_AS): reserved addresses count towards the
+/// Returns: whether the address space of the process is limited (RLIMIT_AS). Reserved addresses count towards that
 ///   limit.
 /// Complexity: a system call.
 inline bool addresses_are_limited() noexcept
@@ -387,17 +387,16 @@ inline bool commits_are_limited() noexcept
 }
 
 /// Effects: commits reserved addresses: they read as zeros. The system provides memory at the first write to a page.
-/// Returns: whether it did; on failure nothing has changed.
+/// Returns: whether they are committed; on failure, nothing has changed.
 /// Complexity: a system call.
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::commit(memory, bytes);
 }
 
-/// Returns: whether a process could have that much memory at all. Beyond physical memory and swap, that depends on the
-///   system's overcommit policy: without a limit, addresses can be reserved and committed whether or not there is
-///   memory behind them.
-/// Complexity: a system call, or three.
+/// Returns: whether a process could have that much memory at all. Beyond physical memory and swap, this depends on the
+///   overcommit policy of the system: it may let a process reserve and commit more than there is.
+/// Complexity: one to three system calls.
 inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__linux__)
@@ -412,7 +411,7 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
     return true;
 }
 
-/// Whether memory can be read while it is purged. On Windows, it is inaccessible for a moment.
+/// True if other threads can read memory while it is purged. On Windows, the memory is inaccessible for a moment.
 #if defined(_WIN32)
 inline constexpr bool is_readable_while_purged = false;
 #else
@@ -420,25 +419,25 @@ inline constexpr bool is_readable_while_purged = true;
 #endif
 
 /// Effects: purges committed addresses: returns their memory to the OS. They stay usable, and read as zeros.
-/// Returns: whether it did; if not, nothing has changed.
+/// Returns: whether they are purged; on failure, nothing has changed.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::purge(memory, bytes);
 }
 
-/// Effects: discards committed addresses: they are reserved again, hold zeros when they are committed again, and count
-///   towards no limit of memory, nor as promised by the system. They become a mapping of their own.
-/// Returns: whether it did; if not, nothing has changed.
+/// Effects: discards committed addresses: they are only reserved again, in a separate mapping, and hold zeros when they
+///   are next committed. They no longer count towards memory limits or the commit charge of the system.
+/// Returns: whether they are discarded; on failure, nothing has changed.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool discard_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::discard(memory, bytes);
 }
 
-/// Effects: fills committed memory with zeros. Where most of it holds zeros already, probably as little of it was
-///   touched, it is purged instead: writing zeros would make the rest resident.
-/// Complexity: linear in bytes that were touched; at most a system call for 256 pages.
+/// Effects: fills committed memory with zeros. Purges stretches that are mostly zeros already, which probably were
+///   hardly touched: writing zeros would make all of their pages resident.
+/// Complexity: linear in touched bytes; at most a system call for each 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
 {
     auto* to_be_written = static_cast<unsigned char*>(memory);
@@ -456,47 +455,47 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
         }
     }
 #endif
-    // As much as possible at once: memset is faster for larger sizes.
+    // One call for as much as possible: memset is faster for larger sizes.
     std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
 }
 
-/// Returns: whether the system is known to treat them as one mapping, or a part of one: then they move as a whole or
-///   not at all. Two mappings that were in use stay two in Linux, even if they no longer differ.
+/// Returns: whether the system is known to treat the addresses as one mapping, or as a part of one: then they move as a
+///   whole or not at all. In Linux, two mappings that were in use stay separate, even if they no longer differ.
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
     return platform::are_one_mapping(memory, bytes);
 }
 
-/// Effects: moves the memory behind committed addresses, with its contents, to others without copying. The contents of
-///   the destination are lost, and the source reads as zeros.
-/// Returns: the result; not every system supports it.
-/// Preconditions: the destination is committed and all zeros. The source is one mapping of the system: of several,
-///   Linux from 6.17 on may move the first ones and refuse the rest. Then there are zeros in both places.
+/// Effects: moves the memory behind committed addresses, with its contents, to other addresses without copying. The
+///   contents of the destination are lost, and the source reads as zeros.
+/// Returns: the result. Not every system can move memory.
+/// Preconditions: the destination is committed and all zeros. The source is one mapping of the system: with several,
+///   Linux from 6.17 on may move the first ones and refuse the others, which leaves zeros in both places.
 /// Complexity: a system call, linear in pages in the kernel, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return platform::move(from, to, bytes);
 }
 
-/// Effects: decommits addresses: they are reserved again, and must not be accessed. Their contents may be lost, or be
-///   back when they are committed again.
-/// Returns: whether the system did; on failure nothing has changed.
+/// Effects: decommits addresses: they are only reserved again, and must not be accessed. Their contents may be lost, or
+///   reappear when they are next committed.
+/// Returns: whether they are decommitted; on failure, nothing has changed.
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
     return platform::decommit(memory, bytes);
 }
 
-/// Effects: leaves addresses out of core dumps. Systems leave out what was never touched, but debuggers (gcore) read
-///   reserved addresses as zeros, and would write them all.
+/// Effects: excludes addresses from core dumps. The system excludes untouched memory itself, but debuggers (gcore) read
+///   reserved addresses as zeros, and would write all of them.
 /// Complexity: a system call.
 inline void leave_out_of_dumps(void* memory, std::size_t bytes) noexcept
 {
     platform::set_dumped(memory, bytes, false);
 }
 
-/// Effects: has core dumps contain addresses that were left out.
+/// Effects: undoes leave_out_of_dumps.
 /// Complexity: a system call.
 inline void include_in_dumps(void* memory, std::size_t bytes) noexcept
 {
@@ -504,10 +503,10 @@ inline void include_in_dumps(void* memory, std::size_t bytes) noexcept
 }
 
 /// Effects: guards committed addresses: an access terminates the program. Their contents may be lost. `preferred`: the
-///   method to try first: marks cost less for a few pages, a mapping for many. `guards`: 0 if the addresses extend an
+///   method to try first; marks cost less for a few pages, a mapping for many. `guards`: 0 if the addresses extend an
 ///   adjacent guard by mapping.
-/// Returns: how they are guarded; none on failure, and nothing has changed.
-/// Complexity: a system call or two.
+/// Returns: the method used; none on failure, when nothing has changed.
+/// Complexity: one or two system calls.
 inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred = guarding::by_mark,
                              std::size_t guards = 1) noexcept
 {
@@ -515,17 +514,17 @@ inline guarding guard_memory(void* memory, std::size_t bytes, guarding preferred
 }
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
-/// Returns: whether the system did.
-/// Preconditions: all guards there were set by the method `how`, and `guards` of them, each set by one call, begin
-///   there.
+/// Returns: whether the guards are removed.
+/// Preconditions: `how` is the method of all guards there, and `guards` is the number of guards that begin there, one
+///   for each call that set them.
 /// Complexity: a system call.
 inline bool unguard_memory(void* memory, std::size_t bytes, guarding how, std::size_t guards = 1) noexcept
 {
     return how == guarding::none || platform::unguard(memory, bytes, how, guards);
 }
 
-/// Effects: releases addresses and the memory behind them. (Windows: all that one call has reserved.)
-/// Returns: whether the system did. If not, retry later; the memory itself is returned to the OS as far as possible.
+/// Effects: releases addresses and the memory behind them. (Windows: a whole reservation.)
+/// Returns: whether they are released. If not, retry later; the memory itself is returned to the OS as far as possible.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {

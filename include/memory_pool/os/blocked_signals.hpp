@@ -23,7 +23,7 @@ public:
     ~blocked_signals() {}
 };
 #else
-/// Blocks all signals of the calling thread during its lifetime. Threads created meanwhile inherit the mask.
+/// Blocks all signals of the calling thread during its lifetime. Threads created in this scope inherit the mask.
 class blocked_signals : base::immovable<blocked_signals>
 {
 public:

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * Macros for attributes of C functions. Their arguments are numbers of parameters.
+ * Macros for attributes of C functions. The arguments are the positions of parameters.
  *
  * (GCC and Clang: __attribute__. C++17: [[nodiscard]].)
  *
@@ -18,7 +18,8 @@
 #define MEMORY_POOL_NP_ATTRIBUTE(...)
 #endif
 
-/** A function whose result must be used; but programs for the original of the drop-in np_alloc.h may lose blocks. */
+/** A function whose result must be used. Off for programs written for the np_alloc.h that the drop-in replaces: they
+ *  may discard blocks. */
 #if defined(MEMORY_POOL_NP_MAY_LOSE_BLOCKS)
 #define MEMORY_POOL_NP_RESULT
 #elif defined(__cplusplus) && __cplusplus >= 201703
@@ -29,15 +30,15 @@
 
 /** A function that resizes a block. Arguments: the parameters for its size in bytes, or for its count and size. */
 #define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
-/** The same, with the parameter for its alignment first. */
+/** A function that resizes a block. The first argument is the parameter for its alignment. */
 #define MEMORY_POOL_NP_RESIZES_ALIGNED(alignment, ...)                                                                 \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__), alloc_align(alignment))
-/** A function that allocates a block. Arguments: as for a function that resizes one. */
+/** A function that allocates a block. Arguments: as for MEMORY_POOL_NP_RESIZES. */
 #define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__))
-/** The same, with the parameter for its alignment first. */
+/** A function that allocates a block. The first argument is the parameter for its alignment. */
 #define MEMORY_POOL_NP_ALLOCATES_ALIGNED(alignment, ...)                                                               \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__), alloc_align(alignment))
-/** A function that allocates a block with a text. */
+/** A function that allocates a block for a string. */
 #define MEMORY_POOL_NP_ALLOCATES_TEXT MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc)
 
 /** For C++: a function that does not throw. */

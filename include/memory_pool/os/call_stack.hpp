@@ -5,7 +5,7 @@
 ///
 ///     main -> parse -> malloc -> call_stack::of_this_thread()      | in malloc | in parse | in main | ...
 ///
-/// (GCC and Clang, but not for Windows: _Unwind_Backtrace, dladdr. Elsewhere, stacks are empty.) Nothing is allocated.
+/// (GCC and Clang, but not for Windows: _Unwind_Backtrace, dladdr. Elsewhere, stacks are empty.) Does not allocate.
 ///
 /// Thread safety: any thread; also in the handler of a synchronous signal.
 #pragma once
@@ -18,7 +18,7 @@
 #include <cstring>
 
 #if MEMORY_POOL_GNU_BUILTINS && !defined(_WIN32)
-#define MEMORY_POOL_OS_HAS_CALL_STACKS 1 ///< Can the calls of a thread be told?
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 1 ///< Can call stacks be captured?
 #include <dlfcn.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -28,21 +28,21 @@
 #include <link.h>
 #endif
 #else
-#define MEMORY_POOL_OS_HAS_CALL_STACKS 0 ///< Can the calls of a thread be told?
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 0 ///< Can call stacks be captured?
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// The innermost frames of a thread, at most `Most`, or none.
-template <std::size_t Most>
+/// The innermost frames of a thread, at most `MaxFrames`; may be empty.
+template <std::size_t MaxFrames>
 class basic_call_stack
 {
 public:
-    static constexpr std::size_t most = Most;
+    static constexpr std::size_t max_frames = MaxFrames;
 
     constexpr basic_call_stack() noexcept = default;
 
     /// Returns: the call stack of this thread.
-    /// Complexity: linear in calls; the system is not called.
+    /// Complexity: linear in calls, without a system call.
     MEMORY_POOL_NOINLINE static basic_call_stack of_this_thread() noexcept
     {
         basic_call_stack taken;
@@ -50,8 +50,8 @@ public:
         return taken;
     }
 
-    /// Returns: the call stack at which a signal has interrupted this thread, if it can be determined; else including
-    ///   the handler's frames.
+    /// Returns: the call stack at which a signal has interrupted this thread; if it cannot be determined, a call stack
+    ///   that includes the frames of the handler.
     /// Preconditions: called from a signal handler.
     MEMORY_POOL_NOINLINE static basic_call_stack of_interrupted() noexcept
     {
@@ -62,7 +62,7 @@ public:
         return taken;
     }
 
-    /// Each is an address in the instruction that calls, or was interrupted.
+    /// Each element is an address within the calling, or interrupted, instruction.
     const void* const* begin() const noexcept { return addresses_.data(); }
     const void* const* end() const noexcept { return addresses_.data() + count_; }
 
@@ -83,10 +83,9 @@ private:
         if (state.is_before_interrupted && is_interrupted == 0)
             return _URC_NO_REASON;
         state.is_before_interrupted = false;
-        if (address == 0 || state.taken.count_ == most)
+        if (address == 0 || state.taken.count_ == max_frames)
             return _URC_END_OF_STACK;
-        address -=
-            is_interrupted == 0 ? 1 : 0; // A call returns to the instruction behind it, which may be of another line.
+        address -= is_interrupted == 0 ? 1 : 0; // A return address may belong to the line behind the call.
         state.taken.addresses_[state.taken.count_++] = reinterpret_cast<const void*>(address);
         return _URC_NO_REASON;
     }
@@ -100,13 +99,13 @@ private:
     void take(bool) noexcept {}
 #endif
 
-    std::array<const void*, most> addresses_{};
+    std::array<const void*, max_frames> addresses_{};
     std::size_t count_ = 0;
 };
 
 using call_stack = basic_call_stack<16>;
 
-/// Returns: the return address of the function that calls this, unless that is inlined; nullptr if unknown.
+/// Returns: the return address of the calling function, unless that is inlined; nullptr if unknown.
 MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS
@@ -116,11 +115,11 @@ MEMORY_POOL_ALWAYS_INLINE const void* caller_of_this_function() noexcept
 #endif
 }
 
-/// The location of code. The strings live as long as its module.
+/// The location of code. The strings live as long as the module is loaded.
 struct code_place
 {
     const char* module = nullptr;   ///< The file of the program or library; nullptr if unknown.
-    std::uintptr_t offset = 0;      ///< Within the module, as addr2line expects it.
+    std::uintptr_t offset = 0;      ///< Within the module, as for addr2line.
     const char* function = nullptr; ///< The mangled name, if the module exports it; else nullptr.
 };
 
@@ -146,7 +145,8 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
 #endif
 }
 
-/// Returns: the file of the library that has a code address; nullptr if the program itself has it, or unknown. (Linux.)
+/// Returns: the file of the library that contains a code address; nullptr for the program itself, or if unknown.
+///   (Linux.)
 inline const char* file_of_library([[maybe_unused]] const void* address) noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS && defined(__linux__)

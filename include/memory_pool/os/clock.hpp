@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A coarse clock, for ages; an exact clock; and the time of day.
+/// A coarse clock for ages, an exact clock, and the time of day.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC and CLOCK_REALTIME, some more: on most machines,
-/// without a system call. Elsewhere the clocks of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a call of which takes a few nanoseconds; CLOCK_MONOTONIC and CLOCK_REALTIME, which
+/// take some more. On most machines, none makes a system call. Elsewhere: the clocks of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Returns: milliseconds since some moment before the program began; monotonic. May be some milliseconds behind.
+/// Returns: milliseconds since some time before the program began; monotonic. May be some milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
 #if defined(__linux__)
@@ -33,7 +33,7 @@ inline std::uint64_t coarse_milliseconds() noexcept
 #endif
 }
 
-/// Returns: nanoseconds since some moment before the program began; monotonic.
+/// Returns: nanoseconds since some time before the program began; monotonic.
 inline std::uint64_t nanoseconds() noexcept
 {
 #if defined(__linux__)
@@ -46,7 +46,7 @@ inline std::uint64_t nanoseconds() noexcept
 #endif
 }
 
-/// Returns: milliseconds since 1970, UTC, as the system's clock is set.
+/// Returns: milliseconds since 1970, UTC, by the clock of the system.
 inline std::uint64_t unix_milliseconds() noexcept
 {
 #if defined(__linux__)

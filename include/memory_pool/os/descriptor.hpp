@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// File descriptors that the library keeps open beside those of the program: out of its way, and recognized again.
+/// File descriptors that the library keeps open: they stay out of the program's way, and the library can tell whether a
+/// descriptor is still its own file.
 ///
 /// (POSIX: fcntl, fstat, read, pread, write. Windows has only write_all: _write.)
 ///
@@ -29,17 +30,17 @@ using descriptor = int;
 inline constexpr descriptor no_descriptor = -1;
 
 #if !defined(_WIN32)
-/// Effects: duplicates a descriptor, with a high number, which programs that count on small ones do not expect. Child
-///   programs do not inherit the duplicate.
-/// Returns: its number; no_descriptor, with errno, on failure.
+/// Effects: duplicates a descriptor, with a high number that does not collide with the small numbers that programs rely
+///   on. Child programs do not inherit the duplicate.
+/// Returns: the duplicate; no_descriptor, with errno, on failure.
 inline descriptor duplicate_out_of_the_way(descriptor file) noexcept
 {
-    constexpr int least = 200;
-    return ::fcntl(file, F_DUPFD_CLOEXEC, least);
+    constexpr int min_number = 200;
+    return ::fcntl(file, F_DUPFD_CLOEXEC, min_number);
 }
 
-/// Effects: gives a descriptor a high number, if the system lets it have one.
-/// Returns: its number; no_descriptor, with errno, if it is that.
+/// Effects: moves a descriptor to a high number, if the system permits it.
+/// Returns: the descriptor; no_descriptor, and errno is unchanged, if `low` is no_descriptor.
 inline descriptor moved_up(descriptor low) noexcept
 {
     if (low == no_descriptor)
@@ -54,8 +55,8 @@ inline descriptor moved_up(descriptor low) noexcept
     return high;
 }
 
-/// Effects: calls `transfer()`, which is `read` or a function like it, again while signals interrupt it.
-/// Returns: its result; 0 if that is an error.
+/// Effects: calls `transfer()`, such as `read`, and repeats the call while signals interrupt it.
+/// Returns: the result of the last call; 0 on error.
 template <class Transfer>
 std::size_t bytes_of(Transfer&& transfer) noexcept
 {
@@ -69,9 +70,9 @@ std::size_t bytes_of(Transfer&& transfer) noexcept
 }
 #endif
 
-/// Effects: writes `length` bytes, as far as the file accepts them. errno is preserved, and cancellation is disabled
-///   meanwhile.
-/// Returns: 0; the error, if not all were written.
+/// Effects: writes `length` bytes, as far as the file accepts them. Preserves errno, and disables cancellation during
+///   the call.
+/// Returns: 0 if all bytes were written, else the error.
 /// Complexity: a system call, or several for partial writes.
 inline int write_all(descriptor to, const char* bytes, std::size_t length) noexcept
 {
@@ -112,8 +113,8 @@ struct file_identity
     }
 };
 
-/// Returns: the identity of an open file; none if the descriptor is not open, or the system has none. errno is
-///   preserved.
+/// Effects: preserves errno.
+/// Returns: the identity of an open file; none if the descriptor is not open, or the system has no identities.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {
 #if defined(_WIN32)

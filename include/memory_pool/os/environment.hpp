@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The environment of the process, for code that runs before the standard library may be used, and may not allocate.
+/// The environment of the process, for code that must not allocate, and runs before the standard library is usable.
 ///
 /// (POSIX: environ; Apple: _NSGetEnviron; Windows: _environ. Linux: getauxval; BSD: issetugid.)
 ///
@@ -25,12 +25,12 @@
 #include <sys/auxv.h>
 #endif
 #include <unistd.h>
-/// The C library's. POSIX says that programs declare it, and some systems have declared it before.
+/// The variable of the C library. POSIX requires programs to declare it; the headers of some systems have done so.
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Returns: strings of the form NAME=VALUE, terminated by nullptr; nullptr if it is not initialized yet.
+/// Returns: strings of the form NAME=VALUE, terminated by nullptr; nullptr if the environment is not initialized yet.
 inline const char* const* environment() noexcept
 {
 #if defined(_WIN32)
@@ -43,7 +43,7 @@ inline const char* const* environment() noexcept
 }
 
 /// Returns: whether the process has privileges that the user who started it lacks, as a setuid program has. That
-///   user controls the environment.
+///   user controls the environment, so the process cannot trust it.
 inline bool has_rights_of_another_user() noexcept
 {
 #if defined(_WIN32)
@@ -64,7 +64,7 @@ inline const char* const* trusted_environment() noexcept
     return has_rights_of_another_user() ? &nothing : environment();
 }
 
-/// Returns: the value of the variable; nullptr if it is not there. `environment` may be nullptr.
+/// Returns: the value of a variable; nullptr if it is not set. `environment` may be nullptr.
 inline const char* value_in(const char* const* environment, const char* name) noexcept
 {
     const std::size_t length = std::strlen(name);
@@ -74,7 +74,7 @@ inline const char* value_in(const char* const* environment, const char* name) no
     return nullptr;
 }
 
-/// Returns: how much the letter behind a number stands for; 0 if that is none.
+/// Returns: the factor of a unit letter behind a number (1 for none); 0 if the letter is no unit.
 constexpr std::size_t unit_of(char letter) noexcept
 {
     switch (letter) {
@@ -86,8 +86,7 @@ constexpr std::size_t unit_of(char letter) noexcept
     }
 }
 
-/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if
-///   it is larger still.
+/// Returns: the value of `text`: decimal digits, optionally followed by K, M or G. Saturates at the largest number.
 inline std::optional<std::size_t> number_in(const char* text) noexcept
 {
     std::size_t number = 0;
@@ -100,7 +99,7 @@ inline std::optional<std::size_t> number_in(const char* text) noexcept
     return base::saturating_multiply(number, unit);
 }
 
-/// Returns: the number that a variable of the trusted environment holds; 0 if it is not there, or no number.
+/// Returns: the numeric value of a variable of the trusted environment; 0 if it is not set, or not a number.
 inline std::size_t number_in_environment(const char* name) noexcept
 {
     const char* const text = value_in(trusted_environment(), name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Fork handlers, where fork() exists; and the process id.
+/// Fork handlers, where fork() exists, and the process ID.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,8 +14,9 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: has `prepare` called before each fork, `in_parent` and `in_child` after it, in the thread that forks.
-/// Returns: whether there was memory for that.
+/// Effects: registers `prepare` to run before each fork, and `in_parent` and `in_child` to run after it, in the forking
+///   thread.
+/// Returns: false if out of memory.
 inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) noexcept
 {
 #if defined(_WIN32)
@@ -26,7 +27,7 @@ inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) 
 #endif
 }
 
-/// Returns: the number of this process; 0 where it cannot fork.
+/// Returns: the ID of this process; 0 where fork() does not exist.
 inline long process_number() noexcept
 {
 #if defined(_WIN32)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Huge pages: their size, where they are in use, and advice to use them.
+/// The size of huge pages, their use by the process, and advice to use them.
 ///
 /// (Linux: /sys, /proc/meminfo, /proc/self/smaps and madvise; Windows: GetLargePageMinimum; elsewhere there are none.)
 ///
@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 #elif defined(_WIN32)
 #include <type_traits>
-// As windows.h has it, which would define thousands of macros.
+// Declared as in windows.h, which would define thousands of macros.
 extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned long long,
                                                     unsigned long> __stdcall GetLargePageMinimum();
 #endif
@@ -31,8 +31,8 @@ extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 namespace platform {
 #if defined(__linux__)
-/// Reads a file of the system line by line. Cancellation is disabled meanwhile: the caller may hold a lock, and must
-/// not throw.
+/// Reads a file of the system line by line. Disables cancellation during its lifetime: the caller may hold a lock, and
+/// must not be unwound.
 class line_reader : base::immovable<line_reader>
 {
 public:
@@ -46,7 +46,7 @@ public:
     bool is_open() const noexcept { return file_ != nullptr; }
 
     /// Effects: reads a line; overlong lines are truncated.
-    /// Returns: whether there was one.
+    /// Returns: false at the end of the file.
     bool next() noexcept
     {
         if (file_ == nullptr || std::fgets(line_, sizeof line_, file_) == nullptr)
@@ -58,7 +58,7 @@ public:
 
     const char* line() const noexcept { return line_; }
 
-    /// Returns: whether the line begins with `label`; if so, `number` is the one that follows.
+    /// Returns: whether the line begins with `label`; if so, sets `number` to the number behind it.
     bool number_after(const char* label, std::size_t& number) const noexcept
     {
         const std::size_t length = std::strlen(label);
@@ -75,7 +75,7 @@ private:
             c = std::fgetc(file_);
     }
 
-    uncancelled until_read_; // First, so that it is destroyed after the file is closed.
+    uncancelled until_read_; // First, so that cancellation stays disabled until the file is closed.
     std::FILE* file_;
     char line_[256];
 };
@@ -106,7 +106,7 @@ inline std::size_t find_huge_page_size() noexcept
 } // namespace platform
 
 /// Returns: the size of a huge page in bytes, a power of two; 0 if the system has none.
-/// Complexity: reads a file, the first time.
+/// Complexity: O(1); the first call reads a file.
 inline std::size_t huge_page_size() noexcept
 {
     static const std::size_t size = platform::find_huge_page_size();
@@ -118,7 +118,7 @@ enum class advice
 {
     taken,
     unknown, ///< The system has no such pages.
-    failed,  ///< It may have been applied to a part of the memory.
+    failed,  ///< The advice may have been applied to a part of the memory.
 };
 
 /// Effects: advises the system to use huge pages there, or not to use them.
@@ -135,9 +135,9 @@ inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] 
 #endif
 }
 
-/// Effects: calls `visit(begin, end, huge_bytes)` for each mapping of the process: `huge_bytes` of it are in
-///   transparent huge pages. Adjacent mappings of the same kind are one, regardless of their owner.
-/// Returns: whether the system provides that.
+/// Effects: calls `visit(begin, end, huge_bytes)` for each mapping of the process; `huge_bytes` of it are in
+///   transparent huge pages. The system joins adjacent mappings of the same kind, regardless of their owner.
+/// Returns: whether the system lists the mappings.
 /// Complexity: linear in mappings, and in pages in the kernel.
 template <class Visit>
 bool for_each_stretch([[maybe_unused]] Visit&& visit)
@@ -148,7 +148,7 @@ bool for_each_stretch([[maybe_unused]] Visit&& visit)
     unsigned long long end = 0;
     std::size_t kibibytes = 0;
     while (smaps.next()) {
-        // Each mapping is a line with its addresses, followed by one line for each figure.
+        // Each mapping is a line with its addresses, followed by one line for each statistic.
         char* behind = nullptr;
         const unsigned long long first = std::strtoull(smaps.line(), &behind, 16);
         if (behind != smaps.line() && *behind == '-') {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The code that the loader has mapped, and how often it has loaded and unloaded libraries.
+/// The code that the loader has mapped, and the numbers of libraries that it has loaded and unloaded.
 ///
 ///     program headers of a library:   PT_LOAD, executable  -> one loaded_code        PT_NOTE  -> its build ID
 ///
-/// (Linux: dl_iterate_phdr. Elsewhere: none.) Nothing is allocated.
+/// (Linux: dl_iterate_phdr. Elsewhere: none.) Does not allocate.
 ///
-/// Thread safety: any thread. The loader has a lock, which stays locked in the child of a fork if another thread is
-/// here at that moment: see core/reports/loader_gate.hpp.
+/// Thread safety: any thread. These functions take the lock of the loader, which stays locked in the child of a fork if
+/// another thread holds it during the fork: see core/reports/loader_gate.hpp.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -29,15 +29,15 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 /// An executable segment of the program or of a library. The strings live as long as the visit.
 struct loaded_code
 {
-    std::uintptr_t base;       ///< Difference between addresses in memory and in the file.
+    std::uintptr_t base;       ///< Address in memory minus address in the file.
     std::uintptr_t begin;      ///< Relative to `base`, in whole pages.
     std::size_t bytes;         ///< Whole pages.
     std::uint64_t file_offset; ///< Of `begin`.
-    const char* file;          ///< As the program has asked for it; empty for the program itself.
-    std::string_view build_id; ///< Its bytes; empty if there is none.
+    const char* file;          ///< The path by which it was loaded; empty for the program itself.
+    std::string_view build_id; ///< Raw bytes; empty if there is none.
 };
 
-/// How often libraries were loaded and unloaded.
+/// The numbers of libraries loaded and unloaded so far.
 struct load_counts
 {
     std::uint64_t loads;
@@ -114,8 +114,8 @@ private:
     const dl_phdr_info& of_;
 };
 
-/// Effects: if `is_new(const load_counts&)`, calls `visit(const loaded_code&)` for all code, the program's first. The
-///   lock of the loader is held.
+/// Effects: if `is_new(const load_counts&)` returns true, calls `visit(const loaded_code&)` for all code, the program's
+///   first. Holds the lock of the loader during these calls.
 /// Returns: the counts.
 template <class IsNew, class Visit>
 load_counts for_each_loaded_code(IsNew&& is_new, Visit&& visit)
@@ -130,14 +130,14 @@ load_counts for_each_loaded_code(IsNew&& is_new, Visit&& visit)
     walk state{is_new, visit, {}, false};
     (void)::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* argument) {
-            auto& its_walk = *static_cast<walk*>(argument);
-            if (!its_walk.has_begun) {
-                its_walk.has_begun = true;
-                its_walk.counts = {info->dlpi_adds, info->dlpi_subs};
-                if (!its_walk.is_new(static_cast<const load_counts&>(its_walk.counts)))
+            auto& current = *static_cast<walk*>(argument);
+            if (!current.has_begun) {
+                current.has_begun = true;
+                current.counts = {info->dlpi_adds, info->dlpi_subs};
+                if (!current.is_new(static_cast<const load_counts&>(current.counts)))
                     return 1;
             }
-            program_headers(*info).for_each_code(its_walk.visit);
+            program_headers(*info).for_each_code(current.visit);
             return 0;
         },
         &state);

@@ -4,10 +4,10 @@
 /// Maps and unmaps whole pages.
 ///
 ///     reserved                         memory, aligned
-///     | cut off, if that can be done   | the pages that were asked for   | cut off, if that can be done |
+///     | cut off, if possible           | the requested pages             | cut off, if possible         |
 ///     <---------------------------------- reserved_bytes -------------------------------------------->
 ///
-/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) No other memory is allocated.
+/// (POSIX: mmap; Linux: also madvise and huge pages; Windows: VirtualAlloc.) Allocates no other memory.
 ///
 /// Thread safety: any thread, each with pages of its own.
 #pragma once
@@ -34,8 +34,8 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 /// The kind of pages.
 enum class page_kind
 {
-    normal, ///< Of page_size(). The system may use transparent huge pages.
-    huge,   ///< Of huge_page_size(), from the reserved pool of the system.
+    normal, ///< Pages of page_size(). The system may use transparent huge pages.
+    huge,   ///< Pages of huge_page_size(), from the reserved pool of the system.
 };
 
 /// Mapped pages.
@@ -50,7 +50,7 @@ struct page_mapping
 
 namespace platform {
 #if defined(_WIN32)
-/// The unit of unmapping is the whole mapping.
+/// Windows can only unmap a whole mapping.
 inline constexpr bool mappings_can_be_cut = false;
 
 inline void* map(std::size_t bytes, page_kind kind) noexcept
@@ -86,7 +86,7 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
     if (::madvise(memory, bytes, populate_for_writing) == 0)
         return true;
-    // Touching the pages would terminate the process. Any other error means that the call is unknown or forbidden.
+    // Out of memory: touching the pages would terminate the process. Other errors: the call is unknown or forbidden.
     if (errno == ENOMEM || errno == EFAULT)
         return false;
 #endif
@@ -94,7 +94,7 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     return true;
 }
 
-/// Effects: unmaps the rest before and behind the requested pages, as far as the system can.
+/// Effects: unmaps the surplus pages before and behind the requested pages, as far as the system can.
 inline void cut(page_mapping& mapping) noexcept
 {
     if (!mappings_can_be_cut)
@@ -113,20 +113,20 @@ inline void cut(page_mapping& mapping) noexcept
 }
 } // namespace platform
 
-/// Effects: maps as many pages of that kind as `bytes` need, at least one. They are zeroed, and become resident at the
-///   first write.
-/// Returns: the pages, the first at a multiple of `alignment`; `memory` is nullptr on failure.
+/// Effects: maps as many pages of that kind as `bytes` need, at least one. They are zeroed. Each becomes resident at
+///   the first write to it.
+/// Returns: the pages, aligned to `alignment`; `memory` is nullptr on failure.
 /// Preconditions: `alignment` is a power of two.
 /// Complexity: a system call; two more if `alignment` is more than a page.
 inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kind kind) noexcept
 {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
     const std::size_t page = kind == page_kind::huge ? huge_page_size() : page_size();
-    if (page == 0 || base::saturating_add(bytes, page) > most)
+    if (page == 0 || base::saturating_add(bytes, page) > max_bytes)
         return {};
     const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), page);
     const std::size_t spare = alignment > page ? alignment - page : 0;
-    if (base::saturating_add(wanted, spare) > most)
+    if (base::saturating_add(wanted, spare) > max_bytes)
         return {};
     void* const reserved = platform::map(wanted + spare, kind);
     if (reserved == nullptr)
@@ -138,9 +138,9 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
     return mapping;
 }
 
-/// Effects: unmaps the pages with all that was mapped for them.
-/// Returns: whether the system did. If not (on Linux, at the limit of mappings of a process), retry later; the memory
-///   itself is returned to the OS as far as possible.
+/// Effects: unmaps the pages and their whole mapping.
+/// Returns: whether they are unmapped. If not (on Linux, at the limit of mappings of a process), retry later; the
+///   memory itself is returned to the OS as far as possible.
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
 {
@@ -148,7 +148,7 @@ inline bool unmap_pages(const page_mapping& mapping) noexcept
 }
 
 /// Effects: makes all pages resident now.
-/// Returns: whether there was memory for them. A system that cannot tell may terminate the process instead.
+/// Returns: false if out of memory. A system that does not report that may terminate the process instead.
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {

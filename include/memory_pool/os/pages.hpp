@@ -13,15 +13,15 @@
 #include <cstdint>
 
 #if defined(_WIN32)
-// windows.h would define min, max and thousands of other macros in code that includes a pool: this is the smallest page
-// of every processor that Windows runs on.
+// Not included: windows.h, which would define min, max and thousands of other macros in code that includes a pool. The
+// smallest page has 4096 bytes on every processor that Windows runs on.
 #else
 #include <unistd.h>
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: the page size of the running system (not of the build system), in bytes.
-/// Complexity: a system call at most.
+/// Complexity: at most a system call.
 inline std::size_t page_size() noexcept
 {
 #if defined(_WIN32)
@@ -32,8 +32,7 @@ inline std::size_t page_size() noexcept
 #endif
 }
 
-/// Effects: calls `visit(byte)` for the first byte at `memory`, and the first one of each further page among the
-///   `bytes`.
+/// Effects: calls `visit(byte)` for the byte at `memory`, and for the first byte of each further page in the range.
 /// Complexity: linear in pages.
 template <class Visit>
 void for_each_page(void* memory, std::size_t bytes, Visit&& visit) noexcept
@@ -48,8 +47,8 @@ void for_each_page(void* memory, std::size_t bytes, Visit&& visit) noexcept
         visit(first + offset);
 }
 
-/// Effects: writes a zero to each page that has a byte among the `bytes` at `memory`, so that all of them become
-///   resident now. The bytes written are lost.
+/// Effects: makes the pages of the `bytes` at `memory` resident now, by writing a zero to each. Overwrites the first of
+///   these bytes in each page.
 /// Preconditions: the bytes may be written to.
 /// Complexity: linear in pages.
 inline void touch_pages(void* memory, std::size_t bytes) noexcept

@@ -8,9 +8,9 @@
 ///
 ///     A sees B's store of y, or B sees A's store of x.
 ///
-/// So the frequent side of an asymmetric handshake costs nothing, and the rare side pays for both. (Linux:
-/// membarrier(2) with MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine,
-/// where it may do nothing.)
+/// The frequent side of an asymmetric handshake costs nothing, and the rare side pays for both. (Linux: membarrier(2)
+/// with MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, except in Wine, where it may
+/// be a no-op.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-// As windows.h has them, which would define thousands of macros.
+// Declared as in windows.h, which would define thousands of macros.
 extern "C" {
 struct HINSTANCE__;
 __declspec(dllimport) void __stdcall FlushProcessWriteBuffers(void);
@@ -37,7 +37,7 @@ __declspec(dllimport) long long(__stdcall* __stdcall GetProcAddress(HINSTANCE__*
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 namespace platform {
-/// For tests: act as on a system without such a barrier.
+/// For tests: simulates a system without such a barrier.
 inline std::atomic<bool> process_barrier_is_hidden{false};
 
 #if defined(__linux__) && defined(SYS_membarrier)
@@ -69,25 +69,24 @@ inline bool register_process_barrier() noexcept
 }
 } // namespace platform
 
-/// Returns: whether `process_barrier` may be called. Where not, both sides of a handshake must be sequentially
-///   consistent.
-/// Complexity: a system call, the first time.
+/// Returns: whether `process_barrier` may be called. If not, both sides of a handshake must use sequentially consistent
+///   operations.
+/// Complexity: O(1); a system call the first time.
 inline bool has_process_barrier() noexcept
 {
     static const bool is_registered = platform::register_process_barrier();
     return is_registered && !platform::process_barrier_is_hidden.load(std::memory_order_relaxed);
 }
 
-/// Effects: as if every running thread of the process had executed a full memory barrier between two of its
-///   instructions.
+/// Effects: acts as if every running thread of the process executed a full memory barrier between two instructions.
 /// Preconditions: has_process_barrier().
 /// Complexity: a system call that interrupts the other processors: microseconds.
 inline void process_barrier() noexcept
 {
 #if defined(__linux__) && defined(SYS_membarrier)
     if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
-        // Registered again: a process that was forked may have to. If it has been forbidden since (by a seccomp
-        // filter), two threads would soon own one block.
+        // A forked process may have to register again. If that fails, too, a seccomp filter now forbids the call, and
+        // two threads could come to own one block.
         (void)platform::register_process_barrier();
         if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
             std::fputs("memory_pool: membarrier() was there when the first pool was made, and fails now\n"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A file that is written beside the old one and then takes its place, so that a reader sees all of one or the other.
+/// A file that is written beside the old file and then replaces it, so that readers never see a partial file.
 ///
 ///     report.json.tmp, written piece by piece  ->  rename  ->  report.json
 ///
 /// Does not allocate. (POSIX: open, write, rename. Windows: not supported.)
 ///
-/// Thread safety: one thread at a time; two that write the same file at the same time need different temporary files.
+/// Thread safety: one thread at a time. Two objects must not write the same path at the same time, as both would use
+/// one temporary file.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -29,8 +30,8 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: copies a path to `to`, of `bytes` bytes, with the process ID for each `%p`, and `%` for `%%`.
-/// Returns: whether it fits.
+/// Effects: copies a path to `to`, of `bytes` bytes. Replaces each `%p` by the process ID, and `%%` by `%`.
+/// Returns: whether the result fits.
 inline bool expand_path(const char* pattern, char* to, std::size_t bytes) noexcept
 {
     std::array<char, 24> process{};
@@ -55,7 +56,7 @@ inline bool expand_path(const char* pattern, char* to, std::size_t bytes) noexce
 class replaced_file : base::immovable<replaced_file>
 {
 public:
-    static constexpr std::size_t longest_path = 1024;
+    static constexpr std::size_t max_path_length = 1024;
 
 #if defined(_WIN32)
     explicit replaced_file(const char* /*pattern*/) noexcept {}
@@ -63,7 +64,7 @@ public:
     static void write_to(const char* /*text*/, std::size_t /*length*/, void* /*file*/) noexcept {}
     bool finish() noexcept { return false; }
 #else
-    /// Effects: opens a temporary file beside that of the path, which is expanded by expand_path.
+    /// Effects: expands the path by expand_path, and opens a temporary file beside it.
     explicit replaced_file(const char* pattern) noexcept
     {
         constexpr std::array<char, 5> ending{".tmp"};
@@ -75,7 +76,7 @@ public:
         error_ = file_ != no_descriptor ? 0 : errno;
     }
 
-    /// Effects: removes the temporary file, unless it has taken its place.
+    /// Effects: removes the temporary file, unless `finish` was called.
     ~replaced_file()
     {
         if (file_ == no_descriptor)
@@ -97,14 +98,14 @@ public:
         }
     }
 
-    /// Effects: writes to the file that `file` points to, for what writes through a function and its argument.
+    /// Effects: writes to the replaced_file at `file`. For interfaces that take a function and its argument.
     static void write_to(const char* text, std::size_t length, void* file) noexcept
     {
         static_cast<replaced_file*>(file)->write(text, length);
     }
 
-    /// Effects: puts the file in its place.
-    /// Returns: whether all of it was written; if not, errno says why.
+    /// Effects: replaces the old file by the temporary file.
+    /// Returns: whether all was written; if not, sets errno.
     bool finish() noexcept
     {
         flush();
@@ -112,7 +113,7 @@ public:
             errno = error_;
             return false;
         }
-        // Not tried again where it fails: the number is free then, too.
+        // close is not retried: the descriptor is free even if it fails.
         if (::close(std::exchange(file_, no_descriptor)) == 0 && ::rename(temporary_.data(), path_.data()) == 0)
             return true;
         const int error = errno;
@@ -129,12 +130,12 @@ private:
             error_ = write_all(file_, buffer_.data(), bytes);
     }
 
-    std::array<char, longest_path> path_{};
-    std::array<char, longest_path> temporary_{};
+    std::array<char, max_path_length> path_{};
+    std::array<char, max_path_length> temporary_{};
     std::array<char, 4096> buffer_{};
     std::size_t used_ = 0;
     descriptor file_ = no_descriptor;
-    int error_ = ENAMETOOLONG; ///< The first; 0: none so far.
+    int error_ = ENAMETOOLONG; ///< The first error; 0: none so far.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -5,14 +5,15 @@
 ///
 ///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where no other thread should be scheduled
 ///
-/// The other thread may have a lower priority, and yielding does not run those (SCHED_FIFO): so it sleeps after a
-/// while. The sleep is no cancellation point, where a thread might end with locks held.
+/// The other thread may have a lower priority. As yielding does not run threads of lower priority (SCHED_FIFO), a
+/// waiting thread sleeps after some yields. This sleep is no cancellation point, at which the thread might end with
+/// locks held.
 ///
-/// Or it holds a lock that is soon free: a thread spins for some microseconds before it sleeps. A system call of the
-/// holder takes no longer; and while a thread sleeps, another may be scheduled, and need memory that would have been
-/// freed a moment later.
+/// For a lock that is soon released, a thread spins for some microseconds before it sleeps. A system call of the owner
+/// takes no longer. While a thread sleeps, another one may be scheduled, and need memory that would have been freed a
+/// moment later.
 ///
-/// (Linux: nanosleep(2), by its number. Elsewhere it only yields.)
+/// (Linux: nanosleep(2), by its system call number. Elsewhere, a waiting thread only yields.)
 ///
 /// Thread safety: none.
 #pragma once
@@ -35,13 +36,13 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Effects: pauses for some nanoseconds, and leaves the core to its other hardware thread.
+/// Effects: pauses for some nanoseconds, and leaves the core to the other hardware thread.
 inline void relax() noexcept
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory"); // "yield" takes no time on most of them
+    asm volatile("isb" ::: "memory"); // "yield" is a no-op on most ARM cores
 #endif
 }
 
@@ -55,7 +56,7 @@ inline void yield() noexcept
 #endif
 }
 
-/// Effects: sleeps for 50 microseconds; yields where every sleep is a cancellation point.
+/// Effects: sleeps for 50 microseconds; only yields where every sleep is a cancellation point.
 inline void sleep_for_a_moment() noexcept
 {
 #if defined(__linux__) && defined(__LP64__) && defined(SYS_nanosleep)
@@ -68,8 +69,8 @@ inline void sleep_for_a_moment() noexcept
 #endif
 }
 
-/// Effects: calls `try_lock()` for some microseconds, until it returns true.
-/// Returns: whether it did.
+/// Effects: calls `try_lock()` until it returns true, for about 20 microseconds at most.
+/// Returns: whether `try_lock()` returned true.
 template <class TryLock>
 MEMORY_POOL_NOINLINE bool try_for_a_while(TryLock&& try_lock) noexcept
 {
@@ -85,14 +86,14 @@ MEMORY_POOL_NOINLINE bool try_for_a_while(TryLock&& try_lock) noexcept
     return false;
 }
 
-/// One wait.
+/// The state of one wait.
 class short_wait
 {
 public:
     /// Effects: waits a moment. Call it until the condition holds.
     void once_more() noexcept
     {
-        if (yields_ != most_yields) {
+        if (yields_ != max_yields) {
             ++yields_;
             yield();
         } else {
@@ -101,7 +102,7 @@ public:
     }
 
 private:
-    static constexpr unsigned most_yields = 64;
+    static constexpr unsigned max_yields = 64;
 
     unsigned yields_ = 0;
 };

@@ -5,12 +5,12 @@
 ///
 ///     signal  ->  handler: sem_post  ->  thread: sem_wait, work, sem_wait, ...
 ///
-/// The handler does nothing else, so the function may allocate and lock. The thread itself blocks all signals.
+/// As the function does not run in the handler, it may allocate and lock. The thread itself blocks all signals.
 ///
 /// (POSIX: sigaction, signal, sem_post, pthread_create. Not supported: Windows, and Apple, which has no unnamed
 /// semaphores.)
 ///
-/// Thread safety: one thread at a time, but for the handler.
+/// Thread safety: one thread at a time; the handler may run in any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -29,8 +29,8 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// The thread for one signal. Outside of tests, it should not end before the process if it was started: a handler of
-/// the signal may be about to wake it.
+/// The thread for one signal. Except in tests, a started object must live until the process ends: a handler may be
+/// about to wake the thread.
 class signal_thread : base::immovable<signal_thread>
 {
 public:
@@ -50,13 +50,13 @@ public:
 
     bool is_on() const noexcept { return signal_ != 0; }
 
-    /// Effects: has `what(argument)` run for each signal of that number, after any that is running; several that arrive
-    ///   meanwhile may count as one. Replaces the handler of the signal.
-    /// Returns: whether it does; if not, errno says why.
-    /// Preconditions: it was not started, or is stopped; no other signal_thread has that signal.
+    /// Effects: starts the thread, which calls `what(argument)` for each signal of that number, one call at a time.
+    ///   Several signals during a call may result in one call. Replaces the handler of the signal.
+    /// Returns: whether the thread is started; if not, sets errno.
+    /// Preconditions: the object was not started, or is stopped; no other signal_thread has that signal.
     bool start(int signal, work what, void* argument) noexcept
     {
-        if (signal < 1 || static_cast<std::size_t>(signal) >= most_signals) {
+        if (signal < 1 || static_cast<std::size_t>(signal) >= max_signals) {
             errno = EINVAL;
             return false;
         }
@@ -66,7 +66,7 @@ public:
         if (!has_semaphore_ && ::sem_init(&arrived_, 0, 0) != 0)
             return false;
         has_semaphore_ = true;
-        while (::sem_trywait(&arrived_) == 0) { // What a handler has posted after the last stop.
+        while (::sem_trywait(&arrived_) == 0) { // Drops posts by handlers after the last stop.
         }
         const int failure = make_thread();
         if (failure == 0 && install(signal))
@@ -77,8 +77,8 @@ public:
         return false;
     }
 
-    /// Effects: restores the previous handler, unless the program has replaced it since, and ends the thread, after a
-    ///   call in progress.
+    /// Effects: restores the previous handler, unless the program has replaced the handler since. Waits for a call in
+    ///   progress, and ends the thread.
     void stop() noexcept
     {
         if (signal_ == 0)
@@ -89,7 +89,7 @@ public:
         signal_ = 0;
     }
 
-    /// Effects: in the child of a fork: resets the state, as the thread does not exist there. The signal is ignored.
+    /// Effects: resets the state in the child of a fork, where the thread does not exist. The child ignores the signal.
     void forget_after_fork() noexcept
     {
         if (signal_ != 0)
@@ -98,11 +98,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_signals = 65;
+    static constexpr std::size_t max_signals = 65;
 
     static std::atomic<::sem_t*>& semaphore_of(int signal) noexcept
     {
-        static std::array<std::atomic<::sem_t*>, most_signals> semaphores{};
+        static std::array<std::atomic<::sem_t*>, max_signals> semaphores{};
         return semaphores[static_cast<std::size_t>(signal)];
     }
 
@@ -117,7 +117,7 @@ private:
     bool install(int signal) noexcept
     {
         semaphore_of(signal).store(&arrived_, std::memory_order_release);
-        // Not by sigaction, whose sa_handler is a macro that -Wdisabled-macro-expansion is about, in programs too.
+        // Not by sigaction: its sa_handler is a macro that triggers -Wdisabled-macro-expansion, in programs, too.
         if (::sigaction(signal, nullptr, &before_) != 0 || ::signal(signal, &handle) == SIG_ERR) {
             semaphore_of(signal).store(nullptr, std::memory_order_relaxed);
             return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs a function when a thread ends; a thread can request that without an allocation.
+/// Runs a function at the end of each thread that requests it. A request does not allocate.
 ///
 /// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a
-/// destructor would do the same, but calls malloc in each thread. Apple needs such an object nonetheless: thread-local
-/// variables are gone there before the destructors of keys run.)
+/// destructor could be used instead, but calls malloc in each thread. Apple needs such an object nonetheless: there,
+/// thread-local variables are gone before the destructors of keys run.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -27,8 +27,8 @@ __declspec(dllimport) int __stdcall FlsFree(unsigned long);
 #include <atomic>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows,
-/// which emulates them: their memory is free before the first of these destructors runs.)
+/// Do `thread_local` variables live until the last destructor of their thread has run? (Not with GCC for Windows, which
+/// emulates thread-local variables: it frees their memory before the first of these destructors runs.)
 #if defined(__MINGW32__) && !defined(__clang__)
 inline constexpr bool thread_locals_outlive_destructors = false;
 #else
@@ -36,12 +36,12 @@ inline constexpr bool thread_locals_outlive_destructors = true;
 #endif
 
 namespace platform {
-/// A function called at the end of each thread that has requested it, through a key of the system.
+/// Calls a function at the end of each thread that has requested it, through a thread-specific key of the system.
 class thread_end_by_key : base::immovable<thread_end_by_key>
 {
 public:
     /// Effects: chooses the function.
-    /// Returns: whether the system has room for it.
+    /// Returns: false if the system has no free key.
     /// Preconditions: !has_started().
 #if defined(_WIN32)
     bool start(void(__stdcall* action)(void*)) noexcept
@@ -55,8 +55,8 @@ public:
 
     bool has_started() const noexcept { return is_started_; }
 
-    /// Effects: has the function called with `value`, which is not nullptr, when this thread ends.
-    /// Returns: whether it will be.
+    /// Effects: requests a call of the function with `value`, which is not nullptr, at the end of this thread.
+    /// Returns: whether the request succeeded.
     bool ask(void* value) const noexcept
     {
 #if defined(_WIN32)
@@ -66,8 +66,8 @@ public:
 #endif
     }
 
-    /// Effects: has the function called no more. (Windows calls it now, in this thread, for all threads that have asked
-    ///   for it.)
+    /// Effects: cancels all requests. (Windows calls the function now, in this thread, for all threads that have
+    ///   requested it.)
     void stop() noexcept
     {
         if (!is_started_.exchange(false, std::memory_order_acq_rel))
@@ -95,8 +95,8 @@ private:
 };
 
 #if !defined(_WIN32)
-/// The same through the destructor of a `thread_local` object, which runs before thread-local memory is freed. Out of
-/// memory, the system terminates the process.
+/// Calls a function at the end of a thread by the destructor of a `thread_local` object, which runs before thread-local
+/// memory is freed. If there is no memory for the registration, the system terminates the process.
 class thread_end_by_destructor : base::immovable<thread_end_by_destructor>
 {
 public:
@@ -108,14 +108,15 @@ public:
 
     bool has_started() const noexcept { return action_.load(std::memory_order_acquire) != nullptr; }
 
-    /// Returns: false also if the thread has requested another one, or its destructors have run.
+    /// Returns: whether the request succeeded: false also if the thread has a request to another object, or its
+    ///   destructors have run.
     bool ask(void* value) const noexcept
     {
         request& mine = of_this_thread;
         if (!has_started() || mine.is_over || (mine.to != nullptr && mine.to != this))
             return false;
         thread_local const ending at_end;
-        static_cast<void>(&at_end); // Naming it constructs it.
+        static_cast<void>(&at_end); // Constructs the object.
         mine.to = this;
         mine.value = value;
         return true;
@@ -124,7 +125,7 @@ public:
     void stop() noexcept { action_.store(nullptr, std::memory_order_release); }
 
 private:
-    /// Trivially destructible, so that it lasts until the very end of the thread.
+    /// Trivially destructible, so that it lives until the very end of the thread.
     struct request
     {
         const thread_end_by_destructor* to;

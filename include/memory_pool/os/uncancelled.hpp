@@ -3,9 +3,9 @@
 /// \file
 /// A scope in which thread cancellation is disabled, for operations that must complete.
 ///
-/// (POSIX: pthread_setcancelstate. Where threads cannot be cancelled, there is nothing to do.)
+/// (POSIX: pthread_setcancelstate. A no-op where threads cannot be cancelled.)
 ///
-/// Thread safety: as a local object.
+/// Thread safety: a local object.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -27,7 +27,7 @@ public:
 private:
     int before_ = PTHREAD_CANCEL_ENABLE;
 #else
-    uncancelled() noexcept {} // NOLINT(modernize-use-equals-default): one that does nothing would be an unused variable
+    uncancelled() noexcept {} // NOLINT(modernize-use-equals-default): objects of a trivial class give unused warnings
     ~uncancelled() {}         // NOLINT(modernize-use-equals-default)
 #endif
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The calls of Windows for memory, declared as windows.h has them, which would define thousands of macros. Empty
-/// elsewhere.
+/// The memory functions of Windows, declared as in windows.h, which would define thousands of macros. Empty elsewhere.
 ///
 /// Thread safety: any thread.
 #pragma once

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The error handler of programs in C, called by the one of memory_pool.
+/// The error handler of programs in C, called by memory_pool's error handler.
 ///
 ///     report of misuse                        ->  memory_pool's handler = call_handler_in_c  ->  handler in C
-///     report of an access (by a signal)       ->  handler in C, if memory_pool's is that
+///     report of an access (by a signal)       ->  handler in C, if memory_pool's is call_handler_in_c
 ///
 /// Thread safety: any thread.
 #include "../support/misuse.hpp"
@@ -19,9 +19,9 @@ namespace mp = memory_pool;
 
 namespace {
 std::atomic<np_error_handler> handler_in_c{nullptr};
-std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< The one that a handler in C has replaced.
+std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< The handler that a handler in C has replaced.
 
-/// Numbers in C begin at 1, so that 0 is none.
+/// Numbers in C begin at 1, so that 0 means no error.
 constexpr np_error in_c(mp::error_kind kind) noexcept
 {
     if (kind == mp::error_kind::buffer_underflow) // Its number in C is older, and out of order.
@@ -44,14 +44,14 @@ constexpr mp::error_kind in_cxx(np_error kind) noexcept
 
 void call_handler_in_c(const mp::error_report& report)
 {
-    const np_error_report told{in_c(report.kind), mp::error_name(report.kind),
-                               report.address,    report.block_size,
-                               report.pool_name,  report.text};
+    const np_error_report report_in_c{in_c(report.kind), mp::error_name(report.kind),
+                                      report.address,    report.block_size,
+                                      report.pool_name,  report.text};
     if (const np_error_handler handler = handler_in_c.load())
-        handler(&told);
+        handler(&report_in_c);
 }
 
-/// Calls the handler in C++ that one in C has replaced.
+/// Calls the handler in C++ that a handler in C has replaced.
 void call_handler_in_cxx(const np_error_report* report)
 {
     if (const mp::error_handler handler = handler_in_cxx.load())
@@ -59,7 +59,7 @@ void call_handler_in_cxx(const np_error_report* report)
 }
 
 /// Effects: installs a handler in C++.
-/// Returns: the previous one, as one in C.
+/// Returns: the previous handler, as a handler in C.
 np_error_handler replace_by(mp::error_handler handler) noexcept
 {
     const np_error_handler previous_in_c = handler_in_c.load();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Heaps that a program makes: shared heaps, as programs know them.
+/// Heaps of the program: the C interface of shared heaps.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -25,7 +25,7 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 
 namespace {
-/// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
+/// Effects: reports a pointer that is no heap: the program never created it, or has destroyed it.
 MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 {
     const np::slice_tag tag = np::tag_of(pointer);
@@ -34,39 +34,41 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     const bool was_one = (tag & ~np::class_bits) == np::registry().heaps().internal.own_tag();
     np::report_misuse(was_one ? memory_pool::error_kind::double_free : memory_pool::error_kind::foreign_pointer,
                       pointer, 0, "np_heap",
-                      "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
+                      "destroy each heap of np_heap_create once; set the pointer to nullptr afterwards");
 }
 
-/// Returns: the heap; nullptr, and errno is EINVAL, if it is none, which is reported.
+/// Effects: reports an invalid heap, and sets errno to EINVAL.
+/// Returns: the heap; nullptr if it is invalid.
 np::shared_heap* find(np_heap* heap) noexcept
 {
-    np::shared_heap* const its = np::registry().heaps().living(heap);
-    if (its == nullptr)
+    np::shared_heap* const found = np::registry().heaps().living(heap);
+    if (found == nullptr)
         errno = EINVAL;
-    return its;
+    return found;
 }
 
-/// Returns: whether `block` is of that heap; if not, that is reported, and errno is EINVAL.
+/// Effects: reports a block that does not belong to `heap`, and sets errno to EINVAL.
+/// Returns: whether the block belongs to `heap`.
 bool has(np_heap* heap, void* block) noexcept
 {
-    const np::shared_heap* const its = find(heap);
-    const bool is_its = its != nullptr && np::is_block_of(*its, block);
-    if (!is_its)
+    const np::shared_heap* const home = find(heap);
+    const bool has_block = home != nullptr && np::is_block_of(*home, block);
+    if (!has_block)
         errno = EINVAL;
-    return is_its;
+    return has_block;
 }
 
 void* allocate(np_heap* heap, std::size_t bytes, std::size_t alignment = np::alignment_of_all) noexcept
 {
-    np::shared_heap* const its = find(heap);
-    return its != nullptr ? np::allocate_in(*its, bytes, alignment) : nullptr;
+    np::shared_heap* const home = find(heap);
+    return home != nullptr ? np::allocate_in(*home, bytes, alignment) : nullptr;
 }
 
 void* allocate_zeroed(np_heap* heap, std::size_t count, std::size_t size,
                       std::size_t alignment = np::alignment_of_all) noexcept
 {
-    np::shared_heap* const its = find(heap);
-    return its != nullptr ? np::allocate_zeroed_in(*its, count, size, alignment) : nullptr;
+    np::shared_heap* const home = find(heap);
+    return home != nullptr ? np::allocate_zeroed_in(*home, count, size, alignment) : nullptr;
 }
 
 void* reallocate(np_heap* heap, void* block, std::size_t bytes, std::size_t alignment = np::alignment_of_all) noexcept
@@ -81,9 +83,9 @@ char* copy(np_heap* heap, const char* text, std::size_t length) noexcept
     return np::copy_text(text, length, [heap](std::size_t bytes) { return allocate(heap, bytes); });
 }
 
-/// Effects: calls `free()` if `block` is of that heap; errno is preserved.
+/// Effects: calls `free()` if `block` belongs to `heap`. Preserves errno.
 template <class Free>
-void free_if_its(np_heap* heap, void* block, Free&& free) noexcept
+void free_if_owned(np_heap* heap, void* block, Free&& free) noexcept
 {
     const np::errno_as_it_was kept;
     if (block != nullptr && has(heap, block))
@@ -152,24 +154,24 @@ char* np_heap_strdup(np_heap* heap, const char* text) noexcept
     return copy(heap, text, std::strlen(text));
 }
 
-char* np_heap_strndup(np_heap* heap, const char* text, size_t most) noexcept
+char* np_heap_strndup(np_heap* heap, const char* text, size_t max_length) noexcept
 {
-    return copy(heap, text, np::length_of(text, most));
+    return copy(heap, text, np::length_of(text, max_length));
 }
 
 void np_heap_free(np_heap* heap, void* block) noexcept
 {
-    free_if_its(heap, block, [block] { np::free_block(block); });
+    free_if_owned(heap, block, [block] { np::free_block(block); });
 }
 
 void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) noexcept
 {
-    free_if_its(heap, block, [block, bytes] { np::free_sized(block, bytes); });
+    free_if_owned(heap, block, [block, bytes] { np::free_sized(block, bytes); });
 }
 
 void np_heap_free_aligned_sized(np_heap* heap, void* block, [[maybe_unused]] size_t alignment, size_t bytes) noexcept
 {
-    free_if_its(heap, block, [=] { np::free_sized(block, bytes, np::deallocation_aligned_to(alignment)); });
+    free_if_owned(heap, block, [=] { np::free_sized(block, bytes, np::deallocation_aligned_to(alignment)); });
 }
 
 np_heap* np_heap_of(const void* block) noexcept
@@ -180,26 +182,26 @@ np_heap* np_heap_of(const void* block) noexcept
 
 int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) noexcept
 {
-    np_heap_statistics its{};
+    np_heap_statistics result{};
     np::shared_heap* const found = np::registry().heaps().living(heap);
     if (found != nullptr) {
-        const np::heap_figures figures = found->figures();
-        its.blocks_in_use = figures.outstanding_blocks + figures.large_blocks;
-        its.bytes_in_use = figures.outstanding_bytes + figures.large_bytes;
-        its.bytes_reserved = figures.slab_bytes + figures.large_bytes;
-        its.large_blocks = figures.large_blocks;
-        its.bytes_large = figures.large_bytes;
-        its.slabs = figures.slabs;
+        const np::heap_statistics counted = found->statistics();
+        result.blocks_in_use = counted.outstanding_blocks + counted.large_blocks;
+        result.bytes_in_use = counted.outstanding_bytes + counted.large_bytes;
+        result.bytes_reserved = counted.slab_bytes + counted.large_bytes;
+        result.large_blocks = counted.large_blocks;
+        result.bytes_large = counted.large_bytes;
+        result.slabs = counted.slabs;
     }
-    np::write_sized(statistics, bytes, its);
+    np::write_sized(statistics, bytes, result);
     return found != nullptr ? 0 : EINVAL;
 }
 
 void np_heap_clear(np_heap* heap) noexcept
 {
     const np::errno_as_it_was kept;
-    if (np::shared_heap* const its = np::registry().heaps().living(heap))
-        its->free_all();
+    if (np::shared_heap* const found = np::registry().heaps().living(heap))
+        found->free_all();
 }
 
 void np_heap_destroy(np_heap* heap) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// malloc and its relatives, by their own names: for a library that is loaded before the C library's.
+/// malloc and related functions under their standard names, for a library that is loaded before the C library.
 ///
 /// operator new and delete are in operators.cpp.
 ///
@@ -24,8 +24,8 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace os = memory_pool::detail::os;
 
-// What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined;
-// with the names of parameters that those have.
+// <stdlib.h> and <malloc.h> declare these functions with attributes. So this file only defines them, without further
+// declarations, and with the parameter names of the headers.
 #define MEMORY_POOL_EXPORTED extern "C" __attribute__((visibility("default")))
 
 MEMORY_POOL_EXPORTED void* malloc(std::size_t size)
@@ -58,7 +58,7 @@ MEMORY_POOL_EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t size
     return np_aligned_alloc(alignment, size);
 }
 
-/// As the C library's: an alignment that is none is rounded up to one.
+/// As in the C library, an invalid alignment is rounded up to a power of two.
 MEMORY_POOL_EXPORTED void* memalign(std::size_t alignment, std::size_t bytes)
 {
     return np_aligned_alloc(base::power_of_two_at_least(alignment != 0 ? alignment : 1), bytes);
@@ -97,34 +97,34 @@ MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
 namespace {
 /// glibc's `struct mallinfo2` with std::size_t, and `struct mallinfo` with int.
 template <class Number>
-struct figures_of_glibc
+struct statistics_of_glibc
 {
     Number arena;    ///< Bytes reserved, without large blocks.
     Number ordblks;  ///< Unknown: 0.
     Number smblks;   ///< Unknown: 0.
     Number hblks;    ///< Large blocks.
-    Number hblkhd;   ///< Bytes in those.
-    Number usmblks;  ///< The most bytes reserved at one time.
+    Number hblkhd;   ///< Bytes in large blocks.
+    Number usmblks;  ///< Peak of the bytes reserved.
     Number fsmblks;  ///< Bytes cached by threads.
     Number uordblks; ///< Bytes in use, without large blocks.
     Number fordblks; ///< The other bytes of `arena`.
     Number keepcost; ///< Bytes that malloc_trim would release.
 };
 
-static_assert(sizeof(figures_of_glibc<int>) == 10 * sizeof(int));
-static_assert(sizeof(figures_of_glibc<std::size_t>) == 10 * sizeof(std::size_t));
+static_assert(sizeof(statistics_of_glibc<int>) == 10 * sizeof(int));
+static_assert(sizeof(statistics_of_glibc<std::size_t>) == 10 * sizeof(std::size_t));
 
-/// Saturating, as figures taken while other threads run may be inconsistent.
+/// Saturates, because statistics taken while other threads run may be inconsistent.
 std::size_t difference(std::size_t whole, std::size_t part) noexcept
 {
     return whole - std::min(whole, part);
 }
 
-figures_of_glibc<std::size_t> take_figures_of_glibc() noexcept
+statistics_of_glibc<std::size_t> take_statistics_of_glibc() noexcept
 {
     np_statistics all;
     np_get_statistics(&all);
-    figures_of_glibc<std::size_t> info{};
+    statistics_of_glibc<std::size_t> info{};
     info.arena = difference(all.bytes_reserved, all.bytes_large);
     info.hblks = all.large_blocks;
     info.hblkhd = all.bytes_large;
@@ -137,21 +137,21 @@ figures_of_glibc<std::size_t> take_figures_of_glibc() noexcept
 }
 
 /// Converts, saturating at the largest int.
-int as_int(std::size_t figure) noexcept
+int as_int(std::size_t value) noexcept
 {
-    return static_cast<int>(std::min<std::size_t>(figure, std::numeric_limits<int>::max()));
+    return static_cast<int>(std::min<std::size_t>(value, std::numeric_limits<int>::max()));
 }
 } // namespace
 
-MEMORY_POOL_EXPORTED figures_of_glibc<std::size_t> mallinfo2()
+MEMORY_POOL_EXPORTED statistics_of_glibc<std::size_t> mallinfo2()
 {
-    return take_figures_of_glibc();
+    return take_statistics_of_glibc();
 }
 
 /// As mallinfo2, saturating at the largest int.
-MEMORY_POOL_EXPORTED figures_of_glibc<int> mallinfo()
+MEMORY_POOL_EXPORTED statistics_of_glibc<int> mallinfo()
 {
-    const figures_of_glibc<std::size_t> all = take_figures_of_glibc();
+    const statistics_of_glibc<std::size_t> all = take_statistics_of_glibc();
     return {as_int(all.arena),   as_int(all.ordblks), as_int(all.smblks),   as_int(all.hblks),    as_int(all.hblkhd),
             as_int(all.usmblks), as_int(all.fsmblks), as_int(all.uordblks), as_int(all.fordblks), as_int(all.keepcost)};
 }
@@ -162,12 +162,12 @@ MEMORY_POOL_EXPORTED void malloc_stats()
     np_statistics_print(np_format_text, nullptr, nullptr);
 }
 
-/// Prints glibc's XML format, with the figures that np_alloc has.
+/// Prints glibc's XML format, with the statistics of np_alloc.
 MEMORY_POOL_EXPORTED int malloc_info(int options, std::FILE* stream)
 {
     if (options != 0)
         return EINVAL;
-    const figures_of_glibc<std::size_t> all = take_figures_of_glibc();
+    const statistics_of_glibc<std::size_t> all = take_statistics_of_glibc();
     (void)std::fprintf(stream,
                        "<malloc version=\"1\">\n"
                        "<total type=\"fast\" count=\"0\" size=\"%zu\"/>\n"

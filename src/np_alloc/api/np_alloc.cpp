@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// np_alloc.h: the functions of C.
+/// The C functions of np_alloc.h.
 ///
 /// Thread safety: any thread.
 #include <memory_pool/np_alloc.h>
@@ -86,9 +86,9 @@ char* np_strdup(const char* text) noexcept
     return np::copy_text(text, std::strlen(text), &np_alloc);
 }
 
-char* np_strndup(const char* text, size_t most) noexcept
+char* np_strndup(const char* text, size_t max_length) noexcept
 {
-    return np::copy_text(text, np::length_of(text, most), &np_alloc);
+    return np::copy_text(text, np::length_of(text, max_length), &np_alloc);
 }
 
 int np_posix_memalign(void** block, size_t alignment, size_t bytes) noexcept
@@ -112,7 +112,7 @@ size_t np_usable_size(const void* block) noexcept
 size_t np_good_size(size_t bytes) noexcept
 {
     if constexpr (np::is_checked)
-        return bytes; // What lies behind is a canary.
+        return bytes; // The canary lies behind them.
     if (bytes <= np::largest_in_slab)
         return np::sizes::size(np::sizes::of(bytes));
     return np::bytes_in_large(bytes);

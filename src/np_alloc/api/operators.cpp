@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// operator new and delete in every form, for a library that is loaded before the C++ standard library's, or without
-/// one.
+/// All forms of operator new and delete, for a library that is loaded before the C++ standard library, or without it.
 ///
 ///     operator new(bytes)  -->  np_alloc  -- OOM -->  the same form of the C++ library  -->  new_handler, bad_alloc
 ///                                  ^                                 |
 ///                                  +-------------  malloc  <---------+
 ///
-/// So the C++ library throws that the program catches with, whichever that is; and a program in C need not load one.
-/// The C++ library asks malloc, which is this library's.
+/// So the exception comes from the C++ library that the program uses, and a program in C need not load one. The C++
+/// library calls the malloc of this library.
 ///
-/// They call one another through the dynamic linker (see CMakeLists.txt): a program that replaces the plain forms alone
-/// gets its own called from all the others, as the standard promises.
+/// The forms call one another through the dynamic linker (see CMakeLists.txt). If a program replaces only the plain
+/// forms, all other forms call those of the program, as the standard requires.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -23,7 +22,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "../hardening/pairs.hpp"
+#include "../hardening/dealloc_mismatch.hpp"
 #include "../os/shadowed_function.hpp"
 #include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
@@ -40,7 +39,7 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::detail::base;
 namespace os = memory_pool::detail::os;
 
-// The forms of this library that others end in, by names that no program replaces.
+// Aliases of the forms of this library, under names that no program replaces.
 extern "C" {
 MEMORY_POOL_HIDDEN void* np_new(std::size_t bytes) __attribute__((alias("_Znwm"), malloc, alloc_size(1)));
 MEMORY_POOL_HIDDEN void* np_new_array(std::size_t bytes) __attribute__((alias("_Znam"), malloc, alloc_size(1)));
@@ -76,7 +75,7 @@ MEMORY_POOL_HIDDEN void np_delete_aligned_array_sized(void* block, std::size_t b
 
 namespace {
 /// Returns: true if the linker chose a function other than ours. Hides the comparison from the optimizer: Clang 19
-///   folds it, as it takes an alias and its target for different functions.
+///   folds it, because it treats an alias and its target as different functions.
 template <class Function>
 bool is_replaced(Function* chosen, Function* ours) noexcept
 {
@@ -106,8 +105,8 @@ bool new_aligned_array_is_replaced() noexcept
            new_aligned_is_replaced();
 }
 
-// Only the checked build asks about the nothrow forms: a replacement may allocate more bytes than requested, and its
-// blocks come back through the same `delete` as those of this library.
+// Only the checked build uses the results for nothrow forms: a replacement may allocate more bytes than requested, and
+// the same `delete` frees its blocks and the blocks of this library.
 [[maybe_unused]] bool new_quiet_is_replaced() noexcept
 {
     return is_replaced<void*(std::size_t, const std::nothrow_t&)>(&::operator new, &np_new_quiet);
@@ -185,36 +184,36 @@ void* noted(void* block, [[maybe_unused]] np::allocated_by function) noexcept
 template <class... Further>
 using form_of_new = void* (*)(std::size_t bytes, Further... further);
 
-/// Returns: that form of the C++ library's, for a call from `caller`; nullptr if there is no C++ library.
+/// Returns: the form `name` of the C++ library, for a call from `caller`; nullptr if there is no C++ library.
 template <class... Further>
 form_of_new<Further...> find_form(const char* name, const void* caller) noexcept
 {
     return reinterpret_cast<form_of_new<Further...>>(os::find_shadowed_function(name, caller));
 }
 
-/// Returns: what stands for that many bytes in a call of the C++ library: no more than it can round up.
+/// Returns: the size to request from the C++ library: small enough that the library can round it up.
 std::size_t bytes_to_ask_for(std::size_t bytes) noexcept
 {
     return std::min<std::size_t>(bytes, std::numeric_limits<std::ptrdiff_t>::max());
 }
 
-/// Returns: what the form of that name of the C++ library does. It must not be one for arrays: that calls the one for
-///   single objects, which is here, and it may seem to that as if this library had called, in which there is no C++
-///   library.
-/// Throws: what that throws.
+/// Returns: a block from the form `name` of the C++ library.
+/// Preconditions: `name` is not an array form. An array form would call the form for single objects in this library,
+///   which might take this library for its caller, and would then find no C++ library.
+/// Throws: as that form.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller, std::size_t bytes, Further... further)
 {
     const auto form = find_form<Further...>(name, caller);
     if (form == nullptr)
         base::throw_out_of_memory(base::message(
-            "memory_pool: operator new has no %zu bytes, and there is no C++ library to throw std::bad_alloc", bytes));
+            "memory_pool: operator new cannot allocate %zu bytes, and no C++ library can throw std::bad_alloc", bytes));
     return form(bytes_to_ask_for(bytes), further...);
 }
 
 using quietly = const std::nothrow_t&;
 
-/// Returns: the same, of a form that does not throw; nullptr if there is no C++ library, and so no handler.
+/// Returns: as new_of_library, for a form that does not throw; nullptr without a C++ library, and so without handlers.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* caller, std::size_t bytes,
                                                  Further... further) noexcept
@@ -400,9 +399,9 @@ void operator delete[](void* block, std::align_val_t alignment, const std::nothr
 #if MEMORY_POOL_NP_CHECKED
 namespace memory_pool::np {
 namespace {
-/// Returns: whether a library other than the C++ library has operators of its own. If it is linked to call those itself
-///   (-Bsymbolic), while other code calls ours, a block that passes between them is mismatched: malloc and delete, or
-///   new and free.
+/// Returns: whether a library other than the C++ library has operators of its own. If it is linked to call its own
+///   operators (-Bsymbolic), while other code calls ours, blocks that pass between them are mismatched: malloc with
+///   delete, or new with free.
 bool has_library_with_operators() noexcept
 {
     const errno_as_it_was kept;

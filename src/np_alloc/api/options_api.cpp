@@ -24,11 +24,11 @@
 #include <optional>
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
-/// Of the program, if it has options of its own: see np_alloc.h.
+/// Options embedded in the program, if there are any: see np_alloc.h.
 extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
 #endif
 
-/// The library that takes the place of malloc defines it to 1.
+/// 1 in libnp_malloc, which replaces malloc.
 #ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
 #define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
 #endif
@@ -36,14 +36,14 @@ extern "C" MEMORY_POOL_VISIBLE MEMORY_POOL_WEAK const char* np_options;
 namespace memory_pool::np {
 namespace {
 /// A program whose malloc this library replaces may have blocks of another malloc. The checked build reports them
-/// anyway: it is there to find mistakes.
+/// anyway, because its purpose is to find mistakes.
 constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_checked;
 } // namespace
 
 MEMORY_POOL_CONSTINIT options the_options{ignores_foreign};
 
 namespace {
-/// Returns: the path that a variable names; nullptr if it is not there, or empty.
+/// Returns: the path in a variable; nullptr if the variable is missing or empty.
 const char* path_in(const char* variable, const char* const* environment) noexcept
 {
     const char* const path = os::value_in(environment, variable);
@@ -61,13 +61,13 @@ void print(const base::message& text) noexcept
     os::write_to_standard_error(text.c_str(), std::strlen(text.c_str()));
 }
 
-/// Returns: `letter` of the name of a variable, as it is in the name of the option.
+/// Returns: `letter` in lower case. Variables have upper-case names, options lower-case names.
 constexpr char small(char letter) noexcept
 {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-bool is_name_of(const char* name, const option_facts& option) noexcept
+bool is_name_of(const char* name, const option_info& option) noexcept
 {
     const char* const rest = option.variable + prefix_length;
     const std::size_t length = std::strlen(rest);
@@ -75,7 +75,7 @@ bool is_name_of(const char* name, const option_facts& option) noexcept
            std::equal(rest, rest + length, name, [](char one, char other) { return small(one) == other; });
 }
 
-/// Returns: how many letters have to be left out of one or the other until both are the same.
+/// Returns: how many letters must be deleted from either word until both are equal.
 std::size_t difference(const char* one, std::size_t length, const char* other) noexcept
 {
     std::array<std::size_t, 32> row{}; // For each prefix of `other`.
@@ -95,18 +95,18 @@ std::size_t difference(const char* one, std::size_t length, const char* other) n
     return row[width];
 }
 
-/// Returns: whether `name` has that length, and those letters.
+/// Returns: whether `name` consists of the first `length` of `letters`.
 bool is_word(const char* name, const char* letters, std::size_t length) noexcept
 {
     return std::strlen(name) == length && std::strncmp(name, letters, length) == 0;
 }
 
-/// Returns: whether a variable is one of an option, even if only in the other build.
+/// Returns: whether a variable sets an option, in this build or in the other one.
 bool is_known(const char* variable, std::size_t length) noexcept
 {
-    constexpr auto all = facts_of_options(false);
+    constexpr auto all = info_of_options(false);
     return std::any_of(all.begin(), all.end(),
-                       [=](const option_facts& each) { return is_word(each.variable, variable, length); });
+                       [=](const option_info& each) { return is_word(each.variable, variable, length); });
 }
 
 /// Returns: the value of NP_ZERO for a comma-separated list of names; nothing if a name is unknown.
@@ -145,8 +145,7 @@ void options::read_once(const char* const* environment, const char* embedded) no
     constexpr const char* spaces = " \t\n";
     for (const char* word = embedded != nullptr ? embedded : ""; *word != '\0';) {
         const std::size_t length = std::strcspn(word, spaces);
-        std::array<char, 2 * max_characters>
-            setting{}; // None that is valid is longer; of those, the value is left out.
+        std::array<char, 2 * max_characters> setting{}; // No valid setting is longer; only its name is kept then.
         std::memcpy(setting.data(), word, std::min(length, setting.size() - 1));
         if (length >= setting.size())
             setting[std::strcspn(setting.data(), "=")] = '\0';
@@ -174,37 +173,36 @@ void options::read(const char* setting, const char* where) noexcept
 {
     const std::size_t length = std::strcspn(setting, "=");
     const char* const text = setting + length + (setting[length] != '\0' ? 1 : 0);
-    const auto* const its = std::find_if(facts_.begin(), facts_.end(), [=](const option_facts& each) {
-        return is_word(each.variable, setting, length);
-    });
+    const auto* const found = std::find_if(
+        infos_.begin(), infos_.end(), [=](const option_info& each) { return is_word(each.variable, setting, length); });
     const int shown = static_cast<int>(std::min(length, max_characters));
-    if (its == facts_.end()) {
+    if (found == infos_.end()) {
         const bool is_path = is_word(report_variable, setting, length) || is_word(profile_variable, setting, length);
         if (is_path ? *where != '\0' : !is_known(setting, length))
             print(base::message("np_alloc: %.*s%s is ignored: %s%s\n", shown, setting, where,
-                                is_path ? "a path is taken from the environment alone"
+                                is_path ? "paths are read from the environment only"
                                         : "there is no such option; the nearest is ",
                                 is_path ? "" : nearest(setting, static_cast<std::size_t>(shown))));
         return;
     }
-    const auto index = static_cast<std::size_t>(its - facts_.begin());
+    const auto index = static_cast<std::size_t>(found - infos_.begin());
     if (const std::optional<std::size_t> value = value_in(option_at(index), text)) {
         values_[index].store(*value, std::memory_order_relaxed);
         return;
     }
     print(base::message("np_alloc: %s=%.100s%s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
-                        its->variable, text, where, its->least, its->most,
-                        its->most < os::unit_of('K') ? "" : ", or one followed by K, M or G",
-                        its->has_never  ? ", or never"
-                        : its->has_zero ? ", or free, or alloc, or free,alloc"
-                                        : "",
+                        found->variable, text, where, found->min, found->max,
+                        found->max < os::unit_of('K') ? "" : ", or one followed by K, M or G",
+                        found->has_never  ? ", or never"
+                        : found->has_zero ? ", or free, or alloc, or free,alloc"
+                                          : "",
                         values_[index].load(std::memory_order_relaxed)));
 }
 
 const char* options::nearest(const char* variable, std::size_t length) const noexcept
 {
     const auto* const found =
-        std::min_element(facts_.begin(), facts_.end(), [=](const option_facts& one, const option_facts& other) {
+        std::min_element(infos_.begin(), infos_.end(), [=](const option_info& one, const option_info& other) {
             return difference(variable, length, one.variable) < difference(variable, length, other.variable);
         });
     const char* name = found->variable;
@@ -217,25 +215,25 @@ const char* options::nearest(const char* variable, std::size_t length) const noe
 np_option options::find(const char* name) const noexcept
 {
     for (std::size_t index = 0; index != option_count; ++index)
-        if (is_name_of(name, facts_[index]))
+        if (is_name_of(name, infos_[index]))
             return option_at(index);
     return np_option_none;
 }
 
 std::optional<std::size_t> options::value_in(np_option option, const char* text) const noexcept
 {
-    const option_facts& its = facts_[index_of(option)];
-    if (its.has_never && std::strcmp(text, "never") == 0)
-        return its.most;
-    if (its.has_zero)
+    const option_info& info = infos_[index_of(option)];
+    if (info.has_never && std::strcmp(text, "never") == 0)
+        return info.max;
+    if (info.has_zero)
         if (const std::optional<std::size_t> value = zero_value_in(text))
             return value;
     const std::optional<std::size_t> number = os::number_in(text);
-    return number && *number >= its.least && *number <= its.most ? number : std::nullopt;
+    return number && *number >= info.min && *number <= info.max ? number : std::nullopt;
 }
 
 namespace {
-/// Returns: false if the system has no thread for it.
+/// Returns: false if the system cannot start a thread for the option.
 bool apply(np_option option, std::size_t value) noexcept
 {
     switch (option) {
@@ -249,7 +247,7 @@ bool apply(np_option option, std::size_t value) noexcept
         pages().source().set_limits();
         answer_if_crossed();
         return true;
-    default: return true; // It is read where it matters.
+    default: return true; // Read where it is used.
     }
 }
 } // namespace
@@ -261,7 +259,7 @@ namespace os = memory_pool::detail::os;
 extern "C" {
 MEMORY_POOL_VISIBLE int np_option_set(np_option option, size_t value) noexcept
 {
-    np::the_options.read_once(os::trusted_environment()); // First, so that a value set here replaces it.
+    np::the_options.read_once(os::trusted_environment()); // First, so that `value` takes precedence.
     if (!np::options::is_one(option))
         return EINVAL;
     if (np::options::is_for_the_start(option) && np::registry().heaps().has_started())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The process: all heaps there are, and what is done when the library is loaded and when the program ends.
+/// The process: the registry of its heaps, and the actions when the library is loaded and when the program ends.
 ///
-/// They stand in one file so that a program that is linked with the archive has the second if it needs the first.
+/// Both are in one file so that a program linked with the archive gets the actions if it uses the registry.
 ///
 /// Thread safety: as heap_registry.hpp.
 #include "../heaps/heap_registry.hpp"
@@ -44,8 +44,8 @@ thread_heap* heap_of_this_thread() noexcept
 }
 
 namespace {
-/// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before
-/// there was an environment; and when the process ends, or the library is closed.
+/// Acts when the library is loaded, and when the process ends or the library is unloaded. When it is loaded, because
+/// static objects of the program may fork, and blocks may have been allocated before there was an environment.
 class process_watch : base::immovable<process_watch>
 {
 public:
@@ -55,7 +55,7 @@ public:
         the_options.read_once(os::trusted_environment());
         registry().pages().source().decay.set_decay_ms(the_options.get(np_option_decay_ms));
         registry().pages().source().set_limits();
-        // Not before: the loader is done with us now.
+        // Not earlier: the loader has finished with this library only now.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
             (void)registry().maintenance().work_in_background(true);
@@ -65,8 +65,8 @@ public:
         if (profile_path != nullptr && the_options.get(np_option_profile_bytes) == 0)
             (void)the_options.set(np_option_profile_bytes, default_profile_bytes);
         start_report(options::report_path(os::trusted_environment()), profile_path);
-        set_profile_bytes(the_options.get(np_option_profile_bytes)); // Now, as threads of np_alloc are no samples.
-        // Many programs close theirs before they end, to see whether all was written.
+        set_profile_bytes(the_options.get(np_option_profile_bytes)); // Now: np_alloc's threads must not be samples.
+        // Many programs close their standard error before they end, to check that everything was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
             file_of_errors_ = os::identity_of(errors_);
@@ -113,16 +113,16 @@ private:
                the_options.get(np_option_leaks_exit) != 0;
     }
 
-    /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to
-    ///   do is half done.
+    /// Effects: prints why there are no reports: they need locks, and this thread holds one of them, in the middle of a
+    ///   call.
     void say_that_nothing_is_printed() noexcept
     {
         if (!is_anything_printed_at_end())
             return;
         (void)begin(as_text);
         output(&write, this)
-            .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
-                   "what is in use is unknown\n");
+            .print("np_alloc: a signal handler ends the process in the middle of a call: "
+                   "the blocks in use are unknown\n");
     }
 
     void list_leaks() noexcept
@@ -137,15 +137,15 @@ private:
         if (format == np_format_text && untracked != 0)
             output(&write, this)
                 .print(base::message(
-                    "np_alloc: leaks are not tracked: %zu bytes are in use, none with an allocation site\n"
+                    "np_alloc: leaks are not tracked: %zu bytes are in use, none with a call site\n"
                     "  remedy: allocate by np_alloc_at(bytes, __FILE__, __LINE__), or set NP_PROFILE_BYTES=1\n",
                     untracked));
         if (leaked_blocks != 0 && status != 0)
             os::end_with_status(static_cast<int>(status));
     }
 
-    /// Returns: bytes in use, if the program has never asked for a block with an allocation site, and blocks are not
-    ///   sampled: some of them may be leaks. Else 0.
+    /// Returns: the bytes in use, which may be leaks, if the program has never called np_alloc_at, and the profile is
+    ///   off; otherwise 0.
     static std::size_t untracked_bytes() noexcept
     {
         if (registry().has_traced() || the_profile.mean_bytes() != 0)
@@ -155,17 +155,17 @@ private:
         return statistics.bytes_in_use;
     }
 
-    /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all
-    ///   they have: another file may have its number now.
+    /// Effects: falls back to the current standard error if the program has closed our descriptor, too: some programs
+    ///   close all descriptors, and another file may have its number now.
     void find_errors() noexcept
     {
         if (!(os::identity_of(errors_) == file_of_errors_))
             errors_ = os::standard_error;
     }
 
-    /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may
-    ///   have its own.
-    /// Returns: its form.
+    /// Effects: begins a report. In the child of a fork, a text names the process, because the parent may print a
+    ///   report, too.
+    /// Returns: the format.
     np_format begin(std::size_t wanted) noexcept
     {
         find_errors();
@@ -197,7 +197,8 @@ private:
 } // namespace
 } // namespace memory_pool::np
 
-// Here, as every program that links the library has this file: pools and reports refer to these by weak symbols.
+// In this file, because every program that links the library has it: pools and reports refer to these functions by weak
+// symbols.
 extern "C" {
 MEMORY_POOL_VISIBLE void memory_pool_np_add_pools(memory_pool::np::trim_function* trim) noexcept
 {
@@ -250,7 +251,7 @@ MEMORY_POOL_VISIBLE void memory_pool_np_print_slabs(void (*write)(const char* te
 }
 
 namespace memory_pool::np { namespace {
-/// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before
-/// and destroyed after them.
+/// Static objects of the program may use blocks in their constructors and destructors, so this object is constructed
+/// before them and destroyed after them.
 MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
 }} // namespace memory_pool::np

@@ -5,7 +5,7 @@
 ///
 ///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
 ///
-/// The marks lie in pages of their own, so that looking changes nothing of what is looked at.
+/// The marks lie in pages of their own, so that the search does not change the heaps.
 ///
 /// Thread safety: none; no other thread may be in a call.
 #pragma once
@@ -36,8 +36,8 @@ public:
     explicit cached_block_set(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
     ~cached_block_set() { drop_marks(); }
 
-    /// Effects: marks all blocks that are cached now, and no others.
-    /// Returns: what is wrong with one of them, or with a magazine; or that no memory for the set of cached blocks.
+    /// Effects: marks exactly the blocks that are cached now.
+    /// Returns: an inconsistency of a cached block or of a magazine, or a lack of memory for the marks.
     inconsistency find_all() noexcept
     {
         if (!get_marks())
@@ -45,12 +45,12 @@ public:
         inconsistency found;
         all_.heaps().for_each_heap([this, &found](auto& heap) {
             if (!found)
-                found = this->find_in(heap); // clang does not see otherwise that this is used
+                found = this->find_in(heap); // `this->`, or clang considers the capture unused
         });
         return found;
     }
 
-    /// Returns: whether the block of that number in a slab is cached.
+    /// Returns: whether block `number` of a slab is cached.
     bool has(slice_index slab, std::size_t number) const noexcept
     {
         return (word_of(slab, number) & base::bit_in_word(number)) != 0;
@@ -59,7 +59,7 @@ public:
     /// Returns: whether there was memory for marks.
     bool has_marks() const noexcept { return marks_ != nullptr; }
 
-    /// Returns: blocks of that class that are in transit.
+    /// Returns: the number of blocks of that class in transit.
     std::uint32_t in_transit(std::size_t size_class) const noexcept { return in_transit_[size_class]; }
 
 private:
@@ -111,7 +111,7 @@ private:
         return found;
     }
 
-    /// Shared heaps cache nothing.
+    /// Shared heaps cache no blocks.
     static inconsistency find_in(const shared_heap&) noexcept { return {}; }
 
     inconsistency find_in_magazine(thread_heap& heap, std::size_t size_class) noexcept
@@ -126,7 +126,7 @@ private:
             if (const inconsistency found = mark(*each))
                 return found;
             if ((tag_of(*each) & class_bits) != size_class)
-                return {"a block is in the magazine of another size", *each};
+                return {"a block is in the magazine of another size class", *each};
         }
         return {};
     }
@@ -142,7 +142,7 @@ private:
             return {"a cached block is in a slab outside of the region", block};
         const slice_record& slab = memory_.record(first);
         const std::size_t number =
-            block_at(facts[tag_of(block) & class_bits],
+            block_at(class_info[tag_of(block) & class_bits],
                      static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.address(first)));
         if (number == no_block_there)
             return {"a cached block does not begin at a block boundary", block};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs and free runs at the end of a process that has one thread left. A handler of a signal may end
-/// it in the middle of a call; the state of a block that is being changed then says so. Large blocks in use, and
-/// aligned ones of a page or more, are skipped: the program may have protected their pages, canaries included.
+/// Walks over all slabs and free runs at the end of a process that has one thread left. If a signal handler ends the
+/// process in the middle of a call, the block of that call has the state of a block being changed. The walk skips large
+/// blocks in use, and aligned blocks of a page or more: the program may have protected their pages, canaries included.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -69,7 +69,7 @@ private:
 
     struct heap_visitor
     {
-        end_verification& its;
+        end_verification& verification;
         slice_index slice;
 
         void operator()(shared_heap& heap) const noexcept { look_at(heap); }
@@ -80,7 +80,7 @@ private:
         {
             heap.with_slab(slice, [this](const slice_record& slab) {
                 if (slab.slab == slice)
-                    its.look_at_blocks(slab);
+                    verification.look_at_blocks(slab);
             });
         }
     };
@@ -97,7 +97,7 @@ private:
         }
     }
 
-    /// Includes those in quarantine: in use, without an owner. Those being purged may have lost their fill pattern.
+    /// Includes quarantined runs, which are in use without an owner. A run being purged may have lost its fill pattern.
     void look_at_free_runs() noexcept
     {
         all_.pages().source().with_runs([this](const auto& runs) {
@@ -119,7 +119,7 @@ private:
 void verify_at_end() noexcept
 {
     if constexpr (is_checked) {
-        // Other threads may be about to do something; so were those that are not there in the child of a fork.
+        // Other threads may be changing memory; threads lost in a fork may have been changing it.
         if (the_options.get(np_option_verify_at_end) == 0 || registry().forks().may_have_lost_threads() ||
             !os::has_one_thread())
             return;

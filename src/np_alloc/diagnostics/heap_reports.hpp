@@ -5,7 +5,7 @@
 ///
 ///     heap_table  ->  records of report_registry.hpp  ->  NP_REPORT, and by a weak symbol: snapshot()
 ///
-/// Thread safety: any thread, also in the child of a fork, as a fork waits for the locks of these heaps.
+/// Thread safety: any thread, also in the child of a fork, because a fork waits for the locks of these heaps.
 #pragma once
 
 #include <memory_pool/core/reports/report_registry.hpp>
@@ -23,20 +23,20 @@ namespace memory_pool::np {
 /// Returns: the record of a heap.
 inline core::report_view view_of(named_heap& heap) noexcept
 {
-    const heap_figures its = heap.figures();
+    const heap_statistics counted = heap.statistics();
     core::report_view view{};
     std::strncpy(view.kind.data(), "np_heap", view.kind.size() - 1);
     view.name = heap.name();
-    view.figures.in_use = its.outstanding_blocks + its.large_blocks;
-    view.figures.slabs = its.slabs;
-    view.figures.bytes_reserved = its.slab_bytes + its.large_bytes;
-    view.figures.bytes_in_use = its.outstanding_bytes - its.slack + its.large_bytes;
-    view.figures.bytes_of_slack = its.slack;
+    view.statistics.in_use = counted.outstanding_blocks + counted.large_blocks;
+    view.statistics.slabs = counted.slabs;
+    view.statistics.bytes_reserved = counted.slab_bytes + counted.large_bytes;
+    view.statistics.bytes_in_use = counted.outstanding_bytes - counted.slack + counted.large_bytes;
+    view.statistics.bytes_of_slack = counted.slack;
     return view;
 }
 
 /// Effects: calls `each(view, bytes, argument)` for each named heap, in the order of creation, without holding a lock.
-/// Throws: what `each` throws.
+/// Throws: any exception of `each`.
 inline void visit_named_heaps(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)
 {
     std::array<core::report_view, 16> views;

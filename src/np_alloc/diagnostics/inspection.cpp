@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Walks over all slices and heaps, while no other thread is in a call: to visit the blocks in use, and for np_verify.
+/// Walks over all slices and heaps while no other thread is in a call, to visit the blocks in use, and for np_verify.
 ///
-///     every slice that was ever used:  of a slab  |  of a large block  |  free
+///     every slice that was ever used:  slab | large block | free
 ///     every slab:                      capacity = free + in use + cached + in transit
 ///
 /// Thread safety: none.
@@ -14,15 +14,15 @@
 
 #include <memory_pool/base/errors.hpp>
 
+#include "../heaps/call_site_heap.hpp"
 #include "../heaps/heap_verify.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../heaps/traced_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_record.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "cached_block_set.hpp"
-#include "figures.hpp"
+#include "process_statistics.hpp"
 
 #include <array>
 #include <cerrno>
@@ -42,46 +42,46 @@ public:
     using block_function = int (*)(void* block, std::size_t bytes, void* argument);
     using slab_function = int (*)(const np_slab* slab, void* argument);
 
-    /// `heap`: nullptr stands for all heaps.
+    /// `heap`: nullptr for all heaps.
     visitor(heap_registry& all, const shared_heap* heap) noexcept
         : all_(all), heap_(heap), rest_(all.maintenance().background()), cached_(all)
     {
     }
 
     /// Returns: as np_heap_visit.
-    int visit_blocks(block_function told, void* argument)
+    int visit_blocks(block_function callback, void* argument)
     {
-        const auto tell_block = [this, told, argument](void* block, std::size_t bytes) {
-            return tell([&] { return told(block, bytes, argument); });
+        const auto visit_block = [this, callback, argument](void* block, std::size_t bytes) {
+            return call([&] { return callback(block, bytes, argument); });
         };
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
                        if (tag == large_block)
-                           return tell_block(all_.pages().large().begin_of_large(first),
-                                             all_.pages().checks().bytes_of_large(first));
+                           return visit_block(all_.pages().large().begin_of_large(first),
+                                              all_.pages().checks().bytes_of_large(first));
                        return record.for_each_outstanding([&](void* block, std::uint32_t number) {
-                           return is_cached(first, number) || tell_block(block, bytes_of(first, record, number));
+                           return is_cached(first, number) || visit_block(block, bytes_of(first, record, number));
                        });
                    }) &&
-                   (heap_ != nullptr || all_.pages().for_each_direct(tell_block));
+                   (heap_ != nullptr || all_.pages().for_each_direct(visit_block));
         });
     }
 
     /// Returns: as np_slab_visit.
-    int visit_slabs(slab_function told, void* argument)
+    int visit_slabs(slab_function callback, void* argument)
     {
         return visit([&] {
             return for_each_run([&](slice_index first, const slice_record& record, slice_tag tag) {
                 if (tag == large_block)
                     return true;
                 const np_slab slab = described(first, record);
-                return tell([&] { return told(&slab, argument); });
+                return call([&] { return callback(&slab, argument); });
             });
         });
     }
 
 private:
-    /// Returns: 1 if `visit_all()` is true; 0 if it is not; -1 on failure.
+    /// Returns: 1 if `visit_all()` returns true; 0 if it returns false; -1 on failure.
     template <class VisitAll>
     int visit(VisitAll&& visit_all)
     {
@@ -89,7 +89,8 @@ private:
         return has_visited_all ? 1 : (has_failed_ ? -1 : 0);
     }
 
-    /// Returns: whether it is known which blocks are cached; if not, errno says why.
+    /// Effects: finds the cached blocks; sets errno on failure.
+    /// Returns: whether it succeeded.
     bool find_cached() noexcept
     {
         if (!cached_.find_all())
@@ -99,7 +100,7 @@ private:
         return false;
     }
 
-    /// A heap of the program caches nothing.
+    /// A heap of the program caches no blocks.
     bool is_cached(slice_index slab, std::size_t number) const noexcept
     {
         return heap_ == nullptr && cached_.has(slab, number);
@@ -113,7 +114,7 @@ private:
     }
 
     /// Calls `visit(slice_index, const slice_record&, slice_tag)` for each wanted slab and large block, until that
-    /// returns false. Returns: whether it never did.
+    /// returns false. Returns: whether `visit` never returned false.
     template <class Visit>
     bool for_each_run(Visit&& visit)
     {
@@ -141,24 +142,23 @@ private:
             return record.block_bytes;
     }
 
-    /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some
-    /// back.
-    template <class Told>
-    bool tell(Told&& told)
+    /// While the callback runs, the background thread may allocate blocks as batches of remote frees, or free blocks.
+    template <class Callback>
+    bool call(Callback&& callback)
     {
         int goes_on = 0;
-        const bool has_changed = rest_.interrupted_by([&] { goes_on = told(); });
+        const bool has_changed = rest_.interrupted_by([&] { goes_on = callback(); });
         return goes_on != 0 && (!has_changed || !cached_.has_marks() || find_cached());
     }
 
     heap_registry& all_;
     const shared_heap* heap_;
     background_work::rest rest_;
-    cached_block_set cached_; ///< Has marks where all heaps are visited.
+    cached_block_set cached_; ///< Has marks if all heaps are visited.
     bool has_failed_ = false;
 };
 
-/// Finds what is wrong.
+/// Finds an inconsistency of the heaps, slices and blocks.
 class inspector
 {
 public:
@@ -167,7 +167,7 @@ public:
     inconsistency verify() noexcept
     {
         if (!all_.pages().source().with_runs([](const auto& runs) { return runs.is_valid(); }))
-            return {"the runs, or the lists of free ones, are damaged", memory_.base()};
+            return {"the runs or the lists of free runs are damaged", memory_.base()};
         for (const auto find :
              {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts, &inspector::in_cached_blocks,
               &inspector::in_call_sites, &inspector::in_bytes, &inspector::in_committed_bytes})
@@ -177,7 +177,7 @@ public:
     }
 
 private:
-    /// The lists of each heap; and how many slabs and blocks there are in all of them.
+    /// Verifies the lists of each heap, and counts the slabs and large blocks in them.
     inconsistency in_heaps() noexcept
     {
         inconsistency found = in_heap(all_.heaps().internal);
@@ -210,11 +210,11 @@ private:
         return found;
     }
 
-    /// What each slice is, as its tag says.
+    /// Verifies that the tag of each slice matches its run.
     inconsistency in_runs() noexcept
     {
         inconsistency found;
-        if (!all_heaps_are_known_) // A thread that is not there may have been about to tag some, or to remove tags.
+        if (!all_heaps_are_known_) // A thread lost in a fork may have been changing tags.
             return found;
         (void)all_.pages().source().for_each_run([this, &found](slice_index first, const slice_record& record) {
             found = in_run(first, record);
@@ -230,7 +230,7 @@ private:
         if (is_of_slab(tag) && record.state == slice_state::in_use) {
             ++slabs_;
             if (record.slab != first || record.length != slab_slices(tag & class_bits))
-                return {"a run is tagged as a slab but is none", memory_.address(first)};
+                return {"a run is tagged as a slab, but is not one", memory_.address(first)};
         } else if (tag == large_block && record.state == slice_state::in_use) {
             of_others = inside_large_block;
             ++large_blocks_;
@@ -247,18 +247,18 @@ private:
         return {};
     }
 
-    /// Whether what was found is all there is.
+    /// Verifies that all counts match.
     inconsistency in_counts() noexcept
     {
-        if (!all_.pages().direct_blocks_are_valid())
-            return {"the table of direct blocks is inconsistent", memory_.base()};
+        if (!all_.pages().mmap_blocks_are_valid())
+            return {"the table of mapped blocks is inconsistent", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
         (void)all_.pages().for_each_direct([this](void*, std::size_t bytes) {
             ++large_blocks_;
             return large_bytes_ += bytes, true;
         });
-        const page_heap_figures counted = all_.pages().figures();
+        const page_heap_statistics counted = all_.pages().statistics();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"the slab or large-block count does not match the runs", memory_.base()};
         if (unowned_runs_ != all_.pages().source().unowned_runs())
@@ -266,7 +266,7 @@ private:
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
         if (parked_heaps_ != all_.heaps().listed_as_parked())
-            return {"a parked heap is missing in the list of parked heaps", memory_.base()};
+            return {"a parked heap is missing from the list of parked heaps", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)
             return {"a large block is in no list of its heap", memory_.base()};
         return {};
@@ -278,20 +278,20 @@ private:
             return found;
         for (std::size_t number = 0; number != class_count && !all_.forks().is_forked(); ++number)
             if (cached_.in_transit(number) != in_transit_[number] + all_.sent_without_heap(number))
-                return {"blocks in transit do not match those sent and not received", memory_.base()};
+                return {"blocks in transit do not match the blocks sent and not yet received", memory_.base()};
         return {};
     }
 
     inconsistency in_call_sites() noexcept
     {
         inconsistency found;
-        for (traced_heap& each : all_.heaps().traced)
+        for (call_site_heap& each : all_.heaps().call_site_heaps)
             if (!found)
                 found = in_call_sites(each);
         return found;
     }
 
-    inconsistency in_call_sites(traced_heap& heap) const noexcept
+    inconsistency in_call_sites(call_site_heap& heap) const noexcept
     {
         if (!heap.sites().is_valid())
             return {"the table of call sites is damaged", &heap.sites()};
@@ -304,7 +304,7 @@ private:
         return found;
     }
 
-    /// What is known of the bytes of blocks and behind them, where they are checked.
+    /// In the checked build, verifies canaries and fill patterns.
     inconsistency in_bytes() noexcept
     {
         inconsistency found;
@@ -323,7 +323,7 @@ private:
             const slice_tag heap = tag & ~class_bits;
             if (record.state == slice_state::free || tag == no_owner) // Runs in quarantine have no owner.
                 return all_.pages().checks().verify_free(first, record.length);
-            // A thread that is not there may have been about to write to others, be it one that has no heap.
+            // A thread lost in a fork, even one without a heap, may have been writing to other memory.
             if (!all_heaps_are_known_ || all_.forks().may_have_lost_threads())
                 return {};
             if (tag == large_block)
@@ -338,19 +338,19 @@ private:
         return {};
     }
 
-    /// Whether each byte taken from the OS is accounted for. Skipped in the child of a fork, like blocks in transit: a
-    /// block that was freed twice there may be counted as sent, but never received.
+    /// Verifies that each byte taken from the OS is accounted for. Skipped in the child of a fork, like the check of
+    /// blocks in transit: a block that was freed twice there may be counted as sent, but never received.
     inconsistency in_committed_bytes() noexcept
     {
         if (!all_heaps_are_known_ || all_.forks().is_forked())
             return {};
-        const figures all = take_figures(all_);
+        const process_statistics all = take_statistics(all_);
         return all.bytes_committed() == all.sum_of_terms()
                    ? inconsistency{}
-                   : inconsistency{"committed bytes are not the sum of where they are", memory_.base()};
+                   : inconsistency{"committed bytes are not the sum of their parts", memory_.base()};
     }
 
-    /// Returns: whether `block` is one of that heap, and not free.
+    /// Returns: whether `block` is a block of `heap`, and not free.
     bool is_in_use(const shared_heap& heap, const void* block) const noexcept
     {
         if (memory_.slices_before(block) >= memory_.committed())
@@ -376,16 +376,16 @@ private:
     bool all_heaps_are_known_ = true;
 };
 
-/// Returns: the result of `told(visitor&)` for that heap of the program, or for all if it is nullptr; -1, and errno is
-///   EINVAL, if there is no such heap.
-template <class Told>
-int visit(np_heap* heap, Told&& told)
+/// Returns: the result of `callback(visitor&)` for a heap of the program, or for all heaps if `heap` is nullptr. If
+///   `heap` is invalid, sets errno to EINVAL and returns -1.
+template <class Callback>
+int visit(np_heap* heap, Callback&& callback)
 {
-    const shared_heap* const its = heap != nullptr ? registry().heaps().living(heap) : nullptr;
-    if (heap != nullptr && its == nullptr)
+    const shared_heap* const found = heap != nullptr ? registry().heaps().living(heap) : nullptr;
+    if (heap != nullptr && found == nullptr)
         return errno = EINVAL, -1;
-    visitor all(registry(), its);
-    return told(all);
+    visitor all(registry(), found);
+    return callback(all);
 }
 }} // namespace memory_pool::np
 

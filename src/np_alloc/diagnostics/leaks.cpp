@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks in use by allocation site, for a function of the program or as text. If none was allocated with its line, but
-/// blocks are sampled for the profile, by call stack.
+/// Blocks in use by call site, for a function of the program or as text. If np_alloc_at was never called, but the
+/// profile is on, profile samples in use by call stack.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -17,7 +17,7 @@
 #include <memory_pool/core/reports/report_format.hpp>
 #include <memory_pool/core/reports/text_profile.hpp>
 
-#include "../heaps/traced_heap.hpp"
+#include "../heaps/call_site_heap.hpp"
 #include "../support/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/output.hpp"
@@ -35,22 +35,22 @@ namespace base = memory_pool::detail::base;
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Effects: lists what is in use and was asked for after that many checkpoints, or more.
-// Not analyzed: acquires the locks of all elements of an array.
+/// Effects: lists the blocks in use that were allocated after the first `checkpoints` checkpoints.
+// No thread safety analysis: this acquires the locks of all elements of an array.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
 {
-    std::array<np::traced_heap, np::traced_heap_count>& all = np::registry().heaps().traced;
-    for (np::traced_heap& each : all)
+    std::array<np::call_site_heap, np::call_site_heap_count>& all = np::registry().heaps().call_site_heaps;
+    for (np::call_site_heap& each : all)
         each.sites().lock();
-    for (np::traced_heap& each : all)
+    for (np::call_site_heap& each : all)
         each.sites().add_to(sites, checkpoints);
     sites.finish();
-    for (np::traced_heap& each : all)
+    for (np::call_site_heap& each : all)
         each.sites().unlock();
 }
 
-/// Returns: whether the C library has allocated it for as long as the process lives: buffers of its streams, stacks and
-///   thread-local storage that it keeps for threads to come, tables of locales.
+/// Returns: whether the C library allocated the block for as long as the process lives: stream buffers, stacks and
+///   thread-local storage that it keeps for later threads, and locale tables.
 bool is_for_whole_process(const core::profile_sample& sample) noexcept
 {
     constexpr std::array<std::string_view, 6> functions{
@@ -61,7 +61,7 @@ bool is_for_whole_process(const core::profile_sample& sample) noexcept
     });
 }
 
-/// Samples in use by call stack, if np_alloc_at was never called and blocks are sampled; otherwise none.
+/// Profile samples in use by call stack, if np_alloc_at was never called and the profile is on; otherwise none.
 class sampled_stacks : base::immovable<sampled_stacks>
 {
 public:
@@ -88,7 +88,7 @@ public:
         list.end(blocks_, bytes_);
     }
 
-    /// Effects: prints members of an object, with a comma before them.
+    /// Effects: prints members of a JSON object, with a comma before them.
     void print_json(core::report_output to) const
     {
         to << ",\n  \"bytes_between_samples\": " << mean_ << ",\n  \"stacks\": [";
@@ -128,26 +128,26 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// Returns: the line as np_alloc_at was told.
-int line_of(const np::site_figures& its) noexcept
+/// Returns: the line passed to np_alloc_at.
+int line_of(const np::site_statistics& counted) noexcept
 {
-    return static_cast<int>(its.site.line);
+    return static_cast<int>(counted.site.line);
 }
 
 void print_text(const np::site_list& sites, const sampled_stacks& stacks, const np::output& to)
 {
-    constexpr std::size_t most_of_file = 250; // There is something behind it.
-    const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
-        to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), its.blocks,
-                               its.blocks == 1 ? "" : "s", its.bytes));
+    constexpr std::size_t max_file_length = 250; // Leaves room for the numbers behind it.
+    const auto print_line = [&to](const base::message& subject, const np::site_statistics& counted) {
+        to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), counted.blocks,
+                               counted.blocks == 1 ? "" : "s", counted.bytes));
     };
     if (stacks.blocks() != 0)
         stacks.print_text(to.as_report_output());
     if (sites.all().blocks == 0)
         return;
-    to.print("np_alloc: in use, by allocation site:\n");
-    for (const np::site_figures& each : sites)
-        print_line(np::name_of(each.site, most_of_file), each);
+    to.print("np_alloc: in use, by call site:\n");
+    for (const np::site_statistics& each : sites)
+        print_line(np::name_of(each.site, max_file_length), each);
     print_line(base::message("in all"), sites.all());
 }
 
@@ -159,7 +159,7 @@ void print_json(const np::site_list& sites, const sampled_stacks& stacks, const 
                            sites.all().bytes + static_cast<std::size_t>(stacks.bytes())));
     core::report_output names = to.as_report_output();
     const char* before = "\n    {\"file\": ";
-    for (const np::site_figures& each : sites) {
+    for (const np::site_statistics& each : sites) {
         to.print(before);
         core::write_json_string(names, each.site.file);
         to.print(
@@ -178,7 +178,7 @@ int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), v
 {
     np::site_list sites;
     list(sites, 0);
-    for (const np::site_figures& each : sites) {
+    for (const np::site_statistics& each : sites) {
         const np_call_site site{each.site.file, line_of(each), each.blocks, each.bytes};
         if (visit(&site, argument) == 0)
             return 0;

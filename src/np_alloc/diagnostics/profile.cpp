@@ -20,21 +20,21 @@
 #include <cstddef>
 #include <string_view>
 
-/// The library that takes the place of malloc defines it to 1.
+/// 1 in libnp_malloc, which replaces malloc.
 #ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
 #define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
 #endif
 
 namespace memory_pool::np {
 namespace {
-/// Functions of np_alloc, and those that they call: the profile is of who calls them.
+/// Functions of np_alloc and their callees. The profile hides them: it shows their callers.
 constexpr std::string_view own_functions =
     "memory_pool::np::.*|operator "
     "new.*|malloc|calloc|realloc|reallocarray|memalign|posix_memalign|aligned_alloc|valloc|"
     "pvalloc|np_(heap_)?(aligned_|posix_mem)?(alloc|zalloc|calloc|realloc|reallocarray|align|strdup|strndup)|"
     "np_alloc_at|np_expand";
 
-/// Returns: where the module begins that a code address is in.
+/// Returns: the beginning of the module that contains a code address; nullptr if unknown.
 const void* module_of(const void* address) noexcept
 {
     const os::code_place where = os::find_code(address);

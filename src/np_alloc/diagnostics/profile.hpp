@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Writes the profile of the process: see np_alloc.h.
+/// Writes the allocation profile of the process: see np_alloc.h.
 ///
-///     samples of the_profile  ->  taken_profile  ->  pprof | folded | text
+///     profile samples of the_profile  ->  taken_profile  ->  pprof | folded | text
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -13,8 +13,8 @@
 #include "../support/internals.hpp"
 
 namespace memory_pool::np {
-/// Returns: the stack without its innermost frames of np_alloc, if that is a module of its own; all of it if there are
-///   no others.
+/// Returns: the profile sample without its innermost frames of np_alloc, if np_alloc is a module of its own; the
+///   unchanged sample if it has no other frames.
 core::profile_sample without_own_frames(core::profile_sample sample) noexcept;
 
 /// Effects: as np_profile_dump.

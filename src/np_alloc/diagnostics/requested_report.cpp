@@ -34,11 +34,11 @@ struct growing_report
     void add(const core::report_view& view)
     {
         text.entry(view);
-        totals.add(view.figures);
+        totals.add(view.statistics);
     }
 };
 
-/// Of a program that was compiled with another version of the library, a view may be of another type.
+/// Ignores a view of another type, from a program that was compiled with another version of the library.
 void add_view(const void* view, std::size_t bytes, void* report)
 {
     if (bytes == sizeof(core::report_view))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The report and the profile that environment variables request, also of a program that cannot be changed.
+/// The report and the profile that environment variables request, also for a program that cannot be changed.
 ///
-///     NP_REPORT=/run/server.%p.json           written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
-///     NP_PROFILE=/run/server.%p.pb         the same
+///     NP_REPORT=/run/server.%p.json     written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
+///     NP_PROFILE=/run/server.%p.pb      written on SIGUSR1 (NP_REPORT_SIGNAL), and when the process ends
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -22,18 +22,18 @@ namespace memory_pool::np {
 class requested_report : base::immovable<requested_report>
 {
 public:
-    /// Effects: writes to the paths that are not nullptr, in which `%p` stands for the process, when the signal
-    ///   arrives, unless that is 0. Failures are reported on stderr.
+    /// Effects: writes the files whenever the signal arrives, unless `signal` is 0. A path of nullptr means no file;
+    ///   `%p` in a path stands for the process number. Failures are reported on stderr.
     void start(const char* report_path, const char* profile_path, int signal) noexcept;
 
-    /// Effects: writes both a last time.
+    /// Effects: writes both files a last time.
     void finish() noexcept;
 
-    /// Effects: in the child of a fork: only writes at the end.
+    /// Effects: in the child of a fork, writes only at the end.
     void forget_after_fork() noexcept { thread_.forget_after_fork(); }
 
 private:
-    using path = std::array<char, os::replaced_file::longest_path>; ///< Empty: none is wanted.
+    using path = std::array<char, os::replaced_file::max_path_length>; ///< Empty: no file is wanted.
 
     static void keep(path& kept, const char* wanted, const char* variable) noexcept;
 

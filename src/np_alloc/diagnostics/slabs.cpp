@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A walk over all slabs and large blocks while other threads go on: each slab is copied under the lock of its heap,
-/// and printed without a lock.
+/// Walks over all slabs and large blocks while other threads run. Copies each slab under the lock of its heap, and
+/// prints it without a lock.
 ///
 ///     slices:    | slab of heap A | large block           | free | slab of heap B | ...
 ///                  lock A, copy     length from its tags           lock B, copy
 ///
-/// Nothing is allocated, so the walk changes nothing of what it shows.
+/// The walk does not allocate, so it does not change the blocks that it prints.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -37,7 +37,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// The state of a block, as it is printed.
+/// The printed state of a block.
 enum block_state : std::uint8_t
 {
     never_carved,
@@ -69,7 +69,7 @@ public:
         return static_cast<block_state>(unsigned{bytes_[number / blocks_in_byte]} >> shift_of(number) & 3U);
     }
 
-    /// Effects: makes a block that is in use a cached one.
+    /// Effects: marks a block in use as cached.
     void set_cached(std::size_t number) noexcept
     {
         if (get(number) == is_in_use)
@@ -82,7 +82,7 @@ public:
     {
         constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         const std::size_t bytes = base::divide_round_up(blocks, blocks_in_byte);
-        std::array<char, 4 * base::divide_round_up(most_bytes, 3)> text;
+        std::array<char, 4 * base::divide_round_up(max_bytes, 3)> text;
         char* end = text.data();
         for (std::size_t first = 0; first < bytes; first += 3) {
             const auto byte = [&](std::size_t i) { return first + i < bytes ? std::uint32_t{bytes_[first + i]} : 0U; };
@@ -96,26 +96,26 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_bytes = base::divide_round_up(std::size_t{largest_capacity}, blocks_in_byte);
+    static constexpr std::size_t max_bytes = base::divide_round_up(std::size_t{largest_capacity}, blocks_in_byte);
 
     static unsigned shift_of(std::size_t number) noexcept { return 2 * static_cast<unsigned>(number % blocks_in_byte); }
 
-    std::array<std::uint8_t, most_bytes> bytes_;
+    std::array<std::uint8_t, max_bytes> bytes_;
 };
 
-/// What is printed of a slab, or of a large block, which is printed as a slab of one block.
+/// The printed data of a slab. A large block is printed as a slab of one block.
 struct slab_copy
 {
     const void* heap = nullptr;
-    const char* owner = nullptr; ///< nullptr: it is a large block.
+    const char* owner = nullptr; ///< nullptr for a large block.
     const std::byte* begin = nullptr;
     std::size_t bytes = 0;
     std::size_t block_bytes = 0;
     std::uint32_t capacity = 0;
-    slice_index first = no_slice; ///< no_slice: there is none.
+    slice_index first = no_slice; ///< no_slice if there is no slab.
     block_states states;
 
-    /// Effects: copies a slab, in which cached blocks are in use.
+    /// Effects: copies a slab. Cached blocks count as in use.
     /// Preconditions: the caller has the lock of its heap.
     void take(const slice_record& slab) noexcept
     {
@@ -130,7 +130,7 @@ struct slab_copy
             states.set(number, slab.is_outstanding(number) ? is_in_use : number < carved ? is_free : never_carved);
     }
 
-    /// Effects: notes that a block is cached, if it is one of this slab.
+    /// Effects: marks a block as cached if it belongs to this slab.
     void note_cached(const void* block) noexcept
     {
         const auto offset = number_of(block) - number_of(begin);
@@ -138,7 +138,7 @@ struct slab_copy
             states.set_cached(offset / block_bytes);
     }
 
-    /// Not %p, which differs between systems.
+    /// For printing: %p differs between systems.
     static std::size_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
     void print(const output& to) const
@@ -154,7 +154,7 @@ struct slab_copy
     }
 };
 
-/// Prints all of them in the order of their addresses. Slabs that come or go meanwhile may be there or not.
+/// Prints all slabs and large blocks in the order of their addresses. May miss slabs that come or go meanwhile.
 class slab_walk
 {
 public:
@@ -165,7 +165,7 @@ public:
         for (slice_index slice = first_slice; memory_.is_committed(slice);) {
             const slice_index begin = slice;
             slice = is_of_slab(tag(begin)) ? copy_slab(begin) : copy_large(begin);
-            if (copy_.first != begin) // There is none, or its beginning was passed when it was none yet.
+            if (copy_.first != begin) // There is none, or it is new, and began before `begin`.
                 continue;
             to_.print(is_first_ ? "\n  " : ",\n  ");
             is_first_ = false;
@@ -176,7 +176,7 @@ public:
 private:
     slice_tag tag(slice_index slice) const noexcept { return memory_.tag(slice).load(std::memory_order_relaxed); }
 
-    /// Returns: the slice behind it; or behind `slice`, if there is no slab any more.
+    /// Returns: the slice behind the slab; or behind `slice`, if the slab is gone.
     slice_index copy_slab(slice_index slice) noexcept
     {
         copy_.first = no_slice;
@@ -221,7 +221,7 @@ private:
             all_.heaps().for_each_heap(visitor{copy_});
     }
 
-    /// Returns: the slice behind it; or behind `slice`, if no large block begins there.
+    /// Returns: the slice behind the large block; or behind `slice`, if no large block begins there.
     slice_index copy_large(slice_index slice) noexcept
     {
         copy_.first = no_slice;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The state of each block, for reports that others draw as a map.
+/// The state of each block, for reports that tools draw as a map.
 ///
 /// Thread safety: any thread.
 #pragma once

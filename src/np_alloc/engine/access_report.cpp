@@ -24,7 +24,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// What is said of an access.
+/// The kind, name and remedy of a refused access.
 struct description
 {
     np_error kind;
@@ -54,7 +54,7 @@ const char* name_of(os::access how) noexcept
     return "an access";
 }
 
-/// Returns: where an address is, as seen from a block.
+/// Returns: the position of an address relative to a block.
 base::message place_of(const void* address, const guarded_block& block) noexcept
 {
     const auto* const place = static_cast<const std::byte*>(address);
@@ -108,7 +108,7 @@ void report_wrong_access(const void* address, os::access how)
     const std::optional<guarded_block> guarded = block == nullptr ? memory.large().guarded_at(address) : std::nullopt;
     if (guarded)
         block = &*guarded;
-    // A handler of the program that returns has the access come again.
+    // If a signal handler of the program returns, the access repeats.
     if (block == nullptr || last_reported.exchange(address, std::memory_order_relaxed) == address)
         return;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);

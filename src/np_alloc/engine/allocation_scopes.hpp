@@ -3,8 +3,8 @@
 /// \file
 /// Scopes in which a thread must not allocate: see no_allocation_scope.h.
 ///
-/// While one applies, each allocation takes the slow path, as for a profile (thread_cache.hpp), and is noted there;
-/// allocations that bypass the magazines are noted where they are made.
+/// While a scope applies, each allocation of its thread takes the slow path, which notes it, as for a profile
+/// (thread_cache.hpp). Functions that allocate without magazines note their allocations themselves.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace memory_pool::np {
 np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* scope) noexcept;
 
 /// Effects: notes an allocation in the scope of this thread.
-/// Preconditions: there is one.
+/// Preconditions: this thread has a scope.
 void note_in_scope(std::size_t bytes) noexcept;
 
 /// Effects: notes an allocation in the scope of this thread, if there is one.
@@ -32,7 +32,7 @@ inline void note_if_forbidden(std::size_t bytes) noexcept
         note_in_scope(bytes);
 }
 
-/// Effects: sends allocations of this thread to the slow path if each has to be counted, otherwise to the fast path.
+/// Effects: sends allocations of this thread to the slow path if each must be counted, otherwise to the fast path.
 inline void choose_path_of_allocations() noexcept
 {
     thread_cache& cache = this_thread.cache;

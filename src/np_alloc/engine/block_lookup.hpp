@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is known of a block by its address: for what is done beside the fast ways of engine.hpp.
+/// Looks up a block by its address, for slow paths; the fast paths are in engine.hpp.
 ///
-///     address -> slice -> slice tag -> a block of that class | of a large block | outside of the region | none
+///     address -> slice -> slice tag -> block of that class | large block | outside of the region | none
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -29,7 +29,7 @@ inline bool is_misaligned(const void* block) noexcept
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
 }
 
-/// Returns: the tag of the slice of `address`; direct_block if it is one; no_owner if it lies outside of all.
+/// Returns: the tag of the slice of `address`; outside of the region, direct_block for a block, otherwise no_owner.
 MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();
@@ -58,7 +58,7 @@ inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
            (tag == large_block && pages().large().begin_of_large(slice_of(block)) != block);
 }
 
-/// Effects: reports writes around a sample.
+/// Effects: reports writes around a guarded sample.
 inline void look_around_sample(const void* block) noexcept
 {
     if (const std::optional<error_kind> found =
@@ -66,11 +66,11 @@ inline void look_around_sample(const void* block) noexcept
         report_misuse(*found, block, pages().direct_bytes(block));
 }
 
-/// Effects: reports what is wrong with an address outside of the region, where no block begins.
+/// Effects: reports an address outside of the region where no block begins.
 MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
 {
     wrong_address wrong = pages().what_is_wrong_with(address);
-    // The region was longer, and a block has gone with its addresses.
+    // The region was longer: the block was freed, and its addresses were released.
     if (wrong.kind == error_kind::foreign_pointer &&
         pages().region().slices_before(address) < pages().region().peak_committed())
         wrong.kind = error_kind::double_free;
@@ -82,13 +82,13 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block)
     if (tag != no_owner)
         report_misuse(error_kind::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
     else if (pages().region().slices_before(block) < pages().region().committed())
-        report_misuse(error_kind::double_free, block, 0); // Programs have only pointers to blocks there.
+        report_misuse(error_kind::double_free, block, 0); // In the region, a program has pointers only to blocks.
     else
         report_wrong_outside(block);
 }
 
-/// Effects: reports what is wrong with `block`, whose slice has that tag, as far as that can be seen.
-/// Returns: whether something is.
+/// Effects: reports `block` if its address or the tag of its slice shows that it is invalid.
+/// Returns: whether it is invalid.
 inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
 {
     if (MEMORY_POOL_LIKELY(tag != no_owner && !is_inside_large_block(tag, block) && !is_misaligned(block)))
@@ -97,7 +97,7 @@ inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
     return true;
 }
 
-/// Returns: the shared heap that a block is of, or nullptr if it is of none.
+/// Returns: the shared heap of a block; nullptr if it has none.
 inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
     if (tag == large_block)

@@ -11,7 +11,7 @@
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
-#include "../hardening/pairs.hpp"
+#include "../hardening/dealloc_mismatch.hpp"
 #include "../hardening/quarantine.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
@@ -41,18 +41,18 @@
 #endif
 
 namespace memory_pool::np::checked { namespace {
-// Handing out.
+// Allocation.
 
 /// Effects: zeroes the requested bytes of a new block. If `is_zero`, all are zero already, except the few that the
 ///   canary may have overwritten.
 MEMORY_POOL_NOINLINE void clear_new(std::byte* block, std::size_t bytes, bool is_zero) noexcept
 {
-    const std::size_t from = is_zero && bytes > canary::most_before ? bytes - canary::most_before : 0;
+    const std::size_t from = is_zero && bytes > canary::max_gap ? bytes - canary::max_gap : 0;
     std::memset(block + from, 0, bytes - from);
 }
 
-/// Writes the canary of a block that was written to after free, and reports that with the size requested before. The
-/// report is last, as the error handler may leave by longjmp.
+/// Writes the canary of a block that was written to after free, and reports the write with the size requested before.
+/// The report comes last, because the error handler may leave by longjmp.
 MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block, std::size_t block_bytes,
                                             std::size_t bytes, std::size_t bytes_before) noexcept
 {
@@ -62,14 +62,14 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(block_state& state, std::byte* block
         clear_new(block, bytes, false);
     state.begin_use();
     const auto before = bytes_before == 0 ? pages().checks().mend_front(block) : std::nullopt;
-    if (before && before->kind == error_kind::buffer_overflow) // It came from there.
+    if (before && before->kind == error_kind::buffer_overflow) // The preceding block overflowed.
         report_misuse(before->kind, before->address, before->block_size);
     else
         report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
-/// Effects: faults the pages of a block in, unchanged, for writing: a read fault would cost another fault at the first
-///   write, and an interrupt of each other thread.
+/// Effects: faults in the pages of a block for writing, without changing them. A read fault would cost a second fault
+///   at the first write, and an interrupt of every other thread.
 void prefault(std::byte* block, std::size_t bytes) noexcept
 {
     os::for_each_page(block, bytes, [](unsigned char* byte) { // NOLINT(readability-non-const-parameter): written to
@@ -85,7 +85,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_unfilled(block_state& state, std::byte* bloc
     const std::size_t bytes_before = state.last_bytes();
     prefault(block, block_bytes);
     const bool is_intact = !fills_free_memory() || is_as_left(state, block, block_bytes);
-    the_canary.write_last(block + block_bytes); // First: other threads accept zeros only while it is purged.
+    the_canary.write_last(block + block_bytes); // First: other threads accept zeros only in a purged block.
     (void)state.hand_out(bytes, function);
     if (!is_intact) {
         hand_out_damaged(state, block, block_bytes, bytes, bytes_before);
@@ -97,7 +97,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_unfilled(block_state& state, std::byte* bloc
     state.begin_use();
 }
 
-/// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
+/// Effects: marks a block of a slab as in use with `bytes` requested bytes, at least one.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes, allocated_by function) noexcept
 {
@@ -117,8 +117,8 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, st
     state.begin_use();
 }
 
-/// Effects: the same for a block outside of the region, with that alignment.
-/// Returns: it: a sample begins where it ends as near to its guard as can be.
+/// Effects: as hand_out(), for a block outside of the region.
+/// Returns: the block; a guarded sample moves, to end as close to its guard as `alignment` allows.
 MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std::size_t alignment,
                                             allocated_by function) noexcept
 {
@@ -130,18 +130,18 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
     return fitted;
 }
 
-/// Effects: the same for a block of that class, if there is one, and it is of a slab.
-/// Returns: it.
+/// Effects: as hand_out(), for a block of a class in or outside of the region. No-op for nullptr.
+/// Returns: as hand_out_outside().
 MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes, allocated_by function,
                                          std::size_t alignment = alignment_of_all) noexcept
 {
     const page_heap::region_type& all = pages().region();
-    const std::uintptr_t steps = all.steps_to(block);
-    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
+    const std::uintptr_t granule = all.granule_index(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(granule)))
         return block != nullptr ? hand_out_outside(block, bytes, alignment, function) : nullptr;
-    const class_facts& its = facts[size_class];
-    checked_slice& slab = slab_of(its, all.record_after(steps));
-    hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes,
+    const size_class_info& info = class_info[size_class];
+    checked_slice& slab = slab_of(info, all.record_after(granule));
+    hand_out(slab.blocks[number_in(slab, info, block)], static_cast<std::byte*>(block), info.block_bytes, bytes,
              function);
     return block;
 }
@@ -152,14 +152,14 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
     thread_cache& cache = this_thread.cache;
     const page_heap::region_type& all = pages().region();
     const bool may_be_cached =
-        all.is_committed(all.steps_to(block)) && cache.has_heap() && !(cache.is_counting() && is_sample(block));
+        all.is_committed(all.granule_index(block)) && cache.has_heap() && !(cache.is_counting() && is_sample(block));
     if (MEMORY_POOL_LIKELY(may_be_cached) && the_options.get(np_option_random_order) != 0)
         cache.shuffle_in(size_class, block, cache.heap().checks.random);
     return block;
 }
 
-/// Returns: a large block whose first bytes are filled: a pointer read from zeros would be nullptr, which may be freed;
-///   nullptr, with errno set, if out of memory.
+/// Returns: a large block whose first bytes are filled: a pointer read from zeros would be nullptr, which a program may
+///   free. If there is no memory, sets errno and returns nullptr.
 MEMORY_POOL_NOINLINE void* allocate_large_by(std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
 {
     constexpr std::size_t max_filled = 64;
@@ -172,7 +172,7 @@ MEMORY_POOL_NOINLINE void* allocate_large_by(std::size_t bytes, std::size_t alig
     return block;
 }
 
-/// Returns: a block of 0 bytes, which may not be touched; nullptr, and errno is set, if there is no memory.
+/// Returns: an inaccessible block of 0 bytes. If there is no memory, sets errno and returns nullptr.
 void* allocate_zero_size(allocated_by function) noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
@@ -184,27 +184,27 @@ void* allocate_zero_size(allocated_by function) noexcept
         return hand_out(with_bytes, allocate_in_class(with_bytes, 0), 0, function);
     note_if_forbidden(0);
     checked_slice& slab = pages().region().record_of(block);
-    const std::size_t number = number_in(slab, facts[smallest], block);
+    const std::size_t number = number_in(slab, class_info[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0, function).has_value();
     slab.blocks[number].begin_use();
-    if (number == 0 && !was_given_back) // The first of a slab goes out first.
+    if (number == 0 && !was_given_back) // A slab's first block is allocated first.
         pages().checks().guard_all(slab.slab, slab_slices(smallest));
     return block;
 }
 
-// Taking back.
+// Deallocation.
 
-/// Effects: frees a block that the program has no longer to do with.
+/// Effects: frees a block without the thread's quarantine.
 MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 {
     plain_paths::free(block);
 }
 
-/// Effects: has a block of a slab wait, and frees what has waited long enough.
-///   Whether they are of this thread's heap need not be asked again: their slabs are not given back meanwhile.
+/// Effects: quarantines a block of a slab, and frees the oldest blocks of the quarantine as its limits require.
+///   `is_own`: the block belongs to this thread's heap. This stays true, because the slab is not freed meanwhile.
 MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, bool is_own) noexcept
 {
-    const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
+    const std::size_t max_bytes = the_options.get(np_option_quarantine_bytes);
     thread_cache& cache = this_thread.cache;
     quarantine& queue = cache.heap().checks.quarantined;
     const auto free_now = [&cache](const quarantine::entry& oldest) {
@@ -213,19 +213,19 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
         else if (MEMORY_POOL_UNLIKELY(!cache.push_slowly(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     };
-    if (MEMORY_POOL_UNLIKELY(most_bytes == 0 && queue.bytes_in_rings() != 0)) // It was not 0 before.
+    if (MEMORY_POOL_UNLIKELY(max_bytes == 0 && queue.bytes_in_rings() != 0)) // The limit was not 0 earlier.
         queue.pop_all([](std::size_t, void* oldest) { plain_paths::free(oldest); });
-    if (quarantine::has_ring(size_class) && most_bytes != 0) {
+    if (quarantine::has_ring(size_class) && max_bytes != 0) {
         if (const quarantine::entry oldest = queue.replace(size_class, block, is_own); oldest.block != nullptr)
             free_now(oldest);
         return;
     }
     queue.push(size_class, block, is_own);
-    while (queue.bytes() > most_bytes || queue.is_full())
+    while (queue.bytes() > max_bytes || queue.is_full())
         free_now(queue.pop());
 }
 
-/// Effects: frees a block of a slab that is not of this thread's heap.
+/// Effects: frees a block of a slab of another heap.
 MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
 {
     const errno_as_it_was kept;
@@ -235,8 +235,9 @@ MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
         plain_paths::free(block);
 }
 
-/// Effects: takes a block in the region back.
-/// Returns: whether it was in use; if not, another thread was faster, or the error handler, and that is reported.
+/// Effects: marks a block in the region as free. Reports a double free if another thread, or the error handler, has
+///   freed it first.
+/// Returns: whether the block was in use.
 bool take_back(const checked_block& where) noexcept
 {
     if (!where.state->take_back()) {
@@ -247,8 +248,8 @@ bool take_back(const checked_block& where) noexcept
     return true;
 }
 
-/// Effects: frees what is no block of a slab, or empty, or wrong: after reports, as an error handler may leave by a
-///   long jump.
+/// Effects: frees large and zero-size blocks and blocks outside of the region; reports invalid blocks. Reports come
+///   first, because an error handler may leave by longjmp.
 MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_by function) noexcept
 {
     if (block == nullptr)
@@ -262,11 +263,11 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected, freed_b
         free_at_once(block);
 }
 
-/// Effects: frees a block of a slab whose canary, function or size is wrong; `bytes` is the requested size.
+/// Effects: frees a block of a slab with a damaged canary, or a wrong function or size; `bytes` is the requested size.
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected,
                                       freed_by function) noexcept
 {
-    where.state->resize(bytes); // It is in use until all is reported.
+    where.state->resize(bytes); // The block stays in use until everything is reported.
     report_wrong_free(where, bytes, expected, function);
     if (where.state->is_in_use()) // The error handler may have freed it.
         where.state->set_function(allocated_by::malloc);
@@ -276,20 +277,20 @@ MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t by
 MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by function) noexcept
 {
     const page_heap::region_type& all = pages().region();
-    const std::uintptr_t steps = all.steps_to(block);
-    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
+    const std::uintptr_t granule = all.granule_index(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(granule))) {
         free_slowly(block, expected, function);
         return;
     }
-    const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
+    const slice_tag tag = all.tag_after(granule).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
     if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().heaps().zero_size.own_tag())) {
         free_slowly(block, expected, function);
         return;
     }
-    const class_facts& its = facts[size_class];
-    checked_slice& slab = slab_of(its, all.record_after(steps));
-    const std::size_t number = number_in(slab, its, block);
+    const size_class_info& info = class_info[size_class];
+    checked_slice& slab = slab_of(info, all.record_after(granule));
+    const std::size_t number = number_in(slab, info, block);
     if (MEMORY_POOL_UNLIKELY(number == no_block_there)) {
         free_slowly(block, expected, function);
         return;
@@ -300,15 +301,15 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected, freed_by 
         return;
     }
     auto* const begin = static_cast<std::byte*>(block);
-    if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)) ||
+    if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + info.block_bytes)) ||
         MEMORY_POOL_UNLIKELY(!is_front_intact(slab, begin)) ||
         MEMORY_POOL_UNLIKELY(!are_pair(slab.blocks[number].function(), function)) ||
         MEMORY_POOL_UNLIKELY(expected != any_size && expected != *bytes)) {
-        free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected, function);
+        free_wrong({tag, begin, &slab.blocks[number], info.block_bytes}, *bytes, expected, function);
         return;
     }
     if (fills_free_memory())
-        poison_block(block, its.block_bytes);
+        poison_block(block, info.block_bytes);
     slab.blocks[number].end_use();
     if (MEMORY_POOL_LIKELY(this_thread.cache.owns(tag)))
         free_later(size_class, block, true);
@@ -344,12 +345,12 @@ struct checked_blocks
         return block{*where, *held};
     }
 
-    static shared_heap* home_of(const block& its) noexcept
+    static shared_heap* home_of(const block& where) noexcept
     {
-        return its.is_zero_size() ? nullptr : shared_heap_of(its.begin, its.tag);
+        return where.is_zero_size() ? nullptr : shared_heap_of(where.begin, where.tag);
     }
-    static std::size_t last_bytes(const block& its) noexcept { return last_asked(its); }
-    static bool is_large(const block& its) noexcept { return its.is_large(); }
+    static std::size_t last_bytes(const block& where) noexcept { return last_asked(where); }
+    static bool is_large(const block& where) noexcept { return where.is_large(); }
     static void* move_memory(const block&, std::size_t) noexcept { return nullptr; }
 
     static void take_over(const block& from, void* to) noexcept
@@ -371,12 +372,12 @@ struct checked_blocks
     }
 
     /// Returns: whether the block has room for `bytes` now, and not too much.
-    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    static bool resize_in_place(const block& where, std::size_t bytes) noexcept
     {
-        if (!give_size_in_place(its, bytes))
+        if (!give_size_in_place(where, bytes))
             return false;
-        if (bytes > its.held && clears_new_blocks())
-            os::clear_memory(its.begin + its.held, bytes - its.held);
+        if (bytes > where.held && clears_new_blocks())
+            os::clear_memory(where.begin + where.held, bytes - where.held);
         return true;
     }
 
@@ -402,7 +403,7 @@ struct checked_blocks
         return true;
     }
 
-    /// The canary is whole at each moment, also for a handler of a signal that ends the process.
+    /// Keeps the canary intact at every moment, also for a signal handler that ends the process.
     static void resize_small(const checked_block& where, std::size_t bytes) noexcept
     {
         if (bytes < where.state->last_bytes())
@@ -411,7 +412,7 @@ struct checked_blocks
         write_canary(where, bytes);
     }
 
-    /// Effects: less is asked for of a block that stays where it is, as there is no memory for a smaller one.
+    /// Effects: reduces the requested size of a block that stays in place for lack of memory.
     static void shrink_in_place(const checked_block& where, std::size_t bytes) noexcept
     {
         if (where.is_large()) {
@@ -423,7 +424,7 @@ struct checked_blocks
     }
 };
 
-/// The same for realloc, which matches only the allocation functions of C.
+/// checked_blocks for realloc, which matches only the allocation functions of C.
 struct blocks_of_realloc : checked_blocks
 {
     static std::optional<block> find(void* pointer) noexcept
@@ -439,9 +440,9 @@ struct blocks_of_realloc : checked_blocks
         return found;
     }
 
-    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    static bool resize_in_place(const block& where, std::size_t bytes) noexcept
     {
-        return the_options.get(np_option_realloc_moves) == 0 && checked_blocks::resize_in_place(its, bytes);
+        return the_options.get(np_option_realloc_moves) == 0 && checked_blocks::resize_in_place(where, bytes);
     }
 };
 }} // namespace memory_pool::np::checked
@@ -449,7 +450,7 @@ struct blocks_of_realloc : checked_blocks
 namespace memory_pool::np {
 void* checked_paths::allocate(std::size_t bytes, allocated_by function) noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 bytes: too many
+    if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 wraps around
         return bytes == 0 ? checked::allocate_zero_size(function) : checked::allocate_large_by(bytes, 1, function);
     const std::size_t size_class = sizes::of(with_canary(bytes));
     return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class, bytes), bytes, function);

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The functions of the engine in the checked build: each block is verified when it is allocated, and when it is freed.
+/// The functions of the engine in the checked build: they verify each block when it is allocated, and when it is freed.
 ///
 ///     allocate(bytes):  | with room for a canary           | -> pattern intact? -> state, canary    -> the program
-///     free(block):      in use? -> canary intact? -> a pair? -> fill             -> | quarantine | -> magazine
+///     free(block):      in use? -> canary intact? -> functions match? -> fill    -> | quarantine | -> magazine
 ///
-///     block in use      = its state says so, and the bytes behind those that were asked for are the canary
-///     block given back  = its state says so, and all of its bytes have the fill pattern
+///     block in use   state: in use     the bytes behind the requested bytes are the canary
+///     freed block    state: freed      all of its bytes hold the fill pattern
 ///
-/// So what is freed twice, by whatever thread and wherever the block is meanwhile, is found when it is freed, as is
-/// what is no block; what is written behind a block, when that is freed, resized, or asked for its size; and what is
-/// written to a free block, when that is allocated again. Blocks outside of the region have no state, and are not
-/// filled: a table says which are in use, and the memory of one that is free is gone.
+/// A free detects a double free, by any thread and wherever the block is meanwhile, and an address where no block
+/// begins. A write behind a block is detected when the program frees or resizes the block, or asks for its size; a
+/// write to a free block, when the block is allocated again. Blocks outside of the region have no state, and are not
+/// filled: a table contains the blocks in use, and a freed block has no memory.
 ///
 /// A block of 0 bytes lies in a guarded page.
 ///
 /// Thread safety: any thread.
 #pragma once
 
-#include "../hardening/pairs.hpp"
+#include "../hardening/dealloc_mismatch.hpp"
 #include "../support/internals.hpp"
 
 #include <cstddef>
 
 namespace memory_pool::np {
-/// What is inline in the plain build: see plain_paths. Defined only where blocks are checked.
+/// The counterpart of plain_paths in the checked build, where it is defined.
 struct checked_paths
 {
     static void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept;
@@ -38,7 +38,8 @@ struct checked_paths
     static void note_function(void* block, allocated_by function) noexcept;
 };
 
-/// Returns: whether the program, or one of its libraries, has an operator new or delete of its own. It may call another
-///   form, or malloc or free, so mismatches with operators need not be errors. Always false except in libnp_malloc.
+/// Returns: whether the program, or one of its libraries, has an operator new or delete of its own. A replaced operator
+///   may call another form, or malloc or free, so mismatches with operators need not be errors. Always false except in
+///   libnp_malloc.
 bool operators_are_replaced() noexcept;
 } // namespace memory_pool::np

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the checked build knows of a block by its address: where it begins, its state, its size, and its canary.
+/// Looks up a block by its address in the checked build: its beginning, state, size and canary.
 ///
 ///     address -> slice tag -> slab and number -> block_state | large block | outside of the region | none
 ///
-/// checked_reports.hpp says what is wrong with it.
+/// checked_reports.hpp reports misuse of the block.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -26,43 +26,43 @@
 #include <optional>
 
 namespace memory_pool::np::checked {
-/// Where a block begins, whether it is in use or not.
+/// A block, in use or free.
 struct checked_block
 {
     slice_tag tag;
     std::byte* begin;
     block_state* state;      ///< nullptr if the block is outside of the region.
-    std::size_t block_bytes; ///< With those of the canary.
+    std::size_t block_bytes; ///< Including the canary.
 
     bool is_large() const noexcept { return tag == large_block; }
     bool is_outside() const noexcept { return state == nullptr; }
     bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().heaps().zero_size.own_tag(); }
 };
 
-/// Returns: the slab of that class that a slice is part of.
-MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, checked_slice& slice) noexcept
+/// Returns: the slab that contains `slice`; `info` is its size class.
+MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const size_class_info& info, checked_slice& slice) noexcept
 {
-    return MEMORY_POOL_LIKELY(its.slices == 1) ? slice : pages().region().record(slice.slab);
+    return MEMORY_POOL_LIKELY(info.slices == 1) ? slice : pages().region().record(slice.slab);
 }
 
 inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) noexcept
 {
-    const class_facts& its = facts[tag & class_bits];
-    checked_slice& slab = slab_of(its, pages().region().record_of(block));
-    const std::size_t number = number_in(slab, its, block);
+    const size_class_info& info = class_info[tag & class_bits];
+    checked_slice& slab = slab_of(info, pages().region().record_of(block));
+    const std::size_t number = number_in(slab, info, block);
     if (number == no_block_there || is_misaligned(block))
         return std::nullopt;
-    return checked_block{tag, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
+    return checked_block{tag, static_cast<std::byte*>(block), &slab.blocks[number], info.block_bytes};
 }
 
-/// Preconditions: a large block begins there.
+/// Preconditions: a large block begins at `block`.
 inline checked_block large_block_at(void* block) noexcept
 {
     return {large_block, static_cast<std::byte*>(block), &pages().region().record_of(block).large,
             pages().checks().bytes_with_canary(slice_of(block))};
 }
 
-/// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
+/// Preconditions: a block outside of the region begins at `block`. It has its last page to itself.
 inline checked_block outside_block(void* block) noexcept
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
@@ -70,7 +70,7 @@ inline checked_block outside_block(void* block) noexcept
     return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
 }
 
-/// Returns: what begins there; nothing if no block does.
+/// Returns: the block that begins at `block`; nothing if there is none.
 inline std::optional<checked_block> find_block(slice_tag tag, void* block) noexcept
 {
     if (is_of_slab(tag))
@@ -89,14 +89,14 @@ inline std::size_t last_asked_around(slice_tag tag, const void* address) noexcep
         return pages().checks().bytes_of_large(slice_of(address));
     if (!is_of_slab(tag))
         return 0;
-    const class_facts& its = facts[tag & class_bits];
-    const checked_slice& slab = slab_of(its, pages().region().record_of(address));
+    const size_class_info& info = class_info[tag & class_bits];
+    const checked_slice& slab = slab_of(info, pages().region().record_of(address));
     const std::size_t number =
-        static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
+        static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / info.block_bytes;
     return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
 }
 
-// Sizes that were asked for.
+// Requested sizes.
 
 inline std::size_t asked(const checked_block& where, std::size_t noted) noexcept
 {

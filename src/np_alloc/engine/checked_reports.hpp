@@ -5,7 +5,7 @@
 ///
 ///     address -> checked_lookup.hpp -> no block | not in use | canaries | allocation function | size -> report
 ///
-/// An error handler may return, and may have freed the block: so each function asks again before the next report.
+/// An error handler that returns may have freed the block, so each function checks again before the next report.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
-#include "../hardening/pairs.hpp"
+#include "../hardening/dealloc_mismatch.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/fill_pattern.hpp"
@@ -31,7 +31,7 @@
 #include <optional>
 
 namespace memory_pool::np::checked {
-/// Effects: reports what is wrong with an address where no block begins.
+/// Effects: reports an address where no block begins.
 MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();
@@ -43,7 +43,8 @@ MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* add
         report_misuse(error_kind::double_free, address, 0); // Its block was freed, and no record of it is left.
 }
 
-/// Returns: what begins there; nothing if no block does, which is reported.
+/// Effects: reports an address where no block begins.
+/// Returns: the block that begins at `block`; nothing if there is none.
 inline std::optional<checked_block> locate(void* block) noexcept
 {
     const slice_tag tag = tag_of(block);
@@ -59,7 +60,8 @@ MEMORY_POOL_SLOW_PATH inline void report(error_kind kind, const checked_block& w
     report_misuse(kind, where.begin, last_asked(where), to);
 }
 
-/// Returns: how many bytes of a block were asked for; nothing if it is not in use, which is reported.
+/// Effects: reports a block that is not in use.
+/// Returns: the requested size; nothing if the block is not in use.
 inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexcept
 {
     if (where.is_outside())
@@ -74,7 +76,7 @@ inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexce
 
 // Canaries.
 
-/// Effects: reports a write just before a block of any kind. Before the first page of a large one is a guard.
+/// Effects: reports a write just before a block. A guard precedes the first page of a large block.
 inline void look_at_front(const checked_block& where) noexcept
 {
     if (where.is_outside() || where.is_zero_size())
@@ -84,7 +86,7 @@ inline void look_at_front(const checked_block& where) noexcept
             report(error_kind::buffer_underflow, where);
         return;
     }
-    const checked_slice& slab = slab_of(facts[where.tag & class_bits], pages().region().record_of(where.begin));
+    const checked_slice& slab = slab_of(class_info[where.tag & class_bits], pages().region().record_of(where.begin));
     if (MEMORY_POOL_UNLIKELY(!is_front_intact(slab, where.begin)))
         if (const auto found = pages().checks().mend_front(where.begin))
             report_misuse(found->kind, found->address, found->block_size);
@@ -116,15 +118,14 @@ inline void look_at_canaries(const checked_block& where, std::size_t bytes) noex
 
 inline constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
-/// Effects: reports what is wrong with a block of which `bytes` were asked for, and that is given back as one of
-///   `expected` bytes.
+/// Effects: reports a block with a requested size of `bytes` that is freed with another size, `expected`.
 inline void look_at_size(const void* block, std::size_t bytes, std::size_t expected) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
         report_misuse(error_kind::size_mismatch, block, bytes);
 }
 
-/// Returns: the function that allocated a block in use; nothing if it is not known.
+/// Returns: the function that allocated a block in use; nothing if unknown.
 inline std::optional<allocated_by> function_of(const checked_block& where) noexcept
 {
     if (!where.is_outside())
@@ -133,7 +134,7 @@ inline std::optional<allocated_by> function_of(const checked_block& where) noexc
         where.begin, [&where](guarded_slots& slots) { return std::optional(slots.at(where.begin).function); });
 }
 
-/// Effects: changes that.
+/// Effects: sets the allocation function of a block in use.
 inline void set_function(const checked_block& where, allocated_by function) noexcept
 {
     if (!where.is_outside())
@@ -145,29 +146,29 @@ inline void set_function(const checked_block& where, allocated_by function) noex
         });
 }
 
-/// Effects: reports a mismatched deallocation of a block in use, unless NP_PAIRS is 0, or it is of
-///   operators that the program has replaced.
+/// Effects: reports a mismatched deallocation of a block in use, unless NP_PAIRS is 0, or the mismatch involves
+///   operators, and the program has replaced operators.
 MEMORY_POOL_SLOW_PATH inline void report_no_pair(const checked_block& where, std::size_t bytes, allocated_by from,
                                                  freed_by given_to) noexcept
 {
     if (the_options.get(np_option_pairs) == 0 || (is_of_operators(from, given_to) && operators_are_replaced()))
         return;
     report_misuse(error_kind::mismatched_deallocation, where.begin, bytes, "np_alloc",
-                  base::message("it was allocated by %s, and given back by %s: give it back by %s; NP_PAIRS=0 ignores "
-                                "such pairs",
+                  base::message("it was allocated by %s, but freed by %s: free it with %s; NP_PAIRS=0 ignores "
+                                "mismatches",
                                 name_of(from), name_of(given_to), partner_of(from))
                       .c_str());
 }
 
-/// Effects: the same, if the functions do not match.
+/// Effects: as report_no_pair, if the functions do not match.
 inline void look_at_pair(const checked_block& where, std::size_t bytes, freed_by given_to) noexcept
 {
     if (const auto from = function_of(where); MEMORY_POOL_UNLIKELY(from && !are_pair(*from, given_to)))
         report_no_pair(where, bytes, *from, given_to);
 }
 
-/// Effects: reports what is wrong with a block in use that is given back to `function` as one of `expected` bytes.
-///   Outside of the region, only of a sample it is known how many were asked for; one of 0 bytes has one.
+/// Effects: reports the misuse of a block in use that `function` frees with a size of `expected`. Outside of the
+///   region, only the requested sizes of guarded samples are known; a request of 0 bytes counts as 1 there.
 inline void report_wrong_free(const checked_block& where, std::size_t bytes, std::size_t expected,
                               freed_by function) noexcept
 {

@@ -22,8 +22,8 @@
 
 namespace memory_pool::np {
 namespace {
-/// Returns: whether blocks of a slice with that tag can move: those of slabs, except blocks of 0 bytes and internal
-///   blocks.
+/// Returns: whether blocks of a slice with that tag can move: all blocks of slabs, except blocks of 0 bytes and
+///   internal blocks.
 bool may_move(slice_tag tag) noexcept
 {
     const slice_tag owner = tag & ~class_bits;
@@ -31,39 +31,39 @@ bool may_move(slice_tag tag) noexcept
            owner != registry().heaps().zero_size.own_tag();
 }
 
-/// The heap that owns slabs with a tag, and its lock, if that is free. The analysis cannot follow a try-lock: members
-/// call what needs the lock.
+/// The heap that owns the slabs with a tag, locked if its lock is free. Thread safety analysis cannot follow a
+/// try-lock, so the members tell it that the lock is held.
 class locked_heap
 {
 public:
-    explicit locked_heap(slice_tag tag) noexcept : its_(heap_slabs::of(tag)), lock_(its_, found_, std::try_to_lock) {}
+    explicit locked_heap(slice_tag tag) noexcept : heap_(heap_slabs::of(tag)), lock_(heap_, found_, std::try_to_lock) {}
 
     bool is_in_sparse_slab(const void* block) const noexcept
     {
-        its_.assume_held();
-        return lock_.is_on() && its_.is_in_sparse_slab(block);
+        heap_.assume_held();
+        return lock_.is_on() && heap_.is_in_sparse_slab(block);
     }
 
     void* take_from_denser_slab(std::size_t size_class, const void* block) noexcept
     {
-        its_.assume_held();
-        return is_in_sparse_slab(block) ? its_.take_from_denser_slab(size_class, block) : nullptr;
+        heap_.assume_held();
+        return is_in_sparse_slab(block) ? heap_.take_from_denser_slab(size_class, block) : nullptr;
     }
 
     /// Returns: whether the lock was free.
     bool put(std::size_t size_class, void* block) noexcept
     {
-        its_.assume_held();
+        heap_.assume_held();
         if (!lock_.is_on())
             return false;
-        if (const std::optional<error_kind> wrong = its_.put(size_class, block))
-            its_.report(*wrong, size_class, block);
+        if (const std::optional<error_kind> wrong = heap_.put(size_class, block))
+            heap_.report(*wrong, size_class, block);
         return true;
     }
 
 private:
-    misuse_list found_; // Declared first: reported last, without the lock.
-    heap_slabs& its_;
+    misuse_list found_; // Declared before the lock: reports after its release.
+    heap_slabs& heap_;
     const heap_slabs::scoped_lock lock_;
 };
 } // namespace

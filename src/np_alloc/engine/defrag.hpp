@@ -6,9 +6,9 @@
 ///     | x | . | . | . |   sparse        | x | x | . | x |   denser
 ///       `-------------------------------------->'
 ///
-/// The new block comes straight from its slab, and the old block goes straight back to its own: so the next allocation
-/// does not get the block that was just freed. `Blocks` are plain or checked ones, as for reallocate.hpp, and
-/// `take_over(from, to)` moves contents and state of `from` to `to`, a free block of the same class, and frees `from`.
+/// The new block comes straight from its slab, and the old block returns straight to its own slab, so the next
+/// allocation does not get the block that was just freed. `Blocks` are plain or checked blocks, as for reallocate.hpp;
+/// `take_over(from, to)` moves content and state of `from` to `to`, a free block of the same class, and frees `from`.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -18,11 +18,11 @@
 #include "block_lookup.hpp"
 
 namespace memory_pool::np {
-/// Returns: whether it pays to move that block, which may be any address: see np_defrag_hint.
+/// Returns: whether it pays to move `block`, which may be any address: see np_defrag_hint.
 bool is_worth_moving(const void* block) noexcept;
 
-/// Returns: a free block for the contents of `block`, in a denser slab of its heap; nullptr if it does not pay.
-/// Preconditions: `tag` is that of its slice.
+/// Returns: a free block for the content of `block`, in a denser slab of its heap; nullptr if a move does not pay.
+/// Preconditions: `tag` is the tag of the slice of `block`.
 void* take_for_moving(slice_tag tag, void* block) noexcept;
 
 /// Effects: returns a block, which the program has freed, to its slab.

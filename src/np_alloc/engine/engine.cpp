@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The slow ways of the engine: what happens when this thread's magazine cannot serve a call.
+/// The slow paths of the engine, for calls that this thread's magazine cannot serve.
 ///
 /// Thread safety: any thread.
 #include "../support/internals.hpp"
@@ -33,7 +33,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// Effects: drains what has come for this thread, and sends what it keeps for others.
+/// Effects: drains the remote frees that other threads sent, and sends this thread's remote frees to their heaps.
 void drain_and_send(heap& mine) noexcept
 {
     {
@@ -44,7 +44,7 @@ void drain_and_send(heap& mine) noexcept
     mine.send_all();
 }
 
-/// Effects: keeps a block of another heap in that of this thread.
+/// Effects: adds a block of another heap to this thread's remote frees.
 void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
 {
     heap& mine = cache.heap().slabs;
@@ -59,25 +59,24 @@ void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
     mine.add_remote_frees(tag, &block, 1);
 }
 
-/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it
-///   is.
-/// Returns: whether it has one now.
+/// Effects: attaches a heap to this thread for its remote frees, unless it has made only a few. Preserves errno.
+/// Returns: whether the thread has a heap now.
 bool attach_to_free() noexcept
 {
     const errno_as_it_was kept;
     return registry().attach_to_free(this_thread);
 }
 
-/// Returns: slices whose memory could go back: dirty ones, the free part of this thread's slabs, if that is most of
-///   them, and heaps of threads that have ended.
+/// Returns: the debt: slices whose memory could be returned to the system. These are dirty slices, the free part of
+///   this thread's slabs if that is most of them, and the heaps of ended threads.
 std::size_t debt_of(const thread_cache& cache) noexcept
 {
     return pages().source().dirty_slices() + registry().heaps().unlocked_threads().bytes_kept() / slice_bytes +
            (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
 }
 
-/// Effects: has this thread tick at its frees if there is more debt than before: it may have no other calls that reach
-///   the heap. (In the checked build, every free does.)
+/// Effects: starts ticks at the frees of this thread if the debt has grown, because the thread may make no other calls
+///   that reach the heap. (In the checked build, every free reaches the heap.)
 void start_ticks_if_needed() noexcept
 {
     thread_cache& cache = this_thread.cache;
@@ -88,7 +87,7 @@ void start_ticks_if_needed() noexcept
         cache.start_ticks(release_clock::now(), debt);
 }
 
-/// Effects: gives the memory of this thread back if it has freed nearly all of its blocks.
+/// Effects: returns the memory of this thread if it has freed nearly all of its blocks.
 /// Returns: whether it did.
 bool fall_if_nearly_empty(thread_cache& cache) noexcept
 {
@@ -99,14 +98,14 @@ bool fall_if_nearly_empty(thread_cache& cache) noexcept
     if (MEMORY_POOL_LIKELY(!cache.ticks().may_have_fallen(outstanding, held)) ||
         !pages().may_be_early_in_slabs(release_clock::last()))
         return false;
-    const std::size_t cached = cache.held_bytes(); // Including those of other heaps.
+    const std::size_t cached = cache.held_bytes(); // Including blocks of other heaps.
     if (cached > outstanding || !cache.ticks().has_fallen(outstanding - cached))
         return false;
     registry().maintenance().fall(cache);
     return true;
 }
 
-/// Effects: empties the magazines of this thread if that was requested since the last time.
+/// Effects: empties the magazines of this thread if a drain was requested since the last drain.
 /// Returns: whether it did.
 bool drain_if_asked() noexcept
 {
@@ -118,8 +117,8 @@ bool drain_if_asked() noexcept
     return true;
 }
 
-/// Effects: a look of this thread, at a free while it ticks at those.
-/// Returns: whether its magazines may be empty now, or slabs gone.
+/// Effects: checks the clock at a free of this thread, while its ticks are on, and runs the maintenance that is due.
+/// Returns: whether this thread's magazines may be empty now, or slabs freed.
 MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
 {
     const errno_as_it_was kept;
@@ -139,20 +138,20 @@ MEMORY_POOL_NOINLINE bool look_at_clock() noexcept
 }
 
 /// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
-/// Returns: whether it is outstanding.
+/// Returns: whether the block is outstanding.
 bool is_outstanding(std::size_t size_class, void* block) noexcept
 {
-    misuse_list found; // First, so that it is reported last, without the lock.
-    heap& its = this_thread.cache.heap().slabs;
-    const heap::scoped_lock lock(its, found);
-    if (its.has_outstanding(block))
+    misuse_list found; // Declared before the lock: reports after its release.
+    heap& mine = this_thread.cache.heap().slabs;
+    const heap::scoped_lock lock(mine, found);
+    if (mine.has_outstanding(block))
         return true;
-    if (const auto wrong = its.put(size_class, block))
-        found.add(*wrong, block, facts[size_class].block_bytes);
+    if (const auto wrong = mine.put(size_class, block))
+        found.add(*wrong, block, class_info[size_class].block_bytes);
     return false;
 }
 
-/// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
+/// Effects: frees a block of another heap's slab, or of a class for which this thread has no magazine yet.
 void free_of_another(slice_tag tag, void* block) noexcept
 {
     thread_cache& cache = this_thread.cache;
@@ -172,22 +171,24 @@ void free_of_another(slice_tag tag, void* block) noexcept
     }
 }
 
-/// Returns: to how much every block of that class is aligned.
+/// Returns: the alignment of every block of that class.
 std::size_t alignment_in_class(std::size_t size_class) noexcept
 {
-    const std::size_t size = facts[size_class].block_bytes;
+    const std::size_t size = class_info[size_class].block_bytes;
     return size & (~size + 1);
 }
 
-/// Effects: allocates a block of that class when there is no memory for a slab: maps it for itself; or, if there is
-///   none for that either, has all free memory go back, and tries again. Empty slabs of other sizes may be in the way.
+/// Effects: allocates a block of that class when there is no memory for a slab: maps the block alone. If that fails,
+///   too, sweeps, because empty slabs of other sizes may be in the way, and tries again.
 MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::size_t bytes) noexcept
 {
     if (!registry().heaps().start())
         return out_of_memory();
-    const auto map = [=] { return pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class)); };
+    const auto map = [=] {
+        return pages().take_direct(class_info[size_class].block_bytes, alignment_in_class(size_class));
+    };
     void* block = map();
-    if (block == nullptr && sweep()) { // Even if it returns nothing, slabs are empty now, or addresses free.
+    if (block == nullptr && sweep()) { // A sweep may free slabs and addresses without returning memory.
         thread_cache& cache = this_thread.cache;
         block = cache.has_heap() ? cache.get(size_class) : registry().heaps().fallback.allocate(size_class, bytes);
         if (block == nullptr)
@@ -198,7 +199,7 @@ MEMORY_POOL_NOINLINE void* allocate_from_the_rest(std::size_t size_class, std::s
 
 void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept;
 
-/// Effects: allocates a block of that class, none of which is cached.
+/// Effects: allocates a block of that class, which has no cached blocks.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::size_t bytes) noexcept
 {
     thread_cache& cache = this_thread.cache;
@@ -207,7 +208,7 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
         run_maintenance();
         if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
             return allocate_uncounted(lent, bytes);
-        cache.heap().slabs.slack().note(size_class, facts[size_class].block_bytes - bytes);
+        cache.heap().slabs.slack().note(size_class, class_info[size_class].block_bytes - bytes);
         block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
         block = allocate_guarded_if_due(size_class);
@@ -221,14 +222,14 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_from_heap(std::size_t size_class, std::
     return block;
 }
 
-/// Effects: allocates a block that is counted already, or need not be.
+/// Effects: allocates a block that is already counted, or need not be counted.
 MEMORY_POOL_NOINLINE void* allocate_uncounted(std::size_t size_class, std::size_t bytes) noexcept
 {
     void* block = nullptr;
     return this_thread.cache.pop_slowly(size_class, block) ? block : allocate_from_heap(size_class, bytes);
 }
 
-/// Effects: allocates a block of that class, none of which is cached, while none is counted.
+/// Effects: as allocate_from_heap, while allocations are not counted.
 MEMORY_POOL_NOINLINE void* allocate_without_cache(std::size_t size_class, std::size_t bytes) noexcept
 {
     return allocate_from_heap(size_class, bytes);
@@ -241,7 +242,7 @@ MEMORY_POOL_ALWAYS_INLINE void* cleared(void* block, std::size_t bytes) noexcept
     return clears_new_blocks() ? block : std::memset(block, 0, bytes);
 }
 
-/// Effects: allocates a block while allocations are counted, or were until now.
+/// Effects: allocates a block while allocations are counted, or were counted until now.
 MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t bytes) noexcept
 {
     choose_path_of_allocations();
@@ -249,7 +250,7 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
     const std::size_t mean = the_profile.mean_bytes();
     void* block = allocate_guarded_if_due(size_class);
     if (MEMORY_POOL_UNLIKELY(block != nullptr)) {
-        if constexpr (!is_checked) // There, it may still move.
+        if constexpr (!is_checked) // In the checked build, the block may still move.
             sample_if_due(block, bytes, nullptr);
         (void)run_maintenance();
         answer_if_crossed();
@@ -264,8 +265,8 @@ MEMORY_POOL_NOINLINE void* allocate_counted(std::size_t size_class, std::size_t 
 }
 } // namespace
 
-/// While allocations are counted, most come here: so those that are served by the hidden magazines come first, in a
-/// function that calls no other and has nothing to save.
+/// While allocations are counted, most of them take this path. So the case of a hidden magazine comes first, in a
+/// function that calls no other function and saves no registers.
 MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept
 {
     thread_state& mine = this_thread;
@@ -274,13 +275,13 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class, std::size_t b
     if (MEMORY_POOL_LIKELY(!must_count && !mine.cache.is_counting()))
         return allocate_without_cache(size_class, bytes);
     void* block = nullptr;
-    sample_points& samples = mine.cache.samples();
-    const std::size_t block_bytes = facts[size_class].block_bytes;
+    guarded_sample_points& points = mine.cache.samples();
+    const std::size_t block_bytes = class_info[size_class].block_bytes;
     const bool may_pass = must_count && mine.no_allocation == nullptr && mine.sampler.may_pass(bytes, mean) &&
-                          samples.may_pass(block_bytes);
+                          points.may_pass(block_bytes);
     if (mine.cache.is_counting() && may_pass && mine.cache.pop_slowly(size_class, block)) {
         mine.sampler.pass(bytes);
-        samples.pass(block_bytes);
+        points.pass(block_bytes);
         return block;
     }
     return allocate_counted(size_class, bytes);
@@ -291,7 +292,7 @@ MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
     return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes), bytes) : allocate_large(bytes, 1).block;
 }
 
-/// Effects: frees what does not simply stay with this thread.
+/// Effects: frees a block that this thread does not cache; reports an invalid block.
 MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 {
     if (block == nullptr)
@@ -311,17 +312,17 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
         if (!pages().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
-        report_misuse(error_kind::double_free, block, 0); // Another thread was faster.
+        report_misuse(error_kind::double_free, block, 0); // Another thread has freed it first.
     }
     start_ticks_if_needed();
 }
 
-/// Effects: frees a block at an address in the region, while this thread ticks at its frees.
+/// Effects: frees a block in the region while this thread's ticks are on.
 MEMORY_POOL_NOINLINE void free_and_tick(slice_tag tag, void* block) noexcept
 {
     thread_cache& cache = this_thread.cache;
     if (MEMORY_POOL_UNLIKELY(cache.ticks().is_due()) && look_at_clock()) {
-        tag = tag_of(block); // Its slab may be gone.
+        tag = tag_of(block); // Its slab may have been freed.
         if (cache.owns(tag) && !is_outstanding(tag & class_bits, block))
             return;
     }
@@ -332,8 +333,8 @@ MEMORY_POOL_NOINLINE void free_and_tick(slice_tag tag, void* block) noexcept
 
 /// Writes to a free block of another thread. If this thread has only read it, two processors share its cache line, and
 /// the next write, by the thread that gets the block, waits for the other processor to invalidate it: two to three
-/// times as long as for a line that one processor has written to. The content is unchanged: the pointer is not yet
-/// validated, and may be of no block, or of one that is freed twice.
+/// times as long as for a line that one processor has written to. The content stays unchanged, because the pointer is
+/// not validated yet: it may point to no block, or to a block that is freed twice.
 MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
 {
     if constexpr (!is_checked) {
@@ -342,22 +343,22 @@ MEMORY_POOL_ALWAYS_INLINE void own_cache_line(void* block) noexcept
     }
 }
 
-/// Effects: frees a block of this thread while allocations are counted, or there are samples.
+/// Effects: frees a block of this thread while allocations are counted, or guarded samples are on.
 MEMORY_POOL_NOINLINE void free_own_counted(std::size_t size_class, void* block) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(!this_thread.cache.push_slowly(size_class, block)))
         free_elsewhere(block);
 }
 
-/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that
-/// calls no other and has nothing to save.
+/// If threads hand off blocks, most freed blocks belong to other heaps. So the case of a block that stays in this cache
+/// comes first, in a function that calls no other function and saves no registers.
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
 {
     const page_heap::region_type& all = pages().region();
     thread_cache& cache = this_thread.cache;
-    const std::uintptr_t steps = all.steps_to(block);
-    if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
-        const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
+    const std::uintptr_t granule = all.granule_index(block);
+    if (MEMORY_POOL_LIKELY(all.is_committed(granule))) {
+        const slice_tag tag = all.tag_after(granule).load(std::memory_order_relaxed);
         const std::size_t size_class = tag & class_bits;
         if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && cache.stays_at_once(size_class) &&
             !heap_slabs::of(tag).is_shared() && cache.top(size_class) != nullptr && cache.push(size_class, block)) {
@@ -376,8 +377,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     free_elsewhere(block);
 }
 
-/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One
-/// with more may have been: it was aligned, or has stayed where it was when it became smaller.
+/// Verifies the size here, on a path that is slow anyway. A block with less room was never requested with that size. A
+/// block with more room may have been, if it was aligned, or stayed in place when it shrank.
 MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
 {
     const slice_tag tag = tag_of(block);
@@ -411,8 +412,8 @@ bool run_maintenance() noexcept
     return is_changed;
 }
 
-/// Maintenance comes first: a magazine that it has emptied would not tell of a block that is freed twice in a row. (In
-/// the checked build, the state of the block tells.)
+/// Maintenance comes first. It may empty the magazine that would reveal a block freed twice in a row; then this asks
+/// the heap whether the block is outstanding. (In the checked build, the state of the block reveals it.)
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;
@@ -440,7 +441,7 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size,
     return block != nullptr ? cleared(block, bytes) : nullptr;
 }
 
-// The rest.
+// Zeroed blocks, and trim.
 
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What np_alloc and malloc do, by other names: so that each of their functions is this code, and not a call of
-/// another.
+/// Inline implementation shared by np_alloc and malloc, so that their functions need not call one another.
 ///
 ///     allocate:   up to 1 KiB   this thread's magazine                            -> allocate_slowly
 ///     free:       a block of this thread's slabs   this thread's magazine         -> free_slowly
 ///
-/// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that
-/// costs nothing; misuse goes to the error handler, and is ignored if that returns. In the checked build, the functions
-/// of checked.hpp stand before these. What is not inline, and differs, is in plain.cpp or checked.cpp: a build has one.
+/// Failures return nullptr and set errno, as malloc does. free and realloc make only the checks that cost nothing;
+/// misuse goes to the error handler, and is ignored if the handler returns. In the checked build, the functions of
+/// checked.hpp wrap these functions. Functions that are not inline and differ between the builds are in plain.cpp and
+/// checked.cpp; each build has one of these files.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 
-#include "../hardening/pairs.hpp"
+#include "../hardening/dealloc_mismatch.hpp"
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_cache.hpp"
@@ -33,12 +33,12 @@
 #include <type_traits>
 
 namespace memory_pool::np {
-// Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed,
-// every use would ask whether it was.)
+// Constant-initialised and hidden, like the registry. (A `thread_local` object may need construction, so every use
+// would check whether it was constructed.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
-/// The most bytes that may be asked for of a block of a slab.
-inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
+/// Largest request served from a slab.
+inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - min_canary;
 
 /// Returns: whether the requested bytes of new blocks are zeroed: NP_ZERO=alloc, in the checked build.
 inline bool clears_new_blocks() noexcept
@@ -54,7 +54,7 @@ inline page_heap& pages() noexcept
     return registry().pages();
 }
 
-/// Effects: tells a caller of malloc that there is no memory.
+/// Effects: sets errno as malloc does if there is no memory.
 /// Returns: nullptr.
 inline void* out_of_memory() noexcept
 {
@@ -62,18 +62,18 @@ inline void* out_of_memory() noexcept
     return nullptr;
 }
 
-// The slow ways.
+// Slow paths.
 void* allocate_slowly(std::size_t size_class, std::size_t bytes) noexcept;
 void* allocate_more(std::size_t bytes) noexcept;
 void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
 void free_sized_slowly(void* block, std::size_t bytes) noexcept;
 
-/// Effects: periodic maintenance, called from slow paths.
-/// Returns: whether this thread's magazines may be empty now, or slabs gone.
+/// Effects: runs periodic maintenance; called from slow paths.
+/// Returns: whether this thread's magazines may be empty now, or slabs freed.
 bool run_maintenance() noexcept;
 
-// The rest.
+// Other functions.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
 void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept;
@@ -82,26 +82,28 @@ bool expand(void* block, std::size_t bytes) noexcept;
 std::size_t usable_size(const void* block) noexcept;
 std::size_t trim() noexcept;
 
-// Shared heaps. They are freed from like any other, and `reallocate` leaves a block in its heap.
+// Shared heaps. Their blocks are freed like all other blocks, and `reallocate` leaves a block in its heap.
 
-/// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
+/// Returns: a block of `home`. If there is no memory, sets errno and returns nullptr.
 void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment = alignment_of_all) noexcept;
 
-/// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need
-///   not be freed with a heap of the program.
+/// Returns: a block of `home` that replaces one of its blocks. If there is no memory for it, a block of another heap,
+///   unless the program has created `home`.
 void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept;
 
 /// Returns: a block of `home`, filled with zeros.
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size,
                          std::size_t alignment = alignment_of_all) noexcept;
 
-/// Returns: the shared heap of a block; nullptr if it is of none, or what is wrong with it was reported.
+/// Effects: reports an invalid block.
+/// Returns: the shared heap of a block; nullptr if it has none, or is invalid.
 shared_heap* home_of(void* block) noexcept;
 
-/// Returns: whether `block` is of that heap. If not, that is reported.
+/// Effects: reports a block that does not belong to `home`.
+/// Returns: whether `block` belongs to `home`.
 bool is_block_of(const shared_heap& home, const void* block) noexcept;
 
-/// Returns: the class of blocks for a request of `bytes`; class_count if a large block is needed.
+/// Returns: the size class for a request of `bytes`; class_count if a large block is needed.
 constexpr std::size_t class_for(std::size_t bytes, std::size_t alignment) noexcept
 {
     return bytes <= largest_asked_in_slab ? aligned_class(with_canary(bytes), alignment) : class_count;
@@ -114,19 +116,19 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class, std::s
     return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class, bytes);
 }
 
-/// Effects: caches a block; or calls `free_slowly(block)` if it is not of this thread's slabs, and
-///   `free_to_full(size_class, block)` if there is no room for it.
+/// Effects: caches a block. Calls `free_slowly(block)` if it is in no slab of this thread, or
+///   `free_to_full(size_class, block)` if its magazine is full.
 template <class FreeSlowly, class FreeToFull>
 MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept
 {
     const page_heap::region_type& all = registry().pages().region();
-    const std::uintptr_t steps = all.steps_to(block);
-    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
+    const std::uintptr_t granule = all.granule_index(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(granule))) {
         free_slowly(block);
         return;
     }
     thread_cache& cache = this_thread.cache;
-    const slice_tag size_class = cache.class_in(all.tag_after(steps).load(std::memory_order_relaxed));
+    const slice_tag size_class = cache.class_in(all.tag_after(granule).load(std::memory_order_relaxed));
     if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
         free_slowly(block);
         return;
@@ -135,12 +137,12 @@ MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, Fr
         free_to_full(size_class, block);
 }
 
-/// Blocks as they are: what checked_paths are in the checked build.
+/// The functions of the engine without checks. The checked build calls them through checked_paths.
 struct plain_paths
 {
     MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes, allocated_by = allocated_by::malloc) noexcept
     {
-        const std::size_t last = bytes - 1; // 0 bytes: too many
+        const std::size_t last = bytes - 1; // 0 wraps around
         return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step, bytes)
                                                         : allocate_more(bytes);
     }
@@ -160,19 +162,19 @@ struct plain_paths
 
 using paths_of_build = std::conditional_t<is_checked, checked_paths, plain_paths>;
 
-/// Returns: a block of that many bytes, requested by `function`.
+/// Returns: a block of `bytes`, requested by `function`.
 MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
 {
     return paths_of_build::allocate(bytes, function);
 }
 
-/// Effects: takes a block back that the program has passed to `function`.
+/// Effects: frees a block that the program passed to `function`.
 MEMORY_POOL_ALWAYS_INLINE void free_block(void* block, freed_by function = freed_by::free) noexcept
 {
     paths_of_build::free(block, function);
 }
 
-/// Effects: takes a block back that `bytes` were asked for.
+/// Effects: as free_block. `bytes`: the requested size, according to the program.
 MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes, freed_by function = freed_by::free) noexcept
 {
     paths_of_build::free_sized(block, bytes, function);

@@ -6,7 +6,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 
-#include "../hardening/sample_rate.hpp"
+#include "../hardening/guarded_sample_rate.hpp"
 #include "../slices/size_classes.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
@@ -24,12 +24,12 @@ void set_sample_bytes(std::size_t bytes) noexcept
 
 void* allocate_guarded_if_due(std::size_t size_class) noexcept
 {
-    const std::size_t bytes = facts[size_class].block_bytes;
+    const std::size_t bytes = class_info[size_class].block_bytes;
     if (MEMORY_POOL_LIKELY(!this_thread.cache.samples().is_due(bytes)) || this_thread.is_sampling)
         return nullptr;
     const errno_as_it_was kept;
     const sampling_scope scope;
-    sample_rate& rate = registry().rate_of_samples();
+    guarded_sample_rate& rate = registry().rate_of_samples();
     if (!rate.admit(os::coarse_milliseconds(), the_options.get(np_option_samples_per_second)))
         return nullptr;
     void* const block = registry().watch_accesses() ? pages().take_guarded(bytes) : nullptr;

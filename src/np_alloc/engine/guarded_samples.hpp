@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Samples between guard pages (NP_SAMPLE_BYTES): when a thread takes one.
+/// Guarded samples (NP_SAMPLE_BYTES): decides when a thread takes one.
 ///
-///     sample_points.hpp   which allocation is due        sample_rate.hpp   how many a second
-///     guarded_slots.hpp   where a sample lies            access_report.hpp the report of a wrong access
+///     guarded_sample_points.hpp   which allocations are due      guarded_sample_rate.hpp   the limit per second
+///     guarded_slots.hpp           memory of guarded samples      access_report.hpp         reports refused accesses
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -18,11 +18,11 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Effects: has one block for that many bytes be a sample between guards from now on; 0: none. Other threads follow at
-///   their next slow call.
+/// Effects: makes about one block per `bytes` bytes a guarded sample from now on; 0 disables samples. Other threads
+///   follow at their next slow call.
 void set_sample_bytes(std::size_t bytes) noexcept;
 
-/// Effects: has this thread follow that.
+/// Effects: applies the last set_sample_bytes() to this thread.
 inline void follow_sample_bytes() noexcept
 {
     thread_cache& cache = this_thread.cache;
@@ -33,6 +33,6 @@ inline void follow_sample_bytes() noexcept
     choose_path_of_allocations();
 }
 
-/// Returns: a block of that class between guards, if one is due in this thread; nullptr if not, or if it is skipped.
+/// Returns: a guarded sample of that class, if one is due in this thread; nullptr if none is due, or it is skipped.
 void* allocate_guarded_if_due(std::size_t size_class) noexcept;
 } // namespace memory_pool::np

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Large blocks, which are whole slices: how they are made for those who ask, and freed.
+/// Allocates and frees large blocks, which consist of whole slices.
 ///
-///     of no heap:             a run; or, if the region has none, a block that is mapped for itself
+///     without a heap:         a run; if the region has none, a block mapped outside of the region
 ///     of a shared heap:       a run in the list of that heap
 ///
 /// Thread safety: any thread.
@@ -26,23 +26,23 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// What came of a request for a large block.
+/// Result of a request for a large block.
 struct large_allocation
 {
     void* block;
     bool is_zeroed;
 };
 
-/// Effects: enables reports of accesses to the guards of a large block of `bytes`, if it has any, and to the block
-///   after its release, if it is revoked then.
+/// Effects: enables reports of accesses to the guards of a large block of `bytes`, if it has guards, and to the freed
+///   block, if it will be revoked.
 inline void watch_if_large(std::size_t bytes) noexcept
 {
     if (page_heap::checks_type::wants_guards() || large_runs::is_revoked_when_freed(bytes))
         (void)registry().watch_accesses();
 }
 
-/// Returns: a large block, in the shared heap `home` if that is not nullptr; nullptr, but not errno, if there is no
-///   memory.
+/// Returns: a large block, in the shared heap `home` unless that is nullptr; nullptr, without setting errno, if there
+///   is no memory.
 inline large_allocation take_large_block(std::size_t bytes, std::size_t alignment, shared_heap* home) noexcept
 {
     const run taken = pages().large().take_large(bytes, alignment);
@@ -66,7 +66,7 @@ inline large_allocation take_large_block(std::size_t bytes, std::size_t alignmen
     return {block, taken.is_zeroed};
 }
 
-/// Returns: a large block, in the shared heap `home` if that is not nullptr.
+/// Returns: as take_large_block, after a sweep if necessary. Sets errno if there is no memory.
 MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
                                                             shared_heap* home = nullptr) noexcept
 {
@@ -76,9 +76,9 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     watch_if_large(bytes);
     const std::uint32_t refusals = pages().source().limit().refusals();
     large_allocation made = take_large_block(bytes, alignment, home);
-    // Empty slabs may be in the way, or free blocks that are too small.
+    // Empty slabs, or free runs that are too small, may be in the way.
     if (made.block == nullptr &&
-        (pages().source().limit().refusals() != refusals || bytes <= pages().figures().reserved) && sweep())
+        (pages().source().limit().refusals() != refusals || bytes <= pages().statistics().reserved) && sweep())
         made = take_large_block(bytes, alignment, home);
     if (made.block == nullptr)
         (void)out_of_memory();
@@ -86,15 +86,15 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     return made;
 }
 
-/// Returns: whether there is one still.
+/// Effects: frees the large block of the run that begins at `first`.
+/// Returns: false if the block was already freed.
 inline bool free_large(slice_index first) noexcept
 {
     shared_heap* const home = pages().region().record(first).home;
     return home != nullptr ? home->free_large(first) : pages().large().give_large(first);
 }
 
-/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is
-///   no memory.
+/// Returns: as allocate_large, a large block filled with zeros.
 inline void* allocate_large_zeroed(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
 {
     const large_allocation large = allocate_large(bytes, alignment, home);

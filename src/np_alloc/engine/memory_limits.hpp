@@ -6,7 +6,7 @@
 ///     hard limit, request refused:   sweep all heaps -> try once more
 ///     soft limit crossed:            sweep all heaps -> still above it: call the callback -> sweep once more
 ///
-/// No lock is held. A thread that holds one, such as a thread that forks, does neither.
+/// Both happen without locks: a thread that holds one, such as a thread that forks, does neither.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -18,8 +18,9 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Effects: returns the free memory of all heaps to the system, and asks other threads to empty their caches.
-/// Returns: whether it did; not if this thread holds a lock.
+/// Effects: returns the free memory of all heaps to the system, and asks other threads to empty their caches. A no-op
+///   if this thread holds a lock.
+/// Returns: whether it did.
 bool sweep() noexcept;
 
 /// Effects: if memory_limit::refusals() is no longer `refusals`, sweeps.
@@ -29,7 +30,7 @@ bool make_room(std::uint32_t refusals) noexcept;
 /// Effects: responds to a crossing of the soft limit.
 void answer_crossing() noexcept;
 
-/// Effects: the same, if there is one.
+/// Effects: as answer_crossing, if the soft limit was crossed.
 MEMORY_POOL_ALWAYS_INLINE void answer_if_crossed() noexcept
 {
     if (MEMORY_POOL_UNLIKELY(pages().source().limit().is_crossed()))
@@ -38,7 +39,7 @@ MEMORY_POOL_ALWAYS_INLINE void answer_if_crossed() noexcept
 
 /// Effects: calls `take()`; if that fails at the hard limit, sweeps, and calls it once more. Responds to a crossing of
 ///   the soft limit.
-/// Returns: what `take()` returned last: nullptr or false is a failure.
+/// Returns: the last result of `take()`: nullptr or false is a failure.
 template <class Take>
 auto take_within_limits(Take&& take) noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the plain build has in place of checked.cpp: blocks as they are.
+/// The functions of the plain build, whose counterparts are in checked.cpp.
 ///
 /// Thread safety: any thread.
 #include "../support/internals.hpp"
@@ -24,7 +24,7 @@
 
 namespace memory_pool::np {
 namespace {
-/// Blocks that are not checked.
+/// Blocks without checks, for reallocate.hpp.
 struct plain_blocks
 {
     struct block
@@ -43,27 +43,27 @@ struct plain_blocks
     }
     static std::optional<block> find(void* pointer) noexcept { return locate(pointer); }
 
-    static shared_heap* home_of(const block& its) noexcept { return shared_heap_of(its.begin, its.tag); }
-    static std::size_t last_bytes(const block& its) noexcept { return its.held; }
-    static bool is_large(const block& its) noexcept { return its.tag == large_block; }
+    static shared_heap* home_of(const block& where) noexcept { return shared_heap_of(where.begin, where.tag); }
+    static std::size_t last_bytes(const block& where) noexcept { return where.held; }
+    static bool is_large(const block& where) noexcept { return where.tag == large_block; }
 
-    /// Returns: whether it has room for `bytes` now, and not too much.
-    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    /// Returns: whether the block has room for `bytes` now, and not too much.
+    static bool resize_in_place(const block& where, std::size_t bytes) noexcept
     {
-        if (is_large(its) && bytes > largest_in_slab)
-            return take_within_limits([&] { return pages().large().resize_large(slice_of(its.begin), bytes); });
-        return bytes <= its.held && bytes >= its.held / 2;
+        if (is_large(where) && bytes > largest_in_slab)
+            return take_within_limits([&] { return pages().large().resize_large(slice_of(where.begin), bytes); });
+        return bytes <= where.held && bytes >= where.held / 2;
     }
 
-    /// Returns: a larger block that holds what this one held, and whose memory that may be; nullptr if that does not
-    ///   pay, or there is none.
-    static void* move_memory(const block& its, std::size_t bytes) noexcept
+    /// Returns: a larger block with the content of this block, moved by remapping its memory if possible; nullptr if
+    ///   that does not pay, or there is no memory.
+    static void* move_memory(const block& where, std::size_t bytes) noexcept
     {
-        constexpr std::size_t least_bytes = std::size_t{1} << 20;
-        if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
+        constexpr std::size_t min_bytes = std::size_t{1} << 20;
+        if (!is_large(where) || where.held < min_bytes || bytes < where.held || home_of(where) != nullptr)
             return nullptr;
-        const run moved = pages().large().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8),
-                                                     [&its] { (void)the_profile.forget(its.begin); });
+        const run moved = pages().large().move_large(slice_of(where.begin), base::saturating_add(bytes, bytes / 8),
+                                                     [&where] { (void)the_profile.forget(where.begin); });
         if (moved.first == no_slice)
             return nullptr;
         pages().large().note_asked(moved.first, bytes);
@@ -78,10 +78,10 @@ struct plain_blocks
         if (tag_of(roomy) == large_block)
             pages().large().note_asked(slice_of(roomy), bytes);
     }
-    static void shrink_in_place(const block& its, std::size_t bytes) noexcept
+    static void shrink_in_place(const block& where, std::size_t bytes) noexcept
     {
-        if (is_large(its))
-            pages().large().note_asked(slice_of(its.begin), bytes);
+        if (is_large(where))
+            pages().large().note_asked(slice_of(where.begin), bytes);
     }
 };
 } // namespace

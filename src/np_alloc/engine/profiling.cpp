@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Samples of the profile: see profiling.hpp.
+/// Profile samples: see profiling.hpp.
 ///
 /// Thread safety: any thread.
 #include "../support/internals.hpp"

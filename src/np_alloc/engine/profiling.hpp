@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which blocks are samples of the profile, and where they are from.
+/// Selects the profile samples, and the heaps that they come from.
 ///
-///     small, of a thread:   counted on the slow path, where all calls are (thread_cache.hpp); a sample is from the
-///                           heap of samples, so that each free of one takes the slow path, which notifies the
-///                           profile
-///     of a heap, large:     counted when they were allocated, and a sample is what it is: their frees are slow anyway
+///     small, of a thread:      counted on the slow path, which all calls take (thread_cache.hpp). A profile sample
+///                              comes from a heap of its own, so that its free takes the slow path, which notifies the
+///                              profile.
+///     of a heap, or large:     counted at the allocation. Any block can be a profile sample: its free is slow anyway.
 ///
-/// Resizing a small block in place changes the size of a sample. For a large block it counts as a free and an
-/// allocation, as if it had moved.
+/// Resizing a small block in place changes the size of its profile sample. Resizing a large block counts as a free and
+/// an allocation, as if the block had moved.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -29,11 +29,12 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Effects: has one block for that many bytes sampled from now on, in the mean; 0: none. Other threads begin or end
-///   with it at their next slow call.
+/// Effects: makes about one block per `bytes` bytes a profile sample from now on; 0 disables samples. Other threads
+///   follow at their next slow call.
 void set_profile_bytes(std::size_t bytes) noexcept;
 
-/// While this thread takes its call stack, nothing that it allocates is a sample: the unwinder may allocate.
+/// While this thread captures its call stack, none of its allocations becomes a profile sample or a guarded sample: the
+/// unwinder may allocate.
 class sampling_scope : base::immovable<sampling_scope>
 {
 public:
@@ -41,20 +42,20 @@ public:
     ~sampling_scope() { this_thread.is_sampling = false; }
 };
 
-/// Effects: adds a block to the profile, as allocated by the calls of this thread. `home`: its shared heap, which
-///   notifies the profile when it is freed; nullptr for a block of none.
+/// Effects: adds a block to the profile, with the call stack of this thread. `home`: the shared heap of the block,
+///   which notifies the profile when the block is freed; nullptr if there is none.
 void add_to_profile(const void* block, std::size_t bytes, std::size_t mean, shared_heap* home) noexcept;
 
-/// Returns: a sample of a block of that class; nullptr if there is no memory for it.
+/// Returns: a block of that class that is a profile sample; nullptr if there is no memory for it.
 void* allocate_sample(std::size_t size_class, std::size_t bytes, std::size_t mean) noexcept;
 
-/// Returns: whether an allocation of that many bytes by this thread is a sample.
+/// Returns: whether an allocation of `bytes` by this thread is a profile sample.
 MEMORY_POOL_ALWAYS_INLINE bool is_sample(std::size_t bytes, std::size_t mean) noexcept
 {
     return this_thread.sampler.is_due(std::max<std::size_t>(bytes, 1), mean);
 }
 
-/// Effects: samples a block that bypassed the magazines, if a sample is due.
+/// Effects: makes a block that bypassed the magazines a profile sample, if one is due.
 inline void sample_if_due(const void* block, std::size_t bytes, shared_heap* home) noexcept
 {
     const std::size_t mean = the_profile.mean_bytes();
@@ -62,8 +63,8 @@ inline void sample_if_due(const void* block, std::size_t bytes, shared_heap* hom
         add_to_profile(block, bytes, mean, home);
 }
 
-/// Effects: counts a block that bypassed the magazines, for the profile and for the scope of this thread. nullptr is
-///   ignored.
+/// Effects: counts a block that bypassed the magazines, for the profile and for this thread's no-allocation scope.
+///   No-op for nullptr.
 inline void count_allocation(const void* block, std::size_t bytes, shared_heap* home = nullptr) noexcept
 {
     if (block == nullptr)
@@ -72,7 +73,7 @@ inline void count_allocation(const void* block, std::size_t bytes, shared_heap* 
     note_if_forbidden(bytes);
 }
 
-/// Returns: whether a small block is a sample, and must not get into a magazine.
+/// Returns: whether a small block is a profile sample or a guarded sample, which must not enter a magazine.
 inline bool is_sample(const void* block) noexcept
 {
     const slice_tag tag = tag_of(block);

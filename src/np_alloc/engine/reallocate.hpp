@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Resizing a block, be it plain or checked.
+/// Resizes plain and checked blocks.
 ///
 ///     locate it -> resize in place -> move its memory -> copy to another block -> no memory: keep it if it shrinks
 ///
-/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that it keeps when it moves;
+/// `Blocks` describes the kind of blocks. It has a type `block` with `begin` and `held`, the bytes to copy when the
+/// block moves, and these functions:
 ///
-///     locate(pointer)           the block that begins there; reports if none does
-///     find(pointer)             the same, in use, with its bytes
+///     locate(pointer)           the block that begins at `pointer`; reports if there is none
+///     find(pointer)             as locate, and sets `held`; reports a block that is not in use
 ///     home_of(block)            its shared heap, or nullptr
 ///     last_bytes(block)         its size for a report
 ///     is_large(block)
@@ -39,15 +40,15 @@
 #include <optional>
 
 namespace memory_pool::np {
-/// Returns: spare bytes for a large block that grows to `bytes`. The checked build takes more, as a move costs more;
-///   and whole pages, so that the offset of the block in its first page is right without the spare bytes, too.
+/// Returns: spare bytes for a large block that grows to `bytes`. The checked build adds more, because moves cost more
+///   there; it adds whole pages, so that the offset of the block in its first page also fits `bytes` alone.
 inline std::size_t room_to_grow(std::size_t bytes) noexcept
 {
     return is_checked ? bytes / os::page_size() * os::page_size() : bytes / 8;
 }
 
-/// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that
-///   happens again and again, it is moved seldom. What is not touched costs addresses alone.
+/// Returns: a block for the content of `from`. A large block that grows gets spare room, so that it seldom moves if it
+///   grows again and again. Untouched room costs only addresses.
 template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
@@ -60,9 +61,8 @@ void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Alloca
     return roomy;
 }
 
-/// Effects: copies `from`, which is of `home` if that is not nullptr, to another block, as far as that has room, and
-///   frees it.
-/// Returns: the other block; nullptr if there is no memory: then the old one is unchanged.
+/// Effects: copies as much of `from` as fits to another block, and frees `from`. `home`: its shared heap, or nullptr.
+/// Returns: the other block; if there is no memory, nullptr, and `from` is unchanged.
 template <class Blocks>
 void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes,
                       std::size_t alignment) noexcept
@@ -80,13 +80,13 @@ void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std
     return moved;
 }
 
-/// Effects: notes that a large block was resized in place: as an allocation, if it grew.
+/// Effects: notes that a large block was resized in place; growth counts as an allocation.
 template <class Blocks>
-void note_resized(const typename Blocks::block& its, std::size_t bytes, shared_heap* home) noexcept
+void note_resized(const typename Blocks::block& where, std::size_t bytes, shared_heap* home) noexcept
 {
-    (void)the_profile.forget(its.begin);
-    sample_if_due(its.begin, bytes, home);
-    if (bytes > its.held)
+    (void)the_profile.forget(where.begin);
+    sample_if_due(where.begin, bytes, home);
+    if (bytes > where.held)
         note_if_forbidden(bytes);
 }
 
@@ -121,7 +121,7 @@ void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) no
         return moved;
     if (!may_stay || bytes > from->held)
         return nullptr;
-    Blocks::shrink_in_place(*from, bytes); // There may be no memory for a smaller one.
+    Blocks::shrink_in_place(*from, bytes); // There was no memory for a smaller block.
     the_profile.resize(block, bytes);
     return stay();
 }

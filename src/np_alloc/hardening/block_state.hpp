@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether a block is in use, and how many bytes of it were asked for: kept beside the slab by the checked build.
+/// The state and the requested size of each block of a slab. The checked build keeps them outside of the slab.
 ///
 ///     state of a block:  |      requested size       |  allocation function  | 1 |     in use
-///                        |    the same, for reports  |       the same        | 2 |     freed, and poisoned since
-///                        |    the old or the new     |       the same        | 3 |     between the two, half filled
-///                        |    the same, for reports  |       the same        | 4 |     freed, purged since: all zeros
+///                        |     kept for reports      |   kept for reports    | 2 |     freed, then poisoned
+///                        |    the old or the new     |  allocation function  | 3 |     being changed: half filled
+///                        |     kept for reports      |   kept for reports    | 4 |     freed, then purged: all zeros
 ///                        |             0             |           0           | 4 |     never allocated: all zeros
 ///                        |             0             |           0           | 5 |     never allocated: used before
-///                        |    the same, for reports  |       the same        | 6 |     freed, in transit: its first
-///                                                                                      bytes are the library's
+///                        |     kept for reports      |   kept for reports    | 6 |     freed, in transit: the library
+///                                                                                      uses its first bytes
 ///                        |             0             |           0           | 0 |     unknown, or written to by the
 ///                                                                                      library
 ///
-/// The bitmap of a slab says whether a block is outstanding, and is its heap's alone. The state says whether the
-/// program has the block. The freeing thread changes it in one step: so of two threads that free it, one finds it free.
+/// The bitmap of a slab shows which blocks are outstanding; only the heap of the slab accesses it. The state shows
+/// whether the program has the block. The freeing thread changes the state atomically, so if two threads free a block,
+/// one of them finds it free.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -23,7 +24,7 @@
 #include <memory_pool/base/immovable.hpp>
 
 #include "../os/single_thread.hpp"
-#include "pairs.hpp"
+#include "dealloc_mismatch.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -31,16 +32,16 @@
 #include <optional>
 
 namespace memory_pool::np {
-/// How much of a free block the library writes to as it sends the block to its heap.
+/// Bytes of a free block that the library overwrites when it sends the block to its heap.
 inline constexpr std::size_t bytes_of_sent = 16;
 
-/// The state of one block. Zeroed, it was never allocated.
+/// The state of one block. Zeroed: its content is unknown.
 class block_state
 {
 public:
-    /// Effects: the block is about to be in use: begin_use() says when.
-    /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
-    /// Preconditions: it is not in use.
+    /// Effects: starts to allocate the block; begin_use() completes that.
+    /// Returns: the last requested size, if the block was freed and poisoned; then its poison must be intact.
+    /// Preconditions: the block is not in use.
     std::optional<std::size_t> hand_out(std::size_t bytes, allocated_by function = allocated_by::malloc) noexcept
     {
         const std::uint32_t before = word_.load(std::memory_order_relaxed);
@@ -48,7 +49,7 @@ public:
         return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 
-    /// Effects: the block is in use, as hand_out() has noted. Until then, what lies behind it is not canary yet.
+    /// Effects: completes hand_out() once the canary behind the requested bytes is written: the block is in use.
     void begin_use() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | in_use, std::memory_order_relaxed);
@@ -58,18 +59,18 @@ public:
     class change : base::immovable<change>
     {
     public:
-        explicit change(block_state& its) noexcept : its_(its)
+        explicit change(block_state& state) noexcept : state_(state)
         {
-            its_.word_.fetch_or(being_changed, std::memory_order_relaxed);
+            state_.word_.fetch_or(being_changed, std::memory_order_relaxed);
         }
-        ~change() { its_.begin_use(); }
+        ~change() { state_.begin_use(); }
 
     private:
-        block_state& its_;
+        block_state& state_;
     };
 
-    /// Effects: the block is given back, if it is in use, and about to be filled: end_use() says when it is.
-    /// Returns: how many bytes of it were asked for; nothing if it is not in use.
+    /// Effects: starts to free the block if it is in use; end_use() completes that.
+    /// Returns: the requested size; nothing if the block is not in use.
     std::optional<std::size_t> take_back() noexcept
     {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
@@ -82,13 +83,13 @@ public:
         return bytes_of(word);
     }
 
-    /// Effects: the block, which was given back, is filled.
+    /// Effects: completes take_back() once the block is filled.
     void end_use() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~being_changed) | given_back, std::memory_order_relaxed);
     }
 
-    /// Effects: notes how many bytes of a block in use are asked for now.
+    /// Effects: sets the requested size of a block in use.
     void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes, function()), std::memory_order_relaxed); }
 
     /// Effects: changes the allocation function of a block in use.
@@ -97,20 +98,20 @@ public:
         word_.store(in_use_with(bytes_of(word_.load(std::memory_order_relaxed)), function), std::memory_order_relaxed);
     }
 
-    /// Returns: the function that allocated the block last.
+    /// Returns: the function that last allocated the block.
     allocated_by function() const noexcept
     {
         return static_cast<allocated_by>(word_.load(std::memory_order_relaxed) >> state_bits & 7U);
     }
 
-    /// Effects: the block, which is not in use, holds zeros from now on, also instead of its last word. To threads that
-    ///   find a zero there, it is_purged(): canary::clear_last and system calls release this.
+    /// Effects: marks a free block as zeros, including its last word. A thread that reads a zero there also sees
+    ///   is_purged(): canary::clear_last and system calls release this store.
     void purge() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | purged, std::memory_order_relaxed);
     }
 
-    /// Effects: starts a block that was never allocated: of zeros, or of recycled memory: see first_damage().
+    /// Effects: initializes the state of a new block: of zeros, or of recycled memory (see first_damage()).
     void start(bool is_zero) noexcept { word_.store(is_zero ? purged : recycled, std::memory_order_relaxed); }
 
     bool is_purged() const noexcept { return (word_.load(std::memory_order_acquire) & all_states) == purged; }
@@ -124,14 +125,14 @@ public:
 
     bool is_unknown() const noexcept { return word_.load(std::memory_order_relaxed) == 0; }
 
-    /// Effects: the block, which is not in use, is sent to its heap: the library writes to its first bytes.
+    /// Effects: marks a free block as in transit to its heap: the library writes to its first bytes.
     void send() noexcept
     {
         const std::uint32_t word = word_.load(std::memory_order_relaxed);
         word_.store(is_given_back(word) ? (word & ~all_states) | sent : 0, std::memory_order_release);
     }
 
-    /// Effects: the block, which was sent or unknown, is filled again.
+    /// Effects: marks a block that was sent or unknown as filled again.
     void receive() noexcept
     {
         word_.store((word_.load(std::memory_order_relaxed) & ~all_states) | given_back, std::memory_order_relaxed);
@@ -139,17 +140,17 @@ public:
 
     bool is_sent() const noexcept { return (word_.load(std::memory_order_relaxed) & all_states) == sent; }
 
-    /// Effects: the content of the block, which is not in use, is unknown from now on, but its last word is canary.
+    /// Effects: marks the content of a free block as unknown, except for its last word, which is canary.
     void forget() noexcept { word_.store(0, std::memory_order_release); }
 
-    /// Returns: how many bytes were asked for; nothing if it is not in use.
+    /// Returns: the requested size; nothing if the block is not in use.
     std::optional<std::size_t> bytes() const noexcept
     {
         const std::uint32_t word = word_.load(std::memory_order_relaxed);
         return is_in_use(word) ? std::optional(bytes_of(word)) : std::nullopt;
     }
 
-    /// Returns: the size requested at the last allocation, in use or not; 0 if unknown.
+    /// Returns: the last requested size, whether the block is in use or not; 0 if unknown.
     std::size_t last_bytes() const noexcept { return bytes_of(word_.load(std::memory_order_relaxed)); }
 
     bool is_in_use() const noexcept { return is_in_use(word_.load(std::memory_order_relaxed)); }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the checked build knows of a slice besides: states of blocks, guards, and fill patterns.
+/// Slices and runs in the checked build: block states, canaries, guards and fill patterns.
 ///
-///     slab:         | block | block | ...                | not used | guard page |       each ends with a canary
+///     slab:         | block | block | ...                | not used | guard page |       each block ends with a canary
 ///     large block:  | canary |  requested bytes   | canary | guard: 1 MiB, up to the end of the run       |
 ///                   ^ at most a page, so that the block ends at its guard or just before it
 ///
-///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
+///     free slices of a former large block:     | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
-/// Each run ends with a guard, so there is one before each run, too. It stays when the slab or the large block is gone,
-/// as the next one may have the same size. Guards are best effort: if the system refuses one, it is missing.
+/// Each run ends with a guard, so each run also has a guard before it. The guard stays when the slab or large block is
+/// freed, because the next one may have the same size. Guards are best effort: the system may refuse one.
 ///
 /// Thread safety: the owner of the run.
 #pragma once
@@ -36,12 +36,12 @@
 #include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "block_state.hpp"
-#include "noted_parts.hpp"
-#include "pairs.hpp"
+#include "dealloc_mismatch.hpp"
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
 #include "slice_guard.hpp"
 #include "state_arrays.hpp"
+#include "written_records.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -52,26 +52,26 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The record of a slice, where it is checked.
+/// The record of a slice in the checked build.
 struct checked_slice : slice_record
 {
-    os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
-    bool is_unknown;           ///< Memory may differ from what first_damage() expects, though no program wrote to it.
-    bool is_filled;            ///< As far as it is `poisoned`, it holds nothing but the fill pattern.
+    os::guarding guarding_all; ///< How the slab that begins here is guarded, if it is guarded as a whole.
+    bool is_unknown;           ///< first_damage() may report the memory although no program wrote to it.
+    bool is_filled;            ///< The `poisoned` bytes hold only the fill pattern.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that first_damage() must find intact.
-    block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
-    std::size_t large_bytes;   ///< That were asked for.
+    block_state large;         ///< State of the large block that begins here; its size is in `large_bytes`.
+    std::size_t large_bytes;   ///< Requested size of that large block.
     std::atomic<std::uint32_t> large_front; ///< Bytes of the run before that block.
-    block_state* blocks;                    ///< Of the slab that begins here, by number.
+    block_state* blocks;                    ///< Block states of the slab that begins here, by number.
 };
 
-/// Returns: whether free memory is filled, and verified before it is reused.
+/// Returns: whether free memory is filled, and verified before reuse.
 inline bool fills_free_memory() noexcept
 {
     return the_options.get(np_option_poison) != 0;
 }
 
-/// Returns: whether a free block holds what its state says.
+/// Returns: whether the content of a free block matches its state.
 /// Preconditions: fills_free_memory(); the block was carved, or its state is known.
 inline bool is_as_left(const block_state& state, const std::byte* block, std::size_t bytes) noexcept
 {
@@ -87,12 +87,12 @@ inline bool is_as_left(const block_state& state, const std::byte* block, std::si
     return is_rest_intact && the_canary.is_last_intact(block + bytes);
 }
 
-/// Collects adjacent guards of one kind, to remove them by one system call.
+/// Collects adjacent guards of one kind, to remove them with one system call.
 class joined_guards
 {
 public:
-    /// Effects: adds a guard; removes those added before if it is not adjacent to them, or of another kind. `begins`:
-    ///   whether to count it as a guard: it begins at `begin`, and no part of it stays.
+    /// Effects: adds a guard. First removes the pending guards if the new one is not adjacent or is of another kind.
+    ///   `begins`: whether to count it as a removed guard: it begins at `begin`, and no part of it stays.
     void add(std::byte* begin, std::byte* end, os::guarding how, bool begins) noexcept
     {
         if (begin != end_ || how != how_) {
@@ -104,8 +104,8 @@ public:
         guards_ += begins ? 1U : 0U;
     }
 
-    /// Effects: removes the guards added last.
-    /// Returns: whether the system has removed all guards that were ever added.
+    /// Effects: removes the pending guards.
+    /// Returns: whether the system has removed every guard added so far.
     bool remove() noexcept
     {
         if (begin_ != end_)
@@ -124,26 +124,26 @@ private:
     bool are_removed_ = true;
 };
 
-/// Returns: the number of the block of a slab that begins there, or no_block_there.
-MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const class_facts& its,
+/// Returns: the number of the block of `slab` that begins at `block`, or no_block_there.
+MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const size_class_info& info,
                                                 const void* block) noexcept
 {
-    return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+    return block_at(info, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
 }
 
-/// Returns: whether the last word of the preceding block is intact, or purged with it. Before the first block, there is
-///   a guard page.
+/// Returns: whether the last word of the preceding block is intact, or was purged with that block. Before the first
+///   block, there is a guard page.
 MEMORY_POOL_ALWAYS_INLINE bool is_front_intact(const checked_slice& slab, const std::byte* block) noexcept
 {
     if (MEMORY_POOL_LIKELY(block == slab.begin || the_canary.is_last_intact(block)))
         return true;
     const block_state& previous = slab.blocks[static_cast<std::size_t>(block - slab.begin) / slab.block_bytes - 1];
     const bool is_purged = canary::is_last_clear(block) && previous.is_purged();
-    // It may have gone out again meanwhile: then its last word comes first.
+    // The previous block may have been allocated meanwhile, which writes its last word before its state.
     return is_purged || the_canary.is_last_intact(block);
 }
 
-/// What is done to the memory of runs, so that what a program does there by mistake is found.
+/// Prepares and verifies the memory of runs, to detect stray accesses of the program.
 template <class Region>
 class run_checks : base::immovable<run_checks<Region>>
 {
@@ -153,7 +153,7 @@ public:
 
     constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
 
-    /// Effects: allocates what is kept about `slices` slices besides their records.
+    /// Effects: allocates the bookkeeping of `slices` slices, apart from their records.
     /// Returns: false if out of memory.
     bool start(std::size_t slices) noexcept
     {
@@ -162,7 +162,7 @@ public:
         return noted_.start(slices);
     }
 
-    /// Effects: frees that.
+    /// Effects: frees that bookkeeping.
     void stop() noexcept { noted_.stop(); }
 
     /// Returns: whether runs get guards.
@@ -173,9 +173,9 @@ public:
 
     // Slabs.
 
-    /// Effects: gets room for what is kept about the blocks of a slab; a slice by `take_slice()` if need be, which
-    ///   returns no_slice if there is none, and given back by `give_slice(slice_index)` if it cannot be used.
-    /// Preconditions: no other thread takes or returns runs.
+    /// Effects: allocates the block states of a slab. May need a slice from `take_slice()`, which returns no_slice if
+    ///   there is none; returns an unusable slice with `give_slice(slice_index)`.
+    /// Preconditions: no other thread allocates or frees runs.
     template <class TakeSlice, class GiveSlice>
     void slab_taken(slice_index first, std::size_t size_class, TakeSlice&& take_slice, GiveSlice&& give_slice) noexcept
     {
@@ -194,8 +194,8 @@ public:
         region_.record(first).blocks = states_.take(slab_capacity(size_class), take_chunk);
     }
 
-    /// Effects: gives that back, and a slice by `give_slice(slice_index)` that is not needed any more.
-    /// Preconditions: the same.
+    /// Effects: frees the block states of a slab. Returns a slice that becomes empty with `give_slice(slice_index)`.
+    /// Preconditions: as slab_taken.
     template <class GiveSlice>
     void slab_given(slice_index first, GiveSlice&& give_slice) noexcept
     {
@@ -207,14 +207,14 @@ public:
             });
     }
 
-    /// Effects: starts the states of its blocks: the first hand-out verifies each.
-    /// Returns: whether the slab is usable: false if there is no memory for what is kept about it, or the system has
-    ///   not removed a guard in it.
+    /// Effects: initializes the block states of a new slab, so that the first allocation of each block verifies it.
+    /// Returns: whether the slab is usable: false if its block states are missing for lack of memory, or the system
+    ///   refused to remove a guard in it.
     bool slab_made(slice_index first, std::uint32_t slices, bool is_zero) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
         const checked_slice& slab = region_.record(first);
-        const bool is_wiped = !is_zero && !is_known(first, slices); // No block shows what a larger one held.
+        const bool is_wiped = !is_zero && !is_known(first, slices); // No block may expose the content of a larger one.
         if (!find_damage(first, slices, false, is_wiped ? nullptr : last_page).is_usable || slab.blocks == nullptr)
             return false;
         if (is_wiped)
@@ -227,8 +227,8 @@ public:
         return true;
     }
 
-    /// Returns: the number of the block of a new slab at which the first `count` blocks begin: unpredictable, but not
-    ///   so far behind that many pages are touched.
+    /// Returns: the number of the block where the first `count` blocks to take from a new slab begin: unpredictable,
+    ///   but low enough that few pages are touched.
     std::uint32_t first_to_take(slice_index first, std::uint32_t count) const noexcept
     {
         constexpr std::uint32_t max_bytes_skipped = std::uint32_t{32} * 1024;
@@ -239,20 +239,20 @@ public:
         return static_cast<std::uint32_t>(os::random_number() % (blocks - count + 1));
     }
 
-    /// Effects: writes the last words of blocks that have just been carved, from `begin` on.
+    /// Effects: writes the last words of newly carved blocks, from `begin` on.
     void carved(slice_index first, std::byte* begin) noexcept
     {
         const checked_slice& slab = region_.record(first);
-        if (slab.size_class == class_of_zero_size) // They may not be touched.
+        if (slab.size_class == class_of_zero_size) // These blocks must not be accessed.
             return;
         for (std::byte* end = begin + slab.block_bytes; end <= slab.carved_end; end += slab.block_bytes)
             if (!the_canary.write_last_if_clear(end) &&
                 (!fills_free_memory() || first_damage(end - canary::last_bytes, canary::last_bytes) == nullptr))
-                the_canary.write_last(end); // Otherwise the first hand-out reports it.
+                the_canary.write_last(end); // Otherwise the first allocation reports it.
     }
 
-    /// Effects: removes the guard of a slab that is guarded as a whole. Memory that `is_dirty` will be verified before
-    ///   reuse; other memory is zero.
+    /// Effects: removes the guard of a slab that is guarded as a whole. `is_dirty`: its memory will be verified before
+    ///   reuse; otherwise, its memory is zero.
     void slab_ends(slice_index first, std::uint32_t slices, bool is_dirty) noexcept
     {
         if (is_dirty) {
@@ -262,7 +262,7 @@ public:
         const os::guarding how = std::exchange(region_.record(first).guarding_all, os::guarding::none);
         if (os::unguard_memory(region_.address(first), slices * slice_bytes, how))
             return;
-        for (slice_index slice = first; slice != first + slices; ++slice) { // The next one to have it tries again.
+        for (slice_index slice = first; slice != first + slices; ++slice) { // The next user of the slice tries again.
             noted_.note(slice);
             note_guard(slice, {how, 0, slice == first});
             region_.record(slice).poisoned = 0;
@@ -277,27 +277,28 @@ public:
             wants_guards() ? os::guard_memory(region_.address(first), slices * slice_bytes) : os::guarding::none;
     }
 
-    /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
+    /// Effects: discards the content of a slab that is freed although some of its blocks are in use.
     void slab_dropped(slice_index first) noexcept
     {
         const std::size_t bytes = slab_slices(region_.record(first).size_class) * slice_bytes;
-        // Memory that is locked stays.
+        // The system does not purge locked memory.
         if (!os::purge_memory(region_.address(first), bytes) && fills_free_memory())
             poison(region_.address(first), bytes - guard_bytes);
     }
 
-    /// Effects: lets the library write to a free block: expects no fill pattern there, and restores its last word.
+    /// Effects: lets the library write to a free block: restores its last word, and expects no fill pattern there any
+    ///   more.
     void library_writes_to(const void* block) noexcept
     {
         const located_block found = locate(block);
-        if (found.slab == nullptr) // A damaged batch may point to where no block begins.
+        if (found.slab == nullptr) // A damaged batch may hold an address where no block begins.
             return;
         const checked_slice& slab = *found.slab;
-        the_canary.write_last(slab.begin + (found.number + 1) * slab.block_bytes); // First, as it may be purged.
+        the_canary.write_last(slab.begin + (found.number + 1) * slab.block_bytes); // First: the block may be purged.
         slab.blocks[found.number].forget();
     }
 
-    /// Effects: lets the library write to the first bytes_of_sent bytes of a free block, and no more.
+    /// Effects: lets the library write only to the first bytes_of_sent bytes of a free block.
     void library_sends(const void* block) noexcept
     {
         if (const located_block found = locate(block); found.slab != nullptr) {
@@ -306,7 +307,7 @@ public:
         }
     }
 
-    /// Effects: fills the part of a free block that the library wrote to: nothing of that can be read in a new one.
+    /// Effects: refills the part of a free block that the library wrote to, so that no new block exposes it.
     void library_has_read(void* block) noexcept
     {
         const located_block found = locate(block);
@@ -317,15 +318,15 @@ public:
         state.receive();
     }
 
-    /// Returns: whether a block of a slab begins there that is in use.
+    /// Returns: whether `block` is a block of a slab and in use.
     bool is_in_use(const void* block) const noexcept
     {
         const located_block found = locate(block);
         return found.slab != nullptr && found.slab->blocks[found.number].is_in_use();
     }
 
-    /// Effects: restores the last word before a block of a slab, if it was written to, so that it is reported once.
-    /// Returns: the misuse to report; nothing if the word is intact, or no such block begins there.
+    /// Effects: restores the last word before a block of a slab if it was overwritten, so that it is reported once.
+    /// Returns: the misuse to report; nothing if the word is intact, or `block` is no block of a slab.
     std::optional<base::misuse_log::finding> mend_front(const void* block) noexcept
     {
         const located_block found = locate(block);
@@ -346,14 +347,14 @@ public:
         return base::misuse_log::finding{error_kind::buffer_underflow, front, slab.blocks[found.number].last_bytes()};
     }
 
-    /// Effects: zeroes what blocks in that row of pages of a slab have outside of it: the row is about to be purged.
-    /// Returns: false, with no effect, if one of them was written to after it was freed, which is reported when it is
-    ///   handed out.
-    /// Preconditions: no block there is outstanding.
+    /// Effects: prepares a row of pages of a slab for a purge: zeroes the parts of its blocks outside of the row.
+    /// Returns: false, with no effect, if the row must not be purged, e.g. because the program wrote to a block after
+    ///   its free. The next allocation of that block reports the write.
+    /// Preconditions: no block in the row is outstanding.
     bool may_be_purged(slice_index first, std::byte* from, std::byte* end) noexcept
     {
         checked_slice& slab = region_.record(first);
-        // Other threads look at the last word before their blocks at any time.
+        // Other threads read the last word before their blocks at any time.
         if (!os::is_readable_while_purged || slab.size_class == class_of_zero_size)
             return false;
         const std::size_t begin = static_cast<std::size_t>(from - slab.begin) / slab.block_bytes;
@@ -364,7 +365,7 @@ public:
             return false;
         for (std::size_t number = begin; number < behind; ++number)
             slab.blocks[number].purge();
-        if (begin < behind) { // The first and the last one may extend beyond the row.
+        if (begin < behind) { // The first and the last block may extend beyond the row.
             std::byte* const front = slab.begin + begin * slab.block_bytes;
             std::memset(front, 0, static_cast<std::size_t>(from - front));
             std::byte* const last_end = slab.begin + behind * slab.block_bytes;
@@ -377,7 +378,7 @@ public:
     }
 
     /// Effects: guards the last page before a run, if the slice there is free and its end is not guarded.
-    /// Preconditions: no other thread takes or returns runs.
+    /// Preconditions: no other thread allocates or frees runs.
     void guard_before(slice_index first) noexcept
     {
         if (first == first_slice || region_.record(first - 1).state != slice_state::free ||
@@ -390,28 +391,28 @@ public:
 
     // Large blocks.
 
-    /// Returns: bytes of a run with room for a block of `bytes`, its canaries, of up to a page each, and its guard.
+    /// Returns: the size of a run for a block of `bytes` bytes, its canaries (up to a page each) and its guard.
     std::size_t with_guard(std::size_t bytes) const noexcept
     {
         return base::saturating_add(bytes, 3 * os::page_size() + guard_slices() * slice_bytes);
     }
 
-    /// Returns: the number of slices that are only guard at the end of a large run; 0 where addresses or memory were
-    ///   limited when the process began.
+    /// Returns: the number of guard slices at the end of a large run; 0 if addresses or memory were limited when the
+    ///   process started.
     std::uint32_t guard_slices() const noexcept { return guard_slices_; }
 
-    /// Returns: the number of all slices that are only guard, in runs that are in use or free.
+    /// Returns: the number of slices that are guarded as a whole, in used and free runs.
     std::size_t guarded_slices() const noexcept { return guarded_slices_.load(std::memory_order_relaxed); }
 
-    /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard is where
-    ///   slices are guarded already: their memory is gone, and a guard elsewhere would cost memory there.
+    /// Returns: how many slices of a free run of `length` to skip before a run of `slices`, so that its guard reuses
+    ///   guarded slices. Their memory is already discarded; a guard elsewhere would cost the memory there.
     std::uint32_t slices_to_guard(slice_index first, std::uint32_t length, std::uint32_t slices) const noexcept
     {
-        constexpr std::uint32_t most_looks = 1024;
+        constexpr std::uint32_t max_looks = 1024;
         const std::uint32_t guard = guard_slices();
         const std::uint32_t of_block = slices - guard;
-        std::uint32_t found = 0; // Adjacent ones.
-        for (std::uint32_t i = of_block; guard != 0 && i < std::min(length, of_block + most_looks); ++i) {
+        std::uint32_t found = 0; // Adjacent guarded slices.
+        for (std::uint32_t i = of_block; guard != 0 && i < std::min(length, of_block + max_looks); ++i) {
             found = guard_of(first + i) == region_.address(first + i) ? found + 1 : 0;
             if (found == guard)
                 return i + 1 - slices;
@@ -419,11 +420,11 @@ public:
         return 0;
     }
 
-    /// The condition of a run that was taken.
+    /// The condition of an allocated run.
     struct condition
     {
-        const void* damaged = nullptr; ///< Memory that was written to while it was free; nullptr if there is none.
-        bool is_usable = true;         ///< False if the system has not removed a guard.
+        const void* damaged = nullptr; ///< Memory that was written to while free; nullptr if there is none.
+        bool is_usable = true;         ///< False if the system refused to remove a guard.
     };
 
     /// Effects: marks the block as in use, if its run is usable. The block ends as close to its guard as its
@@ -445,7 +446,7 @@ public:
     }
 
     /// Effects: discards the content of the block. `is_revoked`: all of it will be made inaccessible.
-    /// Returns: whether the system may have memory behind it still.
+    /// Returns: whether its addresses may still have memory.
     bool large_ends(slice_index first, bool /*is_dirty*/, bool is_revoked) noexcept
     {
         region_.record(first).large.forget();
@@ -455,7 +456,7 @@ public:
             note_known(first, static_cast<std::uint32_t>(base::divide_round_up(end, slice_bytes)), false);
             return true;
         }
-        // What lies behind the block goes, too: the whole run is to read as zeros then.
+        // A purge includes the rest of the run, so that all of it reads as zeros.
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (!is_revoked)
@@ -463,8 +464,8 @@ public:
         return true;
     }
 
-    /// Effects: fills a large block that could not be revoked, or lost a part of its memory on the way, and has it
-    ///   verified when it is used again.
+    /// Effects: fills a large block that could not be revoked, or lost part of its memory in the attempt. It will be
+    ///   verified before reuse.
     void large_not_revoked(slice_index first) noexcept
     {
         (void)wipe(region_.address(first), canary_end(first), 0);
@@ -477,24 +478,26 @@ public:
         region_.record(first).large.set_function(function);
     }
 
-    /// Effects: a large block has become longer by slices that were free.
-    /// Returns: whether they are usable: not if they were written to, which is reported when another block gets them.
+    /// Effects: takes over the free slices by which a large block has grown.
+    /// Returns: whether they are usable: not if the program wrote to them, which is reported when another block gets
+    ///   them.
     bool large_extended(slice_index first, std::uint32_t slices) noexcept
     {
         return !verify_free(first, slices) && find_damage(first, slices, false).is_usable;
     }
 
-    /// Effects: has slices verified before reuse that a large block loses, and resize_large() has erased.
+    /// Effects: marks the slices that a large block loses, behind its first `slices`, for verification before reuse.
+    ///   resize_large() has erased them.
     void large_shortened(slice_index first, std::uint32_t slices) noexcept
     {
         const std::size_t kept_bytes = slices * slice_bytes;
-        if (canary_end(first) > kept_bytes) // Parts of what was erased may be zero.
+        if (canary_end(first) > kept_bytes) // Parts of the erased memory may be zero.
             expect_intact(first + slices, canary_end(first) - kept_bytes, false);
     }
 
-    /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
-    ///   What is no longer of the block is filled.
-    /// Returns: whether it did.
+    /// Effects: resizes the block if `resize_run()` returns true: then the run has room, or has got it. Fills the part
+    ///   that the block loses.
+    /// Returns: whether the block was resized.
     template <class ResizeRun>
     bool resize_large(slice_index first, std::size_t bytes, ResizeRun&& resize_run) noexcept
     {
@@ -516,13 +519,13 @@ public:
         return has_room;
     }
 
-    /// Effects: of a large block that was just made, no more than `bytes` are asked for; the rest is room to grow.
+    /// Effects: sets the requested size of a new large block to `bytes`; the rest is room to grow.
     void leave_room(slice_index first, std::size_t bytes) noexcept
     {
         const block_state::change now(region_.record(first).large);
         const std::size_t old_end = canary_end(first);
         const std::size_t end = std::max(canary_end(first, bytes), old_end - os::page_size());
-        (void)wipe(region_.address(first) + end, old_end - end, 0); // The canary behind all of it.
+        (void)wipe(region_.address(first) + end, old_end - end, 0); // The old canary.
         region_.record(first).large_bytes = bytes;
         guard_behind(first);
         write_canary_behind(first);
@@ -533,16 +536,16 @@ public:
         return region_.address(first) + region_.record(first).large_front.load(std::memory_order_relaxed);
     }
 
-    /// Returns: how much was asked for.
+    /// Returns: the requested size.
     std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).large_bytes; }
 
-    /// Returns: the bytes of a large block and the canary behind it.
+    /// Returns: the size of a large block and the canary behind it.
     std::size_t bytes_with_canary(slice_index first) const noexcept
     {
         return static_cast<std::size_t>(end_of_canary(first) - begin_of_large(first));
     }
 
-    /// Returns: where the canary behind a large block ends, in bytes from the beginning of its run.
+    /// Returns: the end of the canary behind a large block, in bytes from the beginning of its run.
     std::size_t canary_end(slice_index first) const noexcept { return canary_end(first, bytes_of_large(first)); }
 
     /// Effects: restores the canary before a large block, if it is damaged.
@@ -555,20 +558,20 @@ public:
         return true;
     }
 
-    // Proof.
+    // Verification.
 
-    /// Returns: bytes that were asked for of the block of that number; nothing if it is not in use.
+    /// Returns: the requested size of block `number` of a slab; nothing if the block is not in use.
     std::optional<std::size_t> bytes_of(slice_index slab, std::size_t number) const noexcept
     {
         return region_.record(slab).blocks[number].bytes();
     }
 
-    /// Returns: what is wrong with the block of that number in a slab, which is free or not.
+    /// Returns: the inconsistency, if any, of block `number` of a slab. `is_free`: the slab counts the block as free.
     inconsistency verify(slice_index slab, std::size_t number, bool is_free) const noexcept
     {
-        const checked_slice& its = region_.record(slab);
-        std::byte* const block = its.begin + number * its.block_bytes;
-        const block_state& state = its.blocks[number];
+        const checked_slice& record = region_.record(slab);
+        std::byte* const block = record.begin + number * record.block_bytes;
+        const block_state& state = record.blocks[number];
         const std::optional<std::size_t> bytes = state.bytes();
         if (is_free && bytes)
             return {"a free block has the state of a block in use", block};
@@ -580,21 +583,21 @@ public:
                 block};
     }
 
-    /// Returns: the damage to a block of a slab, to its canary if in use, to its content if free; nothing if intact.
+    /// Returns: the damage to the canary of a block in use, or to the content of a free block; nothing if intact.
     std::optional<error_kind> damage_of(slice_index slab, std::size_t number) const noexcept
     {
-        const checked_slice& its = region_.record(slab);
-        const std::byte* const block = its.begin + number * its.block_bytes;
-        const block_state& state = its.blocks[number];
+        const checked_slice& record = region_.record(slab);
+        const std::byte* const block = record.begin + number * record.block_bytes;
+        const block_state& state = record.blocks[number];
         if (const std::optional<std::size_t> bytes = state.bytes())
-            return the_canary.is_intact(block + *bytes, block + its.block_bytes)
+            return the_canary.is_intact(block + *bytes, block + record.block_bytes)
                        ? std::nullopt
                        : std::optional(error_kind::buffer_overflow);
-        return is_free_intact(its, state, block) ? std::nullopt : std::optional(error_kind::write_after_free);
+        return is_free_intact(record, state, block) ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
-    /// Returns: whether the program may have made pages of a block of a slab inaccessible: it is in use, aligned, and
-    ///   not smaller than a page.
+    /// Returns: whether the program may have made pages of a block inaccessible: the block is in use, aligned, and not
+    ///   smaller than a page.
     bool may_be_protected(slice_index slab, std::size_t number) const noexcept
     {
         const block_state& state = region_.record(slab).blocks[number];
@@ -619,7 +622,7 @@ public:
         return {};
     }
 
-    /// Returns: what is wrong with a free run.
+    /// Returns: the inconsistency, if any, of a free run.
     inconsistency verify_free(slice_index first, std::uint32_t slices) const noexcept
     {
         inconsistency found;
@@ -639,9 +642,8 @@ public:
 
     // Free runs.
 
-    /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the
-    ///   first nor the last: that is memory, too.
-    ///   `something_follows`: a guard at its end is kept.
+    /// Effects: stops expecting fill patterns in a purged run, removes its guards, and purges the records of its inner
+    ///   slices, which take memory, too. `something_follows`: keeps a guard at the end of the run.
     void run_purged(slice_index first, std::uint32_t slices, bool something_follows) noexcept
     {
         const slice_index last = first + slices - 1;
@@ -656,14 +658,14 @@ public:
             (void)os::purge_memory(reinterpret_cast<void*>(begin), end - begin);
     }
 
-    /// Effects: a run was not purged, or not as a whole: parts of it may be zero now.
+    /// Effects: notes that a run was purged only in part, or not at all: some of it may be zero now.
     void run_kept(slice_index first, std::uint32_t slices) noexcept
     {
         noted_.for_each(first, slices, [this](slice_index slice) { region_.record(slice).is_filled = false; });
     }
 
 private:
-    /// A block of a slab; `slab` is nullptr if none begins there.
+    /// A block of a slab; `slab` is nullptr if no block begins at the address.
     struct located_block
     {
         checked_slice* slab;
@@ -676,13 +678,13 @@ private:
         if (!is_of_slab(region_.tag(slice).load(std::memory_order_relaxed)))
             return {nullptr, 0};
         checked_slice& slab = region_.record(region_.record(slice).slab);
-        const std::size_t number = number_in(slab, facts[slab.size_class], block);
+        const std::size_t number = number_in(slab, class_info[slab.size_class], block);
         return {number != no_block_there ? &slab : nullptr, number};
     }
 
-    /// In the checked build, no others are of that class.
+    /// In the checked build, only blocks of zero bytes have this class.
     static constexpr std::size_t class_of_zero_size = sizes::of(0);
-    /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
+    /// Larger blocks are purged instead of filled: the program may not have touched all of their pages.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
     /// Returns: whether a free block is intact.
@@ -695,8 +697,7 @@ private:
         return !has_last_word || the_canary.is_last_intact(end) || (state.is_purged() && canary::is_last_clear(end));
     }
 
-    /// Returns: whether the blocks of those numbers in a slab, all of them free, are intact. Memory that was never in
-    ///   use is not read.
+    /// Returns: whether free blocks from `number` up to `end` are intact. Does not read memory that was never in use.
     bool are_intact(slice_index first, std::size_t number, std::size_t end) const noexcept
     {
         const checked_slice& slab = region_.record(first);
@@ -707,7 +708,7 @@ private:
         return true;
     }
 
-    /// Effects: fills blocks of an ending slab that the library wrote to.
+    /// Effects: refills the blocks that the library wrote to, in a slab that is about to be freed.
     void fill_unknown_blocks(slice_index first) noexcept
     {
         const checked_slice& slab = region_.record(first);
@@ -719,7 +720,7 @@ private:
                 poison_block(block, slab.block_bytes);
     }
 
-    /// Returns: whether first_damage() finds the memory of free slices intact, unless a program wrote to it.
+    /// Returns: whether first_damage() finds the memory of these free slices intact unless a program wrote to it.
     bool is_known(slice_index first, std::uint32_t slices) const noexcept
     {
         bool is_unknown = false;
@@ -734,19 +735,18 @@ private:
             region_.record(slice).is_unknown = !is_known;
     }
 
-    /// Effects: erases those pages: fills them, or, if they are many, returns them to the system, with those behind
-    ///   them up to `bytes_with_rest`.
-    /// Returns: whether they are filled.
+    /// Effects: fills `bytes` bytes, or, if they are many, purges `bytes_with_rest` bytes.
+    /// Returns: false if it has purged them.
     static bool wipe(std::byte* memory, std::size_t bytes, std::size_t bytes_with_rest) noexcept
     {
         if (bytes > largest_to_fill && os::purge_memory(memory, bytes_with_rest))
             return false;
-        if (bytes != 0 && fills_free_memory()) // A large block of 0 bytes has an alignment.
+        if (bytes != 0 && fills_free_memory()) // 0 only for an aligned block of 0 bytes.
             poison(memory, bytes);
         return true;
     }
 
-    /// Effects: the first bytes of a run that becomes free will be verified before reuse.
+    /// Effects: marks the first `bytes` bytes of a newly free run for verification before reuse.
     /// Preconditions: first_damage() finds them intact.
     void expect_intact(slice_index first, std::size_t bytes, bool is_filled) noexcept
     {
@@ -772,7 +772,7 @@ private:
 
     // Large blocks.
 
-    /// Returns: the offset in its run at which a block ends as close to a page boundary as its alignment allows.
+    /// Returns: the offset of a large block in its run with which it ends as close to a page boundary as possible.
     static std::uint32_t front_of_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         if (!wants_guards())
@@ -814,14 +814,14 @@ private:
             guarded_slices_.fetch_add(now.is_of_whole_slice() ? 1 : std::size_t{0} - 1, std::memory_order_relaxed);
     }
 
-    /// Returns: where the guard at the end of a slice begins; nullptr if there is none.
+    /// Returns: the beginning of the guard at the end of a slice; nullptr if there is none.
     std::byte* guard_of(slice_index slice) const noexcept
     {
-        const slice_guard its = guard(slice);
-        return its.is_there() ? region_.address(slice) + its.from() * slice_guard::page_bytes : nullptr;
+        const slice_guard found = guard(slice);
+        return found.is_there() ? region_.address(slice) + found.from() * slice_guard::page_bytes : nullptr;
     }
 
-    /// Guards a run from `wanted` to its end, and removes all other guards in it; all guards if it is nullptr.
+    /// Guards a run from `wanted` to its end, and removes all other guards in it. nullptr: removes all guards.
     void set_guard(slice_index first, std::uint32_t slices, std::byte* wanted) noexcept
     {
         if (!remove_guards(first, first + slices, wanted) || wanted == nullptr || !wants_guards())
@@ -836,8 +836,8 @@ private:
         set_guard(first, region_.record(first).length, end_of_canary(first));
     }
 
-    /// Removes the guards of those slices up to `kept`; all of them if it is nullptr.
-    /// Returns: whether the system did; if not, they still count as guarded.
+    /// Removes the guards of slices up to `kept`; all of them if `kept` is nullptr.
+    /// Returns: whether the system removed them; if not, they still count as guarded.
     bool remove_guards(slice_index first, slice_index end, const std::byte* kept) noexcept
     {
         joined_guards joined;
@@ -848,21 +848,21 @@ private:
             const bool ends = end_of_removed(slice, kept) == region_.address(next);
             const bool goes_on = ends && next != end && guard(next).is_there() && !guard(next).begins() &&
                                  end_of_removed(next, kept) < region_.address(next + 1);
-            if (goes_on) // The rest of the guard begins in the next slice.
+            if (goes_on) // The remaining guard begins in the next slice.
                 note_guard(next, {guard(next).how(), guard(next).from(), guard(slice).begins()});
             joined.add(guard_of(slice), end_of_removed(slice, kept), guard(slice).how(),
                        ends && !goes_on && guard(slice).begins());
         }
         if (!joined.remove())
             return false;
-        std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
+        std::atomic_signal_fence(std::memory_order_seq_cst); // The child of a fork in between removes them again.
         for (slice_index slice = first; slice != end; ++slice)
             if (guard(slice).is_there() && end_of_removed(slice, kept) > guard_of(slice))
                 shorten_guard(slice, end_of_removed(slice, kept));
         return true;
     }
 
-    /// Returns: the end of the part of a slice that lies before `kept`, and is not to be guarded.
+    /// Returns: the end of the part of a slice that lies before `kept`, and stays unguarded.
     std::byte* end_of_removed(slice_index slice, const std::byte* kept) const noexcept
     {
         std::byte* const begin = region_.address(slice);
@@ -878,8 +878,8 @@ private:
         note_guard(slice, is_there ? slice_guard(guard(slice).how(), from, guard(slice).begins()) : slice_guard());
     }
 
-    /// Guards the first unguarded part of the slices from `slice` on, by one call.
-    /// Returns: the slice to go on with.
+    /// Guards the first unguarded part of the slices from `slice` on, with one system call.
+    /// Returns: the slice to continue with.
     slice_index add_guard(slice_index slice, slice_index end, const std::byte* wanted) noexcept
     {
         std::byte* const begin = end_of_removed(slice, wanted);
@@ -891,10 +891,10 @@ private:
         std::byte* const guarded = next.is_there() ? guard_of(last) : region_.address(last + 1);
         if (begin >= guarded)
             return last + 1;
-        // All of a slice is guarded by one method.
+        // Each slice is guarded by a single method.
         const bool extends = next.is_there() && guarded != region_.address(last);
         const auto bytes = static_cast<std::size_t>(guarded - begin);
-        // A mark costs less, but counts as memory. Where memory is limited, there may be no room to remove a mapping.
+        // A mark is cheaper, but counts as memory. Where memory is limited, removing a mapping may fail.
         const os::guarding cheapest =
             bytes > guard_bytes && guard_slices_ != 0 ? os::guarding::by_mapping : os::guarding::by_mark;
         const os::guarding how = os::guard_memory(begin, bytes, extends ? next.how() : cheapest, extends ? 0 : 1);
@@ -904,7 +904,7 @@ private:
             (void)os::unguard_memory(begin, bytes, how, 0);
             return last + 1;
         }
-        // It would count as memory that the system has promised. Later runs have their guards there, too.
+        // The guarded memory would count as committed. Later runs place their guards there, too.
         if (how == os::guarding::by_mapping && bytes > guard_bytes)
             (void)os::discard_memory(begin, bytes);
         const slice_index end_of_added = extends || !next.is_there() ? last + 1 : last;
@@ -918,14 +918,14 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) % slice_bytes / slice_guard::page_bytes;
     }
 
-    /// Verifies fill patterns, and expects them no longer. Removes guards before `guarded`; all if nullptr.
+    /// Verifies fill patterns if `is_wanted`, and stops expecting them. Removes guards before `guarded`; nullptr: all.
     condition find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                           const std::byte* guarded = nullptr) noexcept
     {
         condition found;
         noted_.take_rows(first, slices, [&](slice_index begin, slice_index end) {
             for (slice_index slice = begin; slice != end; ++slice) {
-                if (guard_of(slice) == region_.address(slice)) // Only guard: its record is not touched.
+                if (guard_of(slice) == region_.address(slice)) // Guarded as a whole: its record stays untouched.
                     continue;
                 if (region_.record(slice).poisoned == 0)
                     continue;
@@ -941,9 +941,9 @@ private:
     }
 
     Region& region_;
-    noted_parts noted_;
+    written_records noted_;
     state_arrays states_;
     std::uint32_t guard_slices_ = 0;
-    std::atomic<std::size_t> guarded_slices_{0}; ///< That are only guard.
+    std::atomic<std::size_t> guarded_slices_{0}; ///< Guarded as a whole.
 };
 } // namespace memory_pool::np

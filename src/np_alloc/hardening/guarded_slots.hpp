@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Slots for single blocks between inaccessible pages: samples of what a program allocates.
+/// Guarded samples: slots for single blocks between inaccessible pages.
 ///
 ///     | guard | . . . . .|block| guard | . . . . . . . . | guard |block|. . . . . | guard | ...       .: no access
-///              <--- slot --->           free, was used            now and then
+///              <--- slot --->           free, used before         sometimes
 ///
-/// All bytes but those of blocks in use are inaccessible, page by page. Most blocks end where their slot does, so that
-/// the first byte behind one is inaccessible; some begin where it begins. The rest of a block's pages is canary. The
-/// slot of a block that was freed is used again after all others that are free. What is known of the block of a slot,
-/// or of the last that was there, stands elsewhere, with the calls that have allocated and freed it.
+/// Only the pages of blocks in use are accessible. Most blocks end where their slot ends, so that the first byte behind
+/// the block is inaccessible; some begin where their slot begins. The remaining bytes of a block's pages are canary.
+/// Slots are reused first in, first out. Metadata about the current or last block of a slot is kept elsewhere, with the
+/// call stacks of its allocation and deallocation.
 ///
-/// A single page keeps its memory while it is free, filled with zeros: a sample costs two system calls then.
+/// The memory of a block on a single page stays with the free slot, filled with zeros, so the block costs only two
+/// system calls.
 ///
-/// Thread safety: none, the page heap has a lock; except `contain`, and `nearest`, which is called when the program is
-///   about to end, and reads what others may be changing.
+/// Thread safety: none; the page heap has a lock. Exceptions: `contain`; and `nearest`, which runs when the program is
+///   about to end, and may read metadata that other threads are changing.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -30,7 +31,7 @@
 #include "../support/fill_pattern.hpp"
 #include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
-#include "pairs.hpp"
+#include "dealloc_mismatch.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -40,16 +41,16 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The block of a slot, or the last that was there.
+/// The current or last block of a slot.
 struct guarded_block
 {
-    std::byte* begin = nullptr; ///< nullptr: there was none yet.
+    std::byte* begin = nullptr; ///< nullptr if the slot was never used.
     std::size_t bytes = 0;
     std::byte* pages = nullptr; ///< Its accessible pages.
     std::size_t page_bytes = 0;
     bool is_in_use = false;
     allocated_by function = allocated_by::malloc; ///< Only in the checked build.
-    std::uint32_t next_free = 0;                  ///< The slot that is used next after this one, if it is free.
+    std::uint32_t next_free = 0;                  ///< The next free slot, if this one is free.
     os::call_stack allocated_at;
     os::call_stack freed_at;
 
@@ -57,7 +58,7 @@ struct guarded_block
     std::byte* pages_end() const noexcept { return pages + page_bytes; }
     bool holds(const void* address) const noexcept { return begin <= address && address < end(); }
 
-    /// Returns: how far an address is from it; 0 if it lies in it, or next to its end.
+    /// Returns: the distance of an address from the block; 0 inside the block and directly behind it.
     std::size_t distance(const std::byte* address) const noexcept
     {
         if (address < begin)
@@ -66,7 +67,7 @@ struct guarded_block
     }
 };
 
-/// What an access to an inaccessible byte is.
+/// The kind of a refused access.
 enum class wrong_access
 {
     overflow,
@@ -74,18 +75,18 @@ enum class wrong_access
     use_after_free,
 };
 
-/// Slots, each with a block or free.
+/// All slots, each free or with a block in use.
 class guarded_slots : base::immovable<guarded_slots>
 {
 public:
     static constexpr std::uint32_t count = 256;
-    /// Holds the largest block of a slab, and the largest page of common systems.
+    /// Large enough for the largest block of a slab, and for the largest page of common systems.
     static constexpr std::size_t slot_bytes = std::size_t{64} * 1024;
-    static_assert(slot_bytes >= largest_in_slab, "a sample may be as large as any block of a slab");
+    static_assert(slot_bytes >= largest_in_slab, "a guarded sample may be as large as any block of a slab");
 
-    ~guarded_slots() = default; // Those of the process are never destroyed: see release().
+    ~guarded_slots() = default; // The slots of the process are never destroyed: see release().
 
-    /// Effects: gives everything back.
+    /// Effects: returns all addresses and memory to the system.
     void release() noexcept
     {
         if (reserved_ == nullptr)
@@ -96,8 +97,8 @@ public:
         first_.store(nullptr, std::memory_order_relaxed);
     }
 
-    /// Returns: a block filled with zeros; nullptr if no slot is free, or the system does not give memory.
-    /// Preconditions: `bytes` are at most those of a slot, and a multiple of 8 and of the alignment of the block.
+    /// Returns: a block filled with zeros; nullptr if no slot is free, or the system has no memory.
+    /// Preconditions: `bytes` is at most slot_bytes, and a multiple of 8 and of the alignment of the block.
     /// Complexity: some system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
     {
@@ -120,7 +121,8 @@ public:
         return begin;
     }
 
-    /// Returns: what was done to the canary around a block, which is restored; nothing if it is intact.
+    /// Effects: restores the canary around a block if it is damaged.
+    /// Returns: the kind of damage; nothing if the canary was intact.
     /// Preconditions: the block is in use.
     std::optional<error_kind> mend_canary(const void* block) noexcept
     {
@@ -132,27 +134,27 @@ public:
         return is_behind ? error_kind::buffer_overflow : error_kind::buffer_underflow;
     }
 
-    /// Effects: takes a block back.
-    /// Preconditions: it is in use.
+    /// Effects: frees a block.
+    /// Preconditions: the block is in use.
     /// Complexity: some system calls.
     void give(const void* block, const os::call_stack& by) noexcept
     {
         const std::uint32_t slot = slot_of(block);
         guarded_block& given = blocks_[slot];
         const bool keeps_memory = given.page_bytes == os::page_size();
-        if (keeps_memory || !os::purge_memory(given.pages, given.page_bytes)) // Memory that is locked stays.
+        if (keeps_memory || !os::purge_memory(given.pages, given.page_bytes)) // Locked memory is not purged.
             std::memset(given.pages, 0, given.page_bytes);
-        (void)os::decommit_memory(given.pages, given.page_bytes); // If not, an access reads zeros.
+        (void)os::decommit_memory(given.pages, given.page_bytes); // On failure, accesses read zeros.
         given.is_in_use = false;
         bytes_around_blocks_ -= given.page_bytes - given.bytes;
         given.freed_at = by;
         append(slot);
     }
 
-    /// Effects: makes a block shorter that was not handed to the program yet. If it ends where its slot does, it begins
-    ///   later, so that it still ends there, or as near to it as its alignment allows.
-    /// Returns: it.
-    /// Preconditions: it is in use, and has room for `bytes`, at least one, aligned to `alignment`.
+    /// Effects: shortens a block that the program does not have yet. A block at the end of its slot then begins later:
+    ///   it still ends at the end of the slot, or as close to it as its alignment allows.
+    /// Returns: the block.
+    /// Preconditions: the block is in use, and has room for `bytes`, at least one, aligned to `alignment`.
     std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::uint32_t slot = slot_of(block);
@@ -165,11 +167,11 @@ public:
         return fitted.begin;
     }
 
-    /// Returns: what is known of the block that begins there.
-    /// Preconditions: it is in use.
+    /// Returns: the metadata of a block.
+    /// Preconditions: the block is in use.
     guarded_block& at(const void* block) noexcept { return blocks_[slot_of(block)]; }
 
-    /// Returns: whether an address lies in a slot, or a guard.
+    /// Returns: whether an address lies in a slot or a guard.
     /// Thread safety: any thread.
     bool contain(const void* address) const noexcept
     {
@@ -177,14 +179,13 @@ public:
         return first != 0 && reinterpret_cast<std::uintptr_t>(address) - first < all_bytes;
     }
 
-    /// Returns: the block that an address is nearest to, of that slot and those beside it; nullptr if there never was
-    ///   one.
+    /// Returns: the block nearest to an address, among the slots around it; nullptr if these slots were never used.
     /// Preconditions: contain(address).
     const guarded_block* nearest(const void* address) const noexcept
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
         const std::size_t half = static_cast<std::size_t>(wanted - first_.load(std::memory_order_relaxed)) / slot_bytes;
-        const std::size_t behind = half / 2; // The slot in which it lies, or behind the guard in which it does.
+        const std::size_t behind = half / 2; // The slot of the address, or the one after its guard.
         const guarded_block* const next =
             behind < count && blocks_[behind].begin != nullptr ? &blocks_[behind] : nullptr;
         if (half % 2 != 0 || behind == 0 || blocks_[behind - 1].begin == nullptr)
@@ -193,7 +194,7 @@ public:
         return next == nullptr || before->distance(wanted) < next->distance(wanted) ? before : next;
     }
 
-    /// Returns: what an access that the system has refused does to that block.
+    /// Returns: the kind of a refused access at or near `block`.
     static wrong_access kind_of(const guarded_block& block, const void* address) noexcept
     {
         if (!block.is_in_use)
@@ -201,14 +202,14 @@ public:
         return address < block.begin ? wrong_access::underflow : wrong_access::overflow;
     }
 
-    /// Returns: where the slots and guards begin; nullptr if there are none.
+    /// Returns: the beginning of the slots and guards; nullptr if there are none.
     std::byte* begin() const noexcept { return first_.load(std::memory_order_relaxed); }
     std::size_t bytes() const noexcept { return begin() != nullptr ? all_bytes : 0; }
 
     /// Returns: accessible bytes outside of blocks.
     std::size_t bytes_around_blocks() const noexcept { return bytes_around_blocks_; }
 
-    /// Returns: blocks in use, and whether they and the free slots are all there are.
+    /// Returns: the number of blocks in use, and whether it and the number of free slots add up to `count`.
     std::pair<std::size_t, bool> in_use() const noexcept
     {
         if (reserved_ == nullptr)
@@ -226,7 +227,7 @@ private:
     static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
     /// A guard before each slot, and one behind the last.
     static constexpr std::size_t all_bytes = (2 * std::size_t{count} + 1) * slot_bytes;
-    /// With what is left over when slots begin at multiples of their size.
+    /// With room to align the slots to their size.
     static constexpr std::size_t reserved_bytes = all_bytes + slot_bytes;
 
     bool start() noexcept
@@ -246,7 +247,7 @@ private:
         os::leave_out_of_dumps(reserved, reserved_bytes);
         if constexpr (!is_checked)
             the_canary.draw();
-        blocks_ = static_cast<guarded_block*>(blocks); // Zeros are slots where there was no block yet.
+        blocks_ = static_cast<guarded_block*>(blocks); // Zeroed: never used.
         reserved_ = reserved;
         first_free_ = no_slot;
         for (std::uint32_t slot = 0; slot != count; ++slot)
@@ -273,7 +274,7 @@ private:
         return first_.load(std::memory_order_relaxed) + (2 * std::size_t{slot} + 1) * slot_bytes;
     }
 
-    /// Preconditions: a block begins there.
+    /// Preconditions: a block begins at `block`.
     std::uint32_t slot_of(const void* block) const noexcept
     {
         const std::byte* const first = first_.load(std::memory_order_relaxed);

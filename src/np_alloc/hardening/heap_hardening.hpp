@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Hardening of a thread's heap in the checked build: a quarantine, and random numbers that choose the next block to
-/// hand out.
+/// Hardening of a thread's heap in the checked build: a quarantine, and random numbers that select the next block to
+/// allocate.
 ///
-/// Thread safety: that of each; the numbers none.
+/// Thread safety: as quarantine; random_numbers: none.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -24,7 +24,7 @@ namespace memory_pool::np {
 class random_numbers
 {
 public:
-    /// Returns: the next one, below `limit`.
+    /// Returns: the next number, below `limit`.
     /// Preconditions: `limit` is at least 1, and at most 64: 2^8 numbers are mapped to it.
     std::size_t below(std::size_t limit) noexcept
     {
@@ -37,7 +37,7 @@ public:
         return number * limit >> 8U;
     }
 
-    /// Effects: discards those drawn so far. In the child of a fork, its parent has the same.
+    /// Effects: discards the numbers drawn so far, as the child of a fork must: its parent uses them, too.
     void discard() noexcept { left_ = 0; }
 
 private:
@@ -47,7 +47,7 @@ private:
     std::size_t left_ = 0;
 };
 
-/// What a heap of a thread has besides, where blocks are checked.
+/// The hardening of a thread's heap in the checked build.
 struct heap_hardening
 {
     quarantine quarantined;

@@ -6,10 +6,10 @@
 ///     up to 4 KiB:    freed ->  | youngest | ... | oldest |  -> magazine        one queue, limited in bytes
 ///     larger:         freed ->  | 16 blocks of that class |  -> magazine        a ring for each class
 ///
-/// So writes through dangling pointers do no harm for a while, and are found when the block is allocated again. In a
-/// single queue, a few large blocks would displace all others.
+/// The delay makes writes through dangling pointers harmless for a while, and they are found when the block is
+/// allocated again. In a single queue, a few large blocks would displace all other blocks.
 ///
-/// Thread safety: figures any thread; the rest none.
+/// Thread safety: none, except for functions whose comments say otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -39,14 +39,14 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t bytes_in_rings() const noexcept { return bytes_in_rings_; }
 
-    /// Effects: appends a block, of the heap that this is the queue of, or of another.
-    /// Preconditions: it is not full.
+    /// Effects: appends a block. `is_own`: the block belongs to the heap of this quarantine.
+    /// Preconditions: the queue is not full.
     void push(std::size_t size_class, void* block, bool is_own) noexcept
     {
         const std::size_t place = (first_ + count_++) % max_blocks;
         blocks_[place] = block;
         classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
-        bytes_ += facts[size_class].block_bytes;
+        bytes_ += class_info[size_class].block_bytes;
     }
 
     /// The oldest block of the queue or of a ring.
@@ -58,7 +58,7 @@ public:
     };
 
     /// Effects: puts a block into the ring of its class.
-    /// Returns: the oldest block there, in place of which it comes; `block` is nullptr if there is still room.
+    /// Returns: the oldest block of the ring, which `block` replaces; its address is nullptr if the ring had room.
     /// Preconditions: has_ring(size_class).
     entry replace(std::size_t size_class, void* block, bool is_own) noexcept
     {
@@ -66,7 +66,7 @@ public:
         std::uintptr_t& place = rings_[ring][next_[ring]++ % blocks_in_ring];
         const entry oldest = entry_of(place, size_class);
         place = reinterpret_cast<std::uintptr_t>(block) | (is_own ? 0U : 1U);
-        bytes_in_rings_ += oldest.block == nullptr ? facts[size_class].block_bytes : 0;
+        bytes_in_rings_ += oldest.block == nullptr ? class_info[size_class].block_bytes : 0;
         return oldest;
     }
 
@@ -76,11 +76,11 @@ public:
         const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
         first_ = (first_ + 1) % max_blocks;
         --count_;
-        bytes_ -= facts[oldest.size_class].block_bytes;
+        bytes_ -= class_info[oldest.size_class].block_bytes;
         return oldest;
     }
 
-    /// Effects: takes all out, and calls `put(size_class, block)` for each, the oldest first.
+    /// Effects: removes all blocks, and calls `put(size_class, block)` for each, the oldest first.
     template <class Put>
     void pop_all(Put&& put) noexcept
     {
@@ -97,8 +97,8 @@ public:
         bytes_in_rings_ = 0;
     }
 
-    /// Effects: calls `visit(size_class, block)` for each, until that returns false.
-    /// Returns: whether it never did.
+    /// Effects: calls `visit(size_class, block)` for each block, until it returns false.
+    /// Returns: whether `visit` never returned false.
     template <class Visit>
     bool for_each(Visit&& visit) const
     {
@@ -114,7 +114,7 @@ public:
         return true;
     }
 
-    /// Effects: calls `visit(const void* block)` for each, a snapshot. Only compare the addresses.
+    /// Effects: calls `visit(const void* block)` for each block of a snapshot. Only compare the addresses.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_from_outside(Visit&& visit) const
@@ -123,7 +123,7 @@ public:
         for_each_in_rings_from_outside([&](const entry& each) { visit(each.block); });
     }
 
-    /// Effects: calls `visit(std::size_t size_class)` for each block: a snapshot, which may be stale.
+    /// Effects: calls `visit(std::size_t size_class)` for each block of a snapshot, which may be stale.
     /// Thread safety: any thread.
     template <class Visit>
     void for_each_class_from_outside(Visit&& visit) const
@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    /// A race on purpose: to every processor that this library is for, a word is read and written as a whole.
+    /// A deliberate race: every supported processor reads and writes a word as a whole.
     template <class Word>
     MEMORY_POOL_MAY_RACE static Word read_from_outside(const volatile Word& word) noexcept
     {
@@ -163,7 +163,7 @@ private:
                     visit(each);
     }
 
-    /// Returns: what stands in a ring: an address, plus 1 for a block of another heap.
+    /// Decodes a place in a ring: an address, plus 1 for a block of another heap.
     static entry entry_of(std::uintptr_t place, std::size_t size_class) noexcept
     {
         return {reinterpret_cast<void*>(place & ~std::uintptr_t{1}), size_class, (place & 1U) == 0};
@@ -172,7 +172,7 @@ private:
     static constexpr std::size_t first_with_ring = sizes::of(largest_in_queue) + 1;
     static constexpr std::size_t rings = class_count - first_with_ring;
 
-    /// Stands in the class of a block of another heap.
+    /// Added to the class of a block of another heap.
     static constexpr std::size_t of_another = 128;
     static_assert(class_count <= of_another);
 
@@ -188,7 +188,7 @@ private:
     std::array<std::array<std::uintptr_t, blocks_in_ring>, rings> rings_{};
 };
 
-/// Where nothing waits.
+/// In the plain build: always empty.
 struct no_quarantine
 {
     static constexpr bool is_empty() noexcept { return true; }

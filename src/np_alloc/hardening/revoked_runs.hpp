@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs of freed large blocks, which are revoked: inaccessible until their addresses are used again.
+/// Revoked runs: the addresses of freed large blocks, inaccessible until they are reused.
 ///
 ///     addresses:   | in use | free, revoked: inaccessible | in use |
 ///                                  ^ |
-///          back, when they are used  | v  when the block is freed
+///        back, when they are reused  | v  when the block is freed
 ///     backing copies:       | its memory |
 ///
-/// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other
-/// memory. The memory of a very large block moves to a backing copy elsewhere, a page table at a time; that of others
-/// stays in place. Either costs less than verifying a fill pattern later, and detects reads, too.
+/// The memory of a revoked run is not returned to the system, because other memory would cost a fault for each page.
+/// The memory of a very large block moves to a backing copy elsewhere, a page table at a time; the memory of smaller
+/// blocks stays in place. Both cost less than verifying a fill pattern later, and both detect reads, too.
 ///
-/// Each revoked run takes some of the mappings that a process may have: so their number is limited.
+/// Each revoked run uses up some of the mappings that the system allows a process, so the number of runs is limited.
 ///
-/// Thread safety: none, the page heap has a lock; but for `find`, which is for the moment when a program is about to
-///   end, and reads what others may be changing.
+/// Thread safety: none; the page heap has a lock. Exception: `find`, which runs when the program is about to end, and
+///   may read entries that other threads are changing.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -33,7 +33,7 @@ namespace memory_pool::np {
 /// Where the memory of a revoked run is.
 enum class kept_memory
 {
-    nowhere, ///< There is none.
+    nowhere, ///< It has no memory.
     in_place,
     in_backing_copy,
 };
@@ -42,22 +42,23 @@ enum class kept_memory
 class revoked_runs : base::immovable<revoked_runs>
 {
 public:
-    static constexpr std::size_t most = 256;
-    /// Returns: whether a block of `bytes` is large enough; filling and verifying a smaller one costs less.
+    static constexpr std::size_t max_count = 256;
+
+    /// Returns: whether to revoke a block of `bytes`; filling and verifying a smaller block costs less.
     static constexpr bool are_for(std::size_t bytes) noexcept { return bytes > std::size_t{2} << 20; }
 
-    /// Returns: where to keep the memory of a block of that size: in place; or, if it is so large that the system moves
-    ///   whole page tables instead of visiting each page, in a backing copy.
+    /// Returns: where to keep the memory of a block of `bytes`: in a backing copy for a block large enough that
+    ///   the system moves whole page tables instead of visiting each page; otherwise in place.
     static constexpr kept_memory keep(std::size_t bytes, bool has_memory) noexcept
     {
-        constexpr std::size_t least_to_move = std::size_t{8} << 20;
+        constexpr std::size_t min_bytes_to_move = std::size_t{8} << 20;
         if (!has_memory)
             return kept_memory::nowhere;
-        return bytes >= least_to_move ? kept_memory::in_backing_copy : kept_memory::in_place;
+        return bytes >= min_bytes_to_move ? kept_memory::in_backing_copy : kept_memory::in_place;
     }
 
-    /// Effects: revokes the addresses from `begin` on, where a block was.
-    /// Returns: whether they are revoked. If not, as there are too many, or the system refuses it, nothing has changed.
+    /// Effects: revokes the addresses of a freed block, from `begin` on.
+    /// Returns: false, with no effect, if there are too many revoked runs, or the system refuses.
     /// Complexity: some system calls.
     bool put(std::byte* begin, std::size_t bytes, kept_memory where, const guarded_block& freed) noexcept
     {
@@ -65,7 +66,7 @@ public:
         revoked_run made{begin, begin + bytes, nullptr, freed};
         if (unused == nullptr || (where == kept_memory::in_backing_copy && !made.move_to_backing_copy()))
             return false;
-        // If that fails where no memory is left, an access reads zeros, and what is written is lost.
+        // If this fails where no memory is left, accesses read zeros, and writes are lost.
         if (!os::decommit_memory(begin, bytes) && where == kept_memory::in_place)
             return false;
         *unused = made;
@@ -73,12 +74,12 @@ public:
         return true;
     }
 
-    /// Effects: makes these addresses accessible again, with what was there, or zeros.
-    /// Returns: what came of it. If it was refused, it can be tried again; if they are lost, they must not be touched.
+    /// Effects: makes the addresses accessible again, with their former content or zeros.
+    /// Returns: the result. `refused`: the caller can try again. `lost`: the addresses must not be touched.
     /// Complexity: linear in revoked runs, and some system calls for each that overlaps.
     os::moving take(const std::byte* begin, const std::byte* end) noexcept
     {
-        for (std::size_t i = 0; count_ != 0 && i != most; ++i)
+        for (std::size_t i = 0; count_ != 0 && i != max_count; ++i)
             if (revoked_[i].overlaps(begin, end))
                 if (const os::moving result = take_from(revoked_[i], begin, end); result != os::moving::done)
                     return result;
@@ -92,19 +93,19 @@ public:
                                           [=](const revoked_run& each) { return each.overlaps(begin, end); });
     }
 
-    /// Effects: calls `release(void* memory, std::size_t bytes)` for backing copies of these addresses, which the
-    ///   caller releases.
+    /// Effects: forgets the backing copies of these addresses. Calls `release(void* memory, std::size_t bytes)` to
+    ///   release each copy.
     template <class Release>
     void forget_memory(const std::byte* begin, const std::byte* end, Release&& release) noexcept
     {
-        for (std::size_t i = 0; count_ != 0 && i != most; ++i)
-            if (revoked_run& its = revoked_[i]; its.backing != nullptr && its.overlaps(begin, end)) {
-                release(its.backing, its.bytes());
-                its.backing = nullptr;
+        for (std::size_t i = 0; count_ != 0 && i != max_count; ++i)
+            if (revoked_run& entry = revoked_[i]; entry.backing != nullptr && entry.overlaps(begin, end)) {
+                release(entry.backing, entry.bytes());
+                entry.backing = nullptr;
             }
     }
 
-    /// Returns: the block that was there; nullptr if the address is not revoked.
+    /// Returns: the freed block at an address; nullptr if the address is not revoked.
     const guarded_block* find(const void* address) const noexcept
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
@@ -115,7 +116,7 @@ public:
     }
 
     std::size_t count() const noexcept { return count_; }
-    bool has_room() const noexcept { return count_ < most; }
+    bool has_room() const noexcept { return count_ < max_count; }
 
     /// Effects: calls `visit(void* memory, std::size_t bytes)` for each backing copy.
     template <class Visit>
@@ -127,20 +128,20 @@ public:
     }
 
 private:
-    /// That many bytes of addresses have a table of pages of their own.
+    /// Bytes that one page table maps.
     static constexpr std::size_t table_bytes = std::size_t{2} << 20;
 
     struct revoked_run
     {
-        std::byte* begin = nullptr; ///< nullptr: not used.
+        std::byte* begin = nullptr; ///< nullptr: unused entry.
         std::byte* end = nullptr;
-        std::byte* backing = nullptr; ///< Where its memory is; nullptr if it has none.
+        std::byte* backing = nullptr; ///< The backing copy; nullptr if there is none.
         guarded_block freed;
 
         std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
         bool overlaps(const std::byte* from, const std::byte* to) const noexcept { return begin < to && from < end; }
 
-        /// Effects: moves what is there to other addresses, which are as far from the begin of a table of pages.
+        /// Moves the memory to other addresses, at the same offset in a page table.
         /// Returns: whether it did.
         bool move_to_backing_copy() noexcept
         {
@@ -160,13 +161,13 @@ private:
             return backing != nullptr;
         }
 
-        /// Effects: makes those addresses accessible again, with what was there, or zeros.
+        /// Makes the addresses accessible again, with their former content or zeros.
         os::moving return_to(std::byte* from, const std::byte* to) noexcept
         {
             const auto returned = static_cast<std::size_t>(to - from);
             bool is_committed = os::commit_memory(from, returned);
             if (!is_committed && backing != nullptr) {
-                // Until what is there has moved, the process has to be allowed as much once more.
+                // Until the backing copy has moved, its bytes count twice against the limit of the process.
                 release(std::exchange(backing, nullptr), bytes());
                 is_committed = os::commit_memory(from, returned);
             }
@@ -177,7 +178,7 @@ private:
             std::byte* const kept = backing + (from - begin);
             const os::moving result = os::move_memory(kept, from, returned);
             release(kept, returned);
-            return result == os::moving::lost ? result : os::moving::done; // If it is refused, zeros are there.
+            return result == os::moving::lost ? result : os::moving::done; // If refused, the content is zeros.
         }
 
         static void release(void* memory, std::size_t bytes) noexcept
@@ -194,38 +195,38 @@ private:
         return found != revoked_.end() ? found : nullptr;
     }
 
-    /// As take; more than these addresses, if there is no entry left for what is behind them.
-    os::moving take_from(revoked_run& its, const std::byte* begin, const std::byte* end) noexcept
+    /// As take(). If no entry is left for the addresses behind `end`, takes these, too.
+    os::moving take_from(revoked_run& entry, const std::byte* begin, const std::byte* end) noexcept
     {
-        const bool begins_before = its.begin < begin;
-        revoked_run* const rest = begins_before && end < its.end ? find_unused() : &its;
-        std::byte* const from = begins_before ? its.begin + (begin - its.begin) : its.begin;
-        std::byte* const to = rest != nullptr && end < its.end ? its.begin + (end - its.begin) : its.end;
-        const os::moving result = its.return_to(from, to);
+        const bool begins_before = entry.begin < begin;
+        revoked_run* const rest = begins_before && end < entry.end ? find_unused() : &entry;
+        std::byte* const from = begins_before ? entry.begin + (begin - entry.begin) : entry.begin;
+        std::byte* const to = rest != nullptr && end < entry.end ? entry.begin + (end - entry.begin) : entry.end;
+        const os::moving result = entry.return_to(from, to);
         if (result == os::moving::refused)
             return result;
-        const revoked_run whole = its;
-        its = {};
+        const revoked_run whole = entry;
+        entry = {};
         --count_;
         if (begins_before)
-            keep(its, whole, whole.begin, from);
+            keep(entry, whole, whole.begin, from);
         if (to != whole.end)
             keep(*rest, whole, to, whole.end);
         return result;
     }
 
-    /// Effects: makes `part` a part of a revoked run.
+    /// Makes `part` a part of the revoked run `whole`.
     void keep(revoked_run& part, const revoked_run& whole, std::byte* begin, std::byte* end) noexcept
     {
         part = {begin, end, whole.backing != nullptr ? whole.backing + (begin - whole.begin) : nullptr, whole.freed};
         ++count_;
     }
 
-    std::array<revoked_run, most> revoked_{};
+    std::array<revoked_run, max_count> revoked_{};
     std::size_t count_ = 0;
 };
 
-/// Where free memory stays accessible.
+/// In the plain build, free memory stays accessible.
 struct no_revoked_runs
 {
     static constexpr bool are_for(std::size_t) noexcept { return false; }

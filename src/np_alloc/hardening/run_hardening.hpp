@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Hardening of runs, chosen once for each build: what callers of it do is the same in both.
+/// Hardening of runs, selected by the build. Callers are the same in both builds.
 ///
 ///     checked:   checked_slice   run_checks      revoked_runs
-///     plain:     slice_record    no_run_checks   no_revoked_runs       nothing is kept, and each call is a no-op
+///     plain:     slice_record    no_run_checks   no_revoked_runs       no state; each call is a no-op
 ///
-/// Thread safety: that of each.
+/// Thread safety: as the selected class.
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
@@ -19,7 +19,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "checked_slice.hpp"
-#include "pairs.hpp"
+#include "dealloc_mismatch.hpp"
 #include "revoked_runs.hpp"
 #include "run_quarantine.hpp"
 #include "slice_guard.hpp"
@@ -30,7 +30,7 @@
 #include <type_traits>
 
 namespace memory_pool::np {
-/// As run_checks, where nothing is checked.
+/// The interface of run_checks in the plain build, without checks.
 template <class Region>
 class no_run_checks
 {
@@ -104,13 +104,13 @@ private:
     Region& region_;
 };
 
-/// The record of a slice in this library.
+/// The record of a slice in this build.
 using record_of_slice = std::conditional_t<is_checked, checked_slice, slice_record>;
 
-/// What is kept about a part of the region in this library.
+/// The record of a part of the region in this build.
 using record_of_part = std::conditional_t<is_checked, guarded_part, part_record>;
 
-/// What this library does to runs in a region with such records.
+/// The checks of runs in this build. `Region` has the records above.
 template <class Region>
 using checks_of_runs = std::conditional_t<is_checked, run_checks<Region>, no_run_checks<Region>>;
 } // namespace memory_pool::np

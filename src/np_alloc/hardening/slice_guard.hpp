@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which part of each slice is guarded: from one of its pages up to its end.
+/// The guarded part of each slice: from one of its pages up to its end.
 ///
 ///     slices:   | block ........ |.....GGGG|GGGGGGGGG|GGGGGGGGG|   G: a guard of three slices, in one byte each
 ///
-/// They stand in the small records of parts, so that the large ones of slices that are only guard are never touched.
+/// The bytes are in the small records of parts. So the large records of slices that are only guard stay untouched.
 ///
 /// Thread safety: any thread, for slices that it owns.
 #pragma once
@@ -26,7 +26,7 @@ public:
     static constexpr std::size_t page_bytes = 4096; ///< If the system has another page size, there are no guards.
 
     slice_guard() = default;
-    /// `from`: the first guarded page. `begins`: the guard does not continue one of the preceding slice.
+    /// `from`: the first guarded page. `begins`: the guard does not continue from the preceding slice.
     slice_guard(os::guarding how, std::size_t from, bool begins) noexcept
         : bits_(static_cast<unsigned char>(static_cast<std::size_t>(how) | (begins ? begins_bit : 0) |
                                            from << from_shift))
@@ -47,7 +47,7 @@ private:
     unsigned char bits_ = 0;
 };
 
-/// What is kept about a part of the region where blocks are checked.
+/// The record of a part of the region in the checked build.
 struct guarded_part : part_record
 {
     std::array<slice_guard, slices_of_huge_page> guards;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory for the states of the blocks of slabs: an array for each slab, as large as it has blocks.
+/// Memory for block states: an array for each slab, with a state for each block.
 ///
 ///     chunk:   | head | array | array | free | ... | guard |      a slice of the region, with arrays of one size
 ///     array:   | its chunk, next free one | state | state | ... |
 ///
-/// Not in the records of slices: few slices begin a slab of the smallest blocks, and each record would have room for
-/// its states. A chunk that is empty becomes a free slice, so there is room for states wherever there is for slabs.
+/// The states are not in the records of slices: each record would need room for a slab of the smallest blocks, but few
+/// slices begin such a slab. An empty chunk becomes a free slice, so states and slabs share the memory of the region.
 ///
 /// Thread safety: none; the page heap has a lock.
 #pragma once
@@ -28,15 +28,15 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The states of the blocks of all slabs.
+/// The block states of all slabs.
 class state_arrays : base::immovable<state_arrays>
 {
 public:
-    /// Bytes of a chunk.
+    /// Size of a chunk.
     static constexpr std::size_t chunk_bytes = slice_bytes - guard_bytes;
 
-    /// Effects: if all chunks are full, gets another by `take_chunk()`, which returns nullptr if there is no memory.
-    /// Returns: an array of `count` states, which hold anything; nullptr if there is no memory.
+    /// Effects: if all chunks are full, calls `take_chunk()` for another, which returns nullptr if there is no memory.
+    /// Returns: an array of `count` uninitialized states; nullptr if there is no memory.
     /// Complexity: O(1).
     template <class TakeChunk>
     block_state* take(std::size_t count, TakeChunk&& take_chunk) noexcept
@@ -57,7 +57,7 @@ public:
         return reinterpret_cast<block_state*>(taken + 1);
     }
 
-    /// Effects: takes such an array back, and calls `give_chunk(void*)` for its chunk if no other is in use.
+    /// Effects: frees an array. Calls `give_chunk(void*)` for its chunk if it becomes empty.
     template <class GiveChunk>
     void give(block_state* states, std::size_t count, GiveChunk&& give_chunk) noexcept
     {
@@ -65,7 +65,7 @@ public:
         array_head* const given = reinterpret_cast<array_head*>(states) - 1;
         chunk* const home = given->home;
         given->next_free = std::exchange(home->free, given);
-        chunks.add_first(home); // Unless it is there.
+        chunks.add_first(home); // No-op if it is listed.
         if (--home->used != 0)
             return;
         chunks.remove(home);
@@ -84,7 +84,7 @@ private:
         std::uint32_t carved;
     };
 
-    /// Before the states.
+    /// Precedes the states of an array.
     struct alignas(16) array_head
     {
         chunk* home;
@@ -93,7 +93,7 @@ private:
 
     using chunk_list = base::intrusive_list<base::member_links<chunk, &chunk::next, &chunk::previous>>;
 
-    /// Sizes of arrays are multiples of it, so that slabs of similar classes share chunks.
+    /// Array sizes are multiples of this step, so that slabs of similar classes share chunks.
     static constexpr std::size_t step_bytes = 256;
 
     static constexpr std::size_t bytes_for(std::size_t count) noexcept

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a thread of the library's own does, in short turns, between which others may have it rest.
+/// The background thread. It works in short turns; other threads can pause it between turns.
 ///
 ///     turn, turn, turn ... pause ... turn, | rest ... | turn, turn, ...
 ///
-/// Thread safety: any thread, but where it is said.
+/// Thread safety: any thread, except where noted.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -20,44 +20,45 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Whether this is the background thread, in an excursion.
+/// True in the background thread during an excursion.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_is_away = false;
 
-/// Work in the background.
+/// The background thread and its turns.
 class background_work : base::immovable<background_work>
 {
 public:
-    /// Effects: has a thread of its own call a function again and again.
-    /// Returns: whether there is such a thread.
+    /// Effects: starts a thread that calls a function again and again, unless the thread is running already.
+    /// Returns: whether the thread is running.
     bool start(os::background_thread::work what) noexcept
     {
         const counted_lock counted;
         return thread_.start(what);
     }
 
-    /// Effects: ends that.
+    /// Effects: stops the thread.
     void stop() noexcept
     {
         const counted_lock counted;
         thread_.stop();
     }
 
-    /// Returns: whether there is such a thread.
+    /// Returns: whether the thread is running.
     bool is_running() noexcept
     {
         const counted_lock counted;
         return thread_.is_running();
     }
 
-    /// Effects: has it work soon, if there is such a thread.
+    /// Effects: makes the thread work soon, if it is running.
     void wake() noexcept
     {
         const counted_lock counted;
         thread_.wake();
     }
 
-    /// A time in which the thread may work: short, as others may wait for its end. It never waits for a lock itself:
-    /// another thread may end the process while it holds one, and wait for this one.
+    /// A period in which the thread may work. It is short, because other threads may wait for its end. During a turn,
+    /// the thread never waits for a lock: another thread may hold that lock while it ends the process and waits for
+    /// this thread.
     class turn : base::immovable<turn>
     {
     public:
@@ -73,7 +74,7 @@ public:
                 of_.turn_.unlock();
         }
 
-        /// Returns: whether it may work; not while it rests, or has to end.
+        /// Returns: whether the thread may work: not during a rest, or when it must end.
         bool is_on() const noexcept { return is_on_; }
 
     private:
@@ -82,8 +83,8 @@ public:
         bool is_on_;
     };
 
-    /// A time in which the thread calls code beyond np_alloc, which may wait for a fork, so it does not hold the lock
-    /// of a turn. A rest waits for its end.
+    /// A period in which the thread calls code outside of np_alloc. That code may wait for a fork, so the thread does
+    /// not hold the lock of a turn. A rest waits for the end of an excursion.
     class excursion : base::immovable<excursion>
     {
     public:
@@ -94,7 +95,7 @@ public:
                 end();
         }
 
-        /// Returns: whether it may call it.
+        /// Returns: whether the thread may call that code.
         bool is_on() const noexcept { return is_on_; }
 
     private:
@@ -118,16 +119,16 @@ public:
         bool is_on_;
     };
 
-    /// A time in which the thread does nothing, so that nothing changes while no other thread is in a call.
+    /// A period in which the thread does no work, so that nothing changes while no other thread is in a call.
     class rest : base::immovable<rest>
     {
     public:
         explicit rest(background_work& of) noexcept : of_(of), is_needed_(of.is_running()) { (void)add(1); }
         ~rest() { (void)add(-1); }
 
-        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come
-        ///   back, as it throws, or leaves by a long jump.
-        /// Returns: whether the thread did work.
+        /// Effects: calls a function of the program, and lets the thread work meanwhile, because the function may never
+        ///   return: it may throw or call longjmp.
+        /// Returns: whether the thread has worked meanwhile.
         template <class Function>
         bool interrupted_by(Function&& function) const
         {
@@ -137,7 +138,7 @@ public:
         }
 
     private:
-        /// Returns: how often the thread has worked so far.
+        /// Returns: the number of turns so far.
         std::uint64_t add(int more) const noexcept
         {
             if (!is_needed_)
@@ -164,7 +165,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(turn_) { turn_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(turn_) { turn_.unlock_after_fork(); }
 
-    /// Effects: there is no such thread any more, and no rest.
+    /// Effects: forgets the thread, and all rests.
     /// Preconditions: this is the child of a fork, which has one thread.
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(turn_)
     {
@@ -174,10 +175,10 @@ public:
     }
 
 private:
-    fork_mutex turn_{lock_rank::background}; ///< Held while it works.
+    fork_mutex turn_{lock_rank::background}; ///< Held during a turn.
     int rests_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
     std::uint64_t turns_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
-    std::atomic<bool> is_away_{false}; ///< In an excursion.
+    std::atomic<bool> is_away_{false}; ///< The thread is in an excursion.
     os::background_thread thread_;
 };
 } // namespace memory_pool::np

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What happens to the heaps when the process forks.
+/// Keeps the heaps usable when the process forks.
 ///
-/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of threads that do
-/// not exist there may not be: those threads may have been in the middle of a call. They stay as they are, and are not
-/// adopted; their blocks may be used and freed, but what is free there is lost to the child. Nor are remote frees
-/// drained there that were sent while the fork went on.
+/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of the other
+/// threads, which do not exist in the child, may be inconsistent: those threads may have been in the middle of a call.
+/// These heaps stay as they are, and are not adopted. Their blocks may be used and freed, but their free memory is lost
+/// to the child. The child does not drain remote frees that were sent during the fork.
 ///
 /// Thread safety: the thread that forks.
 #pragma once
@@ -28,7 +28,7 @@
 #include "thread_heap.hpp"
 
 namespace memory_pool::np {
-/// Returns: nullptr if this thread has no heap.
+/// Returns: the heap of this thread; nullptr if it has none.
 thread_heap* heap_of_this_thread() noexcept;
 
 /// Locks around a fork, and the state that the child discards.
@@ -40,10 +40,10 @@ public:
     {
     }
 
-    /// Returns: whether this is the child of a fork: then what was in transit may have been lost.
+    /// Returns: whether this is the child of a fork. Then blocks in transit may have been lost.
     bool is_forked() const noexcept { return is_forked_; }
 
-    /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
+    /// Returns: whether this is the child of a process that may have had other threads in the middle of a call.
     bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
 
     /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
@@ -55,9 +55,9 @@ public:
         }
         the_profile.gate().close();
         drain_before_fork();
-        // A handler that forks between these would leave its child without the first lock, and that would release it.
+        // A signal handler that forks between these calls would make its child release a lock that it does not hold.
         const os::blocked_signals blocked;
-        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
+        os::lock_stdio_list(); // First: fork() takes it, and a thread that holds it may wait for one of our locks.
         lock_for_fork();
     }
 
@@ -73,7 +73,7 @@ public:
         the_profile.gate().open();
     }
 
-    /// The child of a nested fork is still in the outer forks, and holds their locks.
+    /// The child of a nested fork is still inside the outer forks, and holds their locks.
     // Not analyzed: lock_for_fork() acquired the locks before the fork.
     void after_fork_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -93,7 +93,7 @@ public:
         } else {
             unlock_after_fork();
         }
-        os::forget_thread_number(); // Last, as this thread has taken the locks under its old one.
+        os::forget_thread_number(); // Last, as this thread has taken the locks under its old number.
     }
 
 private:
@@ -106,8 +106,8 @@ private:
             action(mine->slabs);
     }
 
-    /// Effects: drains what need not be given up in the child, then. Before the locks are taken for the fork: what is
-    ///   found wrong is reported, and an error handler may wait for a thread that needs one of them.
+    /// Effects: drains remote frees that the child would otherwise lose. Call this before the fork takes the locks:
+    ///   this reports errors, and an error handler may wait for a thread that needs one of the locks.
     void drain_before_fork() noexcept
     {
         misuse_list found;
@@ -119,7 +119,8 @@ private:
         });
     }
 
-    // Not analyzed, like unlock_after_fork(): this acquires all locks, and that releases them after the fork.
+    // Not analyzed, like unlock_after_fork(): this function acquires all locks, and that one releases them after the
+    // fork.
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         count_lock();
@@ -144,7 +145,7 @@ private:
     heap_table& heaps_;
     heap_maintenance& maintenance_;
     bool is_forked_ = false;
-    bool is_single_threaded_ = false; ///< While this thread forks.
+    bool is_single_threaded_ = false; ///< Valid while this thread forks.
     unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.
     bool may_have_lost_threads_ = false;
 };

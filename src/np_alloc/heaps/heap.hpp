@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heap of a thread: its slabs, and what other threads free of them.
+/// The heap of a thread: its slabs, and the remote frees it sends and receives.
 ///
 ///     heap  =  slabs (heap_slabs.hpp)  +  outbox and inbox (remote_frees.hpp)
 ///
-/// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
-///   rest the holder of the heap lock, or the only user of the heap.
+/// Thread safety: any thread may call `send_one` and read the statistics. The outbox is for its owner, or the user of a
+///   parked heap. Everything else needs the heap lock, or exclusive use of the heap.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -33,17 +33,17 @@ namespace memory_pool::np {
 class heap : public heap_slabs
 {
 public:
-    /// Effects: makes a heap that keeps what is freed for others in `for_others`.
+    /// Effects: makes a heap whose remote frees go through `for_others`.
     heap(page_heap& from, outbox& for_others) noexcept : heap_slabs(from), outbox_(for_others) {}
 
     /// As heap_slabs::of.
-    /// Preconditions: the heap is a thread's.
+    /// Preconditions: the heap belongs to a thread.
     static heap& of(slice_tag tag) noexcept { return static_cast<heap&>(heap_slabs::of(tag)); }
 
     using heap_slabs::put;
 
-    /// Effects: puts blocks of one class back into their slabs, or into the outbox if they are of other heaps; reports
-    ///   those that were not outstanding.
+    /// Effects: returns blocks of one class to their slabs; blocks of other heaps go to the outbox. Reports blocks that
+    ///   are not outstanding.
     void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         std::uint32_t taken_back = 0;
@@ -68,19 +68,19 @@ public:
 
     // Remote frees.
 
-    /// Returns: whether a block of that owner can be kept without a new batch, and so without the lock.
+    /// Returns: whether the outbox has a batch for that heap, so that adding a block takes no new batch and no lock.
     bool has_batch_for(slice_tag tag) const noexcept { return outbox_.place_for(tag & ~class_bits).owner == &of(tag); }
 
-    /// Effects: keeps blocks of another heap, whose slices have that tag, until there is a batch full of them, or they
-    ///   are many bytes, or another heap needs the place; then sends them.
-    /// Preconditions: it is the tag of a slab.
-    // Not analyzed: the lock is needed only if there is no batch: see has_batch_for().
+    /// Effects: adds blocks of another heap, whose slices have that tag, to the outbox. Sends a batch when it is full
+    ///   or holds many bytes, or when another heap needs its place.
+    /// Preconditions: the tag belongs to a slab.
+    // Not analyzed: the lock is needed only without a batch, see has_batch_for().
     MEMORY_POOL_NOINLINE void add_remote_frees(slice_tag tag, void* const* blocks,
                                                std::size_t count) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         heap& to = of(tag);
         outbox::place& place = outbox_.place_for(to.own_tag());
-        const std::size_t block_bytes = facts[tag & class_bits].block_bytes;
+        const std::size_t block_bytes = class_info[tag & class_bits].block_bytes;
         add(sent_[tag & class_bits], static_cast<std::uint32_t>(count));
         for (void* const* const end = blocks + count; blocks != end; ++blocks) {
             if (MEMORY_POOL_UNLIKELY(place.owner != &to) && !address(place, to)) {
@@ -93,15 +93,15 @@ public:
         }
     }
 
-    /// Effects: sends all that is kept for others.
+    /// Effects: sends all batches in the outbox.
     void send_all() noexcept
     {
         for (outbox::place& place : outbox_.places())
             send(place);
     }
 
-    /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
-    ///   The caller counts it as sent.
+    /// Effects: sends one block to this heap, which owns it, as a batch of its own: one compare-and-exchange. The
+    ///   caller counts it as sent.
     /// Thread safety: any thread.
     void send_one(void* block) noexcept
     {
@@ -109,12 +109,12 @@ public:
         inbox_.add(*::new (block) free_batch);
     }
 
-    /// Returns: whether others have sent something that was not drained yet.
+    /// Returns: whether the inbox has batches.
     /// Thread safety: any thread.
     bool has_incoming() const noexcept { return inbox_.has_batches(); }
 
-    /// Effects: puts what others have sent back into the slabs. Not while this thread forks: see inbox::forget.
-    /// Returns: whether there was something.
+    /// Effects: returns the blocks in the inbox to their slabs. A no-op while this thread forks: see inbox::forget.
+    /// Returns: whether there were any.
     bool drain() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
@@ -127,7 +127,7 @@ public:
             if (MEMORY_POOL_UNLIKELY(!has_valid_next || !drain_blocks(*each, each->count()))) {
                 pages_.checks().library_writes_to(each);
                 report(error_kind::write_after_free, free_batch::size_class, each);
-                break; // The next batch is unknown.
+                break; // The pointer to the next batch is unreliable.
             }
             each = drain_batch(each) ? next : nullptr; // A batch that was sent twice would form a cycle.
         }
@@ -137,10 +137,9 @@ public:
     /// As inbox::forget.
     void forget_incoming() noexcept { inbox_.forget(); }
 
-    /// Effects: calls `visit(const void* block)` for each block that is in transit: of others, in batches that are not
-    ///   sent, with those batches, and its own, in batches that were not read; until that returns false. A batch comes
-    ///   before it is read.
-    /// Returns: whether it never did.
+    /// Effects: calls `visit(const void* block)` for each block in transit until it returns false: the batches in the
+    ///   outbox, the unread batches in the inbox, and the blocks in both. Each batch comes before its blocks.
+    /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each_in_transit(Visit&& visit) const
     {
@@ -150,8 +149,8 @@ public:
         return inbox_.for_each_block(visit);
     }
 
-    /// Returns: the number of blocks of that class that it has ever put into its outbox, minus those that it has ever
-    ///   drained from its inbox, modulo 2^32. The sum over all heaps is the number in transit.
+    /// Returns: the number of blocks of that class ever added to the outbox, minus the number ever drained from the
+    ///   inbox, modulo 2^32. The sum over all heaps is the number in transit.
     std::uint32_t sent_minus_received(std::size_t size_class) const noexcept
     {
         return sent_[size_class].load(std::memory_order_relaxed) -
@@ -159,14 +158,14 @@ public:
     }
 
 private:
-    /// Returns: whether a slice with that tag is of a slab of that class of a thread's heap.
+    /// Returns: whether the tag belongs to a slab of that class in a thread's heap.
     static bool is_of_thread(slice_tag tag, std::size_t size_class) noexcept
     {
         return is_of_slab(tag) && (tag & class_bits) == size_class && !heap_slabs::of(tag).is_shared();
     }
 
-    /// Puts blocks, whose slices have that tag, into the outbox. Reports a double free if their slab is gone: it
-    /// existed when they were freed.
+    /// Adds blocks, whose slices have that tag, to the outbox. If their slab is gone, reports a double free, because
+    /// the slab existed when they were freed.
     void put_of_others(slice_tag tag, std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
         if (is_of_thread(tag, size_class)) {
@@ -177,8 +176,8 @@ private:
             report(error_kind::double_free, size_class, *blocks);
     }
 
-    /// Has a batch to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
-    /// Returns: whether there is one; if not, there is no memory.
+    /// Prepares a place for blocks of that heap: reuses a batch with few blocks, or allocates a new one.
+    /// Returns: false if there is no memory.
     bool address(outbox::place& place, heap& to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (place.owner == nullptr || place.is_worth_a_batch()) {
@@ -187,13 +186,13 @@ private:
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
             if (!send_from(place, the_pointer_encoding.decode(place.batch->blocks()[i])))
-                break; // The others are unknown.
+                break; // The other pointers are unreliable.
         place.start(to, *place.batch);
         return true;
     }
 
-    /// Sends a block as a batch of its own that stands in one; it was counted as sent already.
-    /// Returns: whether it stands where blocks can be. If not, that is reported.
+    /// Sends a block of a batch separately. It is already counted as sent.
+    /// Returns: false, after a report, if no block can be at that address.
     bool send_from(const outbox::place& place, void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
@@ -208,13 +207,13 @@ private:
         return true;
     }
 
-    /// Reports a block whose slab was given back since it was freed, and may be another's.
+    /// Reports a block whose slab was returned after the block was freed; the slab may belong to another heap now.
     MEMORY_POOL_SLOW_PATH void report_gone(slice_tag tag, const void* block) noexcept
     {
         report(error_kind::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
     }
 
-    /// Returns: whether there is memory for a batch.
+    /// Returns: false if there is no memory for a batch.
     bool open(outbox::place& place, heap& to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void* memory = nullptr;
@@ -235,10 +234,10 @@ private:
         place.owner = nullptr;
     }
 
-    // A program that writes to a block after its release may have written to a batch.
+    // A program that writes to a freed block may have overwritten a batch.
 
-    /// Drains `count` blocks of a batch. Returns false if the batch is too small for them, or at the first pointer that
-    /// is to no block in transit.
+    /// Drains `count` blocks of a batch. Returns false if the batch is too small for them, or at the first pointer to
+    /// anything but a block in transit.
     bool drain_blocks(const free_batch& read, std::uint64_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(count > free_batch::capacity ||
@@ -255,10 +254,10 @@ private:
         return true;
     }
 
-    /// Returns whether an address may be that of a block in transit.
+    /// Returns: whether a block in transit can be at that address.
     bool may_be_block(const void* address) const noexcept
     {
-        return region().is_committed(region().steps_to(address)) && !pages_.checks().is_in_use(address);
+        return region().is_committed(region().granule_index(address)) && !pages_.checks().is_in_use(address);
     }
 
     /// Reports a write just before a batch.
@@ -268,7 +267,7 @@ private:
             report_sized(found->kind, found->address, found->block_size);
     }
 
-    /// Drains blocks of a batch up to the first of another slab.
+    /// Drains blocks of a batch up to the first block of another slab.
     MEMORY_POOL_ALWAYS_INLINE slice_record::returned drain_of_one_slab(void* const* blocks, std::size_t count) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -286,8 +285,9 @@ private:
         return result;
     }
 
-    /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end.
-    /// Then it stays in transit. Returns: whether it was outstanding.
+    /// Returns a drained batch to its slab, or, if another heap owns it, sends it to that heap by itself: a batch that
+    /// carried it would have to return, too.
+    /// Returns: whether the batch was outstanding.
     bool drain_batch(free_batch* read) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_tag tag = tag_of(read);
@@ -300,7 +300,7 @@ private:
         return true;
     }
 
-    std::array<std::atomic<std::uint32_t>, class_count> sent_{}; ///< By its owner.
+    std::array<std::atomic<std::uint32_t>, class_count> sent_{}; ///< Written by the owner.
     std::array<std::atomic<std::uint32_t>, class_count> received_{};
     outbox& outbox_;
     inbox inbox_;

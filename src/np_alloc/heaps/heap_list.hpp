@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heaps of threads: which thread has which, which are parked, and their maintenance.
+/// The heaps of threads: which thread has which heap, which heaps are parked, and their maintenance.
 ///
 ///     all:      A (thread 1)  ->  B (thread 2)  ->  C (parked)  ->  D (parked)
 ///     parked:   C  ->  D
-///     next to be maintained:      B
+///     next to maintain:           B
 ///
-/// Thread safety: none; the caller has the lock of the lists, but where it is said.
+/// Thread safety: none, except where noted; the caller holds the lock of the lists.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -30,28 +30,28 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// How far maintenance has come.
+/// The result of maintaining a heap.
 enum class progress
 {
-    done,    ///< Nothing is left to be done in a heap, as far as is known.
-    later,   ///< Something is, later.
-    drained, ///< The same; now, what others had sent was drained.
-    goes_on  ///< Something is, at once.
+    done,    ///< No known work is left in the heap.
+    later,   ///< Work is left for later.
+    drained, ///< Remote frees were drained; work may be left for later.
+    goes_on  ///< Work is left that should continue at once.
 };
 
-/// All heaps that are or were of threads.
+/// All heaps that belong or belonged to threads.
 class heap_list : base::immovable<heap_list>
 {
 public:
     constexpr explicit heap_list(page_heap& memory) noexcept : memory_(memory) {}
 
-    /// Returns: zeros for a thread_heap; nullptr if there is no memory.
+    /// Returns: zeroed memory for a thread_heap; nullptr if there is none.
     void* take_pages() noexcept { return pages_.take(); }
 
-    /// Returns: bytes of such pages that were not taken yet.
+    /// Returns: bytes of memory for future heaps.
     std::size_t bytes_left() const noexcept { return pages_.bytes_left(); }
 
-    /// Effects: has a new heap in the list of all.
+    /// Effects: adds a new heap to the list, and gives it to a thread.
     void add(thread_heap& made, thread_cache& user) noexcept
     {
         made.next = first_;
@@ -60,7 +60,7 @@ public:
         give_to(user, made);
     }
 
-    /// Effects: gives a thread a parked heap.
+    /// Effects: gives a parked heap to a thread.
     /// Returns: whether there was one.
     bool adopt(thread_cache& user) noexcept
     {
@@ -76,11 +76,11 @@ public:
     }
 
     /// Effects: parks the heap of a thread with all its free memory, if there is room in the reserve.
-    /// Returns: whether there was. If not, the heap must be emptied and parked.
+    /// Returns: whether there was room. If not, call leave_empty() and park().
     bool park_whole(thread_cache& user) noexcept
     {
         thread_heap& memory = user.heap();
-        const std::size_t bytes = memory.slabs.most_memory();
+        const std::size_t bytes = memory.slabs.max_memory();
         if (heaps_kept_ == max_heaps_kept || bytes > max_bytes_kept - bytes_kept())
             return false;
         memory.is_kept_whole = true;
@@ -92,7 +92,7 @@ public:
         return true;
     }
 
-    /// Effects: parks an emptied heap, behind those in the reserve.
+    /// Effects: parks an emptied heap, behind the heaps in the reserve.
     /// Preconditions: its thread has left it.
     void park(thread_heap& emptied) noexcept
     {
@@ -102,8 +102,8 @@ public:
         park(emptied, *place);
     }
 
-    /// Effects: detaches a thread that ends from its heap, and returns what is free: cached blocks to their slabs,
-    ///   empty slabs to the runs, and the memory of free runs to the system if most is free.
+    /// Effects: detaches a thread that ends from its heap, and returns free memory: cached blocks to their slabs, empty
+    ///   slabs to the runs, and, if most memory is free, the memory of free runs to the system.
     /// Thread safety: call without the lock, for the calling thread's heap.
     void leave_empty(thread_cache& user, misuse_list& found) const noexcept
     {
@@ -115,19 +115,19 @@ public:
             (void)memory.slabs.drain();
             memory.slabs.give_back_empty_slabs();
             memory.slabs.sweep_early();
-            memory.slabs.forget_most();
+            memory.slabs.restart_peak();
             memory.drop_magazines();
         }
         memory_.source().purge_if_mostly_free();
     }
 
-    /// Effects: discards the random numbers of all heaps, in the child of a fork: its parent has the same.
+    /// Effects: discards the random numbers of all heaps, in the child of a fork, because the parent uses them, too.
     void discard_random_numbers() noexcept
     {
         for_each([](thread_heap& each) { each.checks.discard_random_numbers(); });
     }
 
-    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
+    /// Effects: forgets the thread caches of all heaps except `mine`, which may be nullptr.
     void forget_threads_but(const thread_heap* mine) noexcept
     {
         for_each([mine](thread_heap& each) {
@@ -136,15 +136,15 @@ public:
         });
     }
 
-    /// Returns: how many there are.
+    /// Returns: the number of heaps.
     /// Thread safety: any thread, without the lock.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of heaps that were parked with all their free memory, and not swept since.
-    /// Thread safety: the same.
+    /// Returns: bytes of heaps that were parked with all their free memory, and have not been swept since.
+    /// Thread safety: any thread, without the lock.
     std::size_t bytes_kept() const noexcept { return bytes_kept_.load(std::memory_order_relaxed); }
 
-    /// Effects: calls `visit(thread_heap&)` for each.
+    /// Effects: calls `visit(thread_heap&)` for each heap.
     template <class Visit>
     void for_each(Visit&& visit) noexcept
     {
@@ -152,7 +152,7 @@ public:
             visit(*each);
     }
 
-    /// Effects: calls `visit(thread_heap&)` for those without a thread.
+    /// Effects: calls `visit(thread_heap&)` for each parked heap.
     template <class Visit>
     void for_each_parked(Visit&& visit) noexcept
     {
@@ -162,14 +162,14 @@ public:
 
     // Maintenance.
 
-    /// Effects: maintains heaps in turn, until something was done for one: with many heaps, that should not take
-    ///   longer. A few at most, as the caller waits; more if calls are rare.
+    /// Effects: maintains heaps in turn until one had work, so that a call stays short with many heaps. Visits only a
+    ///   few, because the caller waits, but more if calls are rare.
     void maintain_some(misuse_list& found) noexcept
     {
-        constexpr std::uint64_t least = 8;
-        constexpr std::uint64_t most = 64;
+        constexpr std::uint64_t min_heaps = 8;
+        constexpr std::uint64_t max_heaps = 64;
         const std::uint64_t now = os::coarse_milliseconds();
-        const std::uint64_t some = std::min(least + (now - std::exchange(maintained_at_, now)), most);
+        const std::uint64_t some = std::min(min_heaps + (now - std::exchange(maintained_at_, now)), max_heaps);
         for (std::uint64_t left = std::min<std::uint64_t>(count(), some); left != 0; --left)
             if (maintain_next(found) >= progress::drained)
                 return;
@@ -189,11 +189,12 @@ public:
         return made;
     }
 
-    /// Effects: returns the cached blocks of parked heaps, the empty slabs of all, and free pages of the others.
+    /// Effects: returns the cached blocks of parked heaps, the empty slabs of all heaps, and the free pages of other
+    ///   slabs.
     void trim(misuse_list& found) noexcept
     {
         for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
-        // Now all blocks are in transit, and when they have come in, the batches that have brought them.
+        // The first pass drains the blocks in transit, the second one the batches that brought them.
         for (const bool is_last : {false, true})
             for_each([is_last, &found, this](thread_heap& each) {
                 const try_lock_guard here(each, found);
@@ -238,9 +239,9 @@ private:
         memory.used_by = &user;
     }
 
-    /// The lock of a thread's heap, taken by another thread, if it is free. It is off if the heap's thread holds it, or
-    /// did when another thread forked this process. Before a parked heap is tidied, its cached blocks are put back.
-    /// The analysis cannot follow that: members with the precondition is_on() call assume_held().
+    /// Tries to lock a thread's heap for another thread. is_on() is false if the heap's thread holds the lock, or the
+    /// content of its magazines is unknown. (Magazines are dropped only after their cached blocks were returned.) The
+    /// analysis cannot follow a try-lock: members with the precondition is_on() call assume_held().
     class try_lock_guard
     {
     public:
@@ -251,7 +252,7 @@ private:
 
         bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
 
-        /// Returns: whether something was drained.
+        /// Returns: whether remote frees were drained.
         bool drain() const noexcept
         {
             where_.slabs.assume_held();
@@ -282,8 +283,8 @@ private:
         const heap::scoped_lock lock_;
     };
 
-    /// Effects: drains what others have sent, if the heap's thread does not come for it; puts the cached blocks of a
-    ///   heap back that no thread has adopted for a while; and does a step of a sweep.
+    /// Effects: drains the remote frees of a heap if its thread does not; returns the cached blocks of a heap that no
+    ///   thread has adopted for a while; and does a step of a sweep.
     progress maintain(thread_heap& visited, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
@@ -294,7 +295,7 @@ private:
         if (visited.is_parked && !visited.is_emptied && now - visited.parked_at >= min_age_ms) {
             put_all_back(visited, found);
             visited.is_emptied = true;
-            visited.owner_locks_seen = visited.slabs.owner_locks(); // That was not its thread.
+            visited.owner_locks_seen = visited.slabs.owner_locks(); // put_all_back() took the lock, not its thread.
         }
         const auto left = [&visited] {
             const bool has_cached_blocks = visited.is_parked && !visited.is_emptied;
@@ -303,20 +304,20 @@ private:
         const bool is_to_drain = is_left_alone && visited.slabs.has_incoming();
         const bool is_to_sweep = now - visited.slabs.swept_at() >= min_age_ms;
         if (!is_to_drain && !is_to_sweep)
-            return left(); // Its lock is not worth it.
+            return left(); // No work is worth the lock.
         const try_lock_guard here(visited, found);
-        if (!here.is_on()) // If its content is unknown, there is never more to be done.
+        if (!here.is_on()) // A heap whose magazine content is unknown can never be maintained.
             return visited.is_known() ? progress::later : progress::done;
         const bool has_come = is_to_drain && here.drain();
         if (is_to_sweep && !here.sweep_some(min_age_ms))
             return progress::goes_on;
-        // Remote frees now and then may keep it from being swept as a whole for ever.
+        // Occasional remote frees may keep a heap from ever being swept completely.
         if (visited.is_emptied && (visited.slabs.is_swept() || now - visited.parked_at >= 4 * min_age_ms))
             forget_debt(visited);
         return has_come ? progress::drained : left();
     }
 
-    /// Effects: puts the cached blocks of a parked heap back into its slabs.
+    /// Effects: returns the cached blocks of a parked heap to its slabs.
     void put_all_back(thread_heap& parked, misuse_list& found) noexcept
     {
         leave_reserve(parked);
@@ -331,7 +332,7 @@ private:
     thread_heap* first_ = nullptr;
     thread_heap* parked_ = nullptr;
     thread_heap* next_to_maintain_ = nullptr;
-    std::uint64_t maintained_at_ = 0;        ///< By a call of the program, in milliseconds of the coarse clock.
+    std::uint64_t maintained_at_ = 0;        ///< By the last call of maintain_some(), on the coarse clock.
     std::size_t heaps_kept_ = 0;             ///< Heaps in the reserve.
     std::atomic<std::size_t> bytes_kept_{0}; ///< See bytes_kept().
     std::atomic<std::size_t> count_{0};

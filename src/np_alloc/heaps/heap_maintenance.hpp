@@ -41,27 +41,27 @@ namespace memory_pool::np {
 class heap_maintenance : base::immovable<heap_maintenance>
 {
 public:
-    /// `turn` is called on the background thread, and calls work().
+    /// The background thread calls `turn`, which calls work().
     constexpr heap_maintenance(heap_table& heaps, os::background_thread::work turn) noexcept
         : heaps_(heaps), turn_(turn)
     {
     }
 
-    /// Effects: does what is due in the heaps of other threads, some in turn, and purges free runs that are due: other
-    ///   threads may not come to do it.
+    /// Effects: maintains the heaps of other threads, a few in turn, because those threads may make no calls; purges
+    ///   free runs that are due.
     void collect() noexcept
     {
         maintain_heaps();
         (void)heaps_.pages.source().purge_old(max_runs_a_call);
     }
 
-    /// Effects: one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
+    /// Effects: does one tick of a thread: a step of a sweep of its heap, if that is due, and collect().
     void tick(thread_cache& cache, std::uint64_t now) noexcept
     {
         const std::uint64_t min_age_ms = sweep_age_ms(heaps_.pages.source().decay.decay_ms());
         heap& mine = cache.heap().slabs;
         if (now - mine.swept_at() >= min_age_ms) {
-            misuse_list found; // First, so that it is reported last, without the lock.
+            misuse_list found; // Declared before the lock: reports after its release.
             const heap::scoped_lock lock(mine, found);
             (void)mine.drain();
             (void)mine.sweep_some(min_age_ms);
@@ -69,17 +69,17 @@ public:
         collect();
     }
 
-    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin none; frees empty slabs.
+    /// Effects: returns all cached blocks of this thread to their slabs, so that they pin no slab; returns empty slabs.
     static void drain_cache(thread_cache& cache) noexcept
     {
-        misuse_list found; // Declared first: reported last, without the lock.
+        misuse_list found; // Declared before the lock: reports after its release.
         cache.put_all_back(found);
         const heap::scoped_lock lock(cache.heap().slabs, found);
         (void)cache.heap().slabs.drain();
         cache.heap().slabs.give_back_empty_slabs();
     }
 
-    /// Effects: gives all memory back that this thread, which has freed nearly all of its blocks, does not use.
+    /// Effects: returns all unused memory of this thread, which has freed nearly all of its blocks.
     void fall(thread_cache& cache) noexcept
     {
         drain_cache(cache);
@@ -93,9 +93,9 @@ public:
 
     // In the background.
 
-    /// Effects: starts a background thread that maintains all heaps and free runs, so that memory returns to the system
-    ///   also while the program does not call; or stops it.
-    /// Returns: whether it is so.
+    /// Effects: starts or stops a background thread that maintains all heaps and free runs, so that memory returns to
+    ///   the system even while the program makes no calls.
+    /// Returns: false if the thread cannot be started.
     bool work_in_background(bool is_wanted) noexcept
     {
         maintains_.store(is_wanted, std::memory_order_relaxed);
@@ -105,14 +105,15 @@ public:
         return !is_wanted;
     }
 
-    /// Returns: whether that thread is running.
+    /// Returns: whether the background thread runs, and maintains heaps even without pressure.
     bool works_in_background() noexcept
     {
         return maintains_.load(std::memory_order_relaxed) && background_.is_running();
     }
 
-    /// Effects: starts or stops watching the control group in `directory`, or that of the process if it is nullptr, on
-    ///   the background thread, which returns free memory under pressure. A no-op if there is no such group.
+    /// Effects: starts or stops watching the control group in `directory`, or, if `directory` is nullptr, the group of
+    ///   the process. The background thread watches the group, and returns free memory under pressure. A no-op if there
+    ///   is no control group.
     /// Returns: false if the thread cannot be started.
     bool watch_pressure(bool is_wanted, const char* directory = nullptr) noexcept
     {
@@ -126,13 +127,14 @@ public:
         return is_done;
     }
 
-    /// Effects: one turn of the background thread: the work that is due, and a wait if it watches pressure.
+    /// Effects: does one turn of the background thread: maintenance that is due, and a wait if it watches pressure.
     /// Returns: milliseconds until the next turn.
     std::uint64_t work() noexcept
     {
         const bool is_pressed = pressure_.is_pressed();
         heaps_.pages.source().decay.limit_decay_ms(is_pressed ? pressed_decay_ms : run_decay::never_ms);
-        const std::uint64_t pause = is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : longest;
+        const std::uint64_t pause =
+            is_pressed || maintains_.load(std::memory_order_relaxed) ? collect_all() : max_pause_ms;
         if (!pressure_.is_on())
             return pause;
         if (background_.is_running() && !is_ending_.load(std::memory_order_relaxed))
@@ -144,7 +146,7 @@ public:
 
     background_work& background() noexcept { return background_; }
 
-    /// Effects: free runs keep their memory for that many milliseconds from now on.
+    /// Effects: sets the time for which free runs keep their memory.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
         heaps_.pages.source().decay.set_decay_ms(milliseconds);
@@ -156,20 +158,20 @@ public:
 
     pressure_watch& pressure() noexcept { return pressure_; }
 
-    /// Functions that trim the pools of the program.
+    /// Functions that trim the program's pools.
     callbacks<trim_function*>& pools() noexcept { return pools_; }
 
-    /// Functions that list the pools of the program.
+    /// Functions that list the program's pools.
     callbacks<visit_function*>& reports() noexcept { return reports_; }
 
-    /// Effects: asks each thread to empty its cache at its next call that the cache cannot serve.
-    /// Returns: how many times they were asked by now.
+    /// Effects: asks each thread to empty its cache at the next call that the cache cannot serve.
+    /// Returns: the number of requests so far.
     std::uint32_t ask_for_drains() noexcept { return drains_asked_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-    /// Returns: how many times threads were asked to empty their caches.
+    /// Returns: the number of requests to empty caches so far.
     std::uint32_t drains_asked() const noexcept { return drains_asked_.load(std::memory_order_relaxed); }
 
-    // Around a fork. Not analyzed: the locks are held from one call to another.
+    // Around a fork. Not analyzed: one call takes the locks, another one releases them.
 
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -187,7 +189,7 @@ public:
         background_.unlock_after_fork();
     }
 
-    /// Effects: forgets, in the child, the background thread and the functions of others.
+    /// Effects: forgets the background thread and the registered functions, in the child of a fork.
     void forget_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         background_.forget_after_fork();
@@ -199,14 +201,14 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
+    static constexpr std::uint64_t max_pause_ms = std::numeric_limits<std::uint64_t>::max();
 
     bool has_background_work() const noexcept
     {
         return maintains_.load(std::memory_order_relaxed) || pressure_.is_on();
     }
 
-    /// Returns: false if there is work for a background thread, and it cannot be started.
+    /// Returns: false if the background thread is needed and cannot be started.
     bool start_or_stop_background() noexcept
     {
         if (!has_background_work()) {
@@ -219,7 +221,7 @@ private:
         return is_running;
     }
 
-    /// Effects: wakes the background thread, if there is one.
+    /// Effects: wakes the background thread, if it is running.
     void wake_background() noexcept
     {
         background_.wake();
@@ -237,7 +239,7 @@ private:
     }
 
     /// Effects: maintains all heaps and free runs.
-    /// Returns: after how many milliseconds to do so again.
+    /// Returns: milliseconds until the next time.
     std::uint64_t collect_all() noexcept
     {
         bool is_done = true;
@@ -246,7 +248,7 @@ private:
         is_done = sweep_shared_heaps() && is_done;
         while (purge_old_runs()) {
         }
-        is_done = is_done && heaps_.pages.figures().dirty == 0;
+        is_done = is_done && heaps_.pages.statistics().dirty == 0;
         const std::uint64_t decay_ms = heaps_.pages.source().decay.decay_ms();
         return std::max(is_done ? decay_ms : decay_ms / 8, min_pause_ms);
     }
@@ -256,10 +258,10 @@ private:
     {
         (void)ask_for_drains();
         const std::size_t purged_before = heaps_.pages.source().purged();
-        const std::size_t reserved = heaps_.pages.figures().reserved;
+        const std::size_t reserved = heaps_.pages.statistics().reserved;
         trim_pools();
         heaps_.pages.source().decay.limit_decay_ms(0);
-        for (const bool is_last : {false, true}) { // The first pass sees which heaps are in use.
+        for (const bool is_last : {false, true}) { // The first pass finds out which heaps are in use.
             (void)collect_all();
             if (!is_last)
                 os::sleep_for_a_moment();
@@ -277,7 +279,7 @@ private:
 
     void maintain_heaps() noexcept
     {
-        misuse_list found; // First, so that it is reported last, without the lock.
+        misuse_list found; // Declared before the lock: reports after its release.
         if (!heaps_.mutex.try_lock())
             return;
         const base::lock_guard lock(heaps_.mutex, base::adopt_lock);
@@ -285,7 +287,7 @@ private:
         sweep_a_shared_heap();
     }
 
-    /// Does a step of a sweep of the shared heap that was not swept for the longest time.
+    /// Does a step of a sweep of the shared heap whose last sweep is oldest.
     void sweep_a_shared_heap() noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
         const std::uint64_t now = release_clock::now();
@@ -306,13 +308,13 @@ private:
     {
         progress made = collect_in_turn();
         for (; made == progress::goes_on; made = collect_in_turn())
-            os::sleep_for_a_moment(); // Who waits for one of the locks gets it now.
+            os::sleep_for_a_moment(); // Lets other threads take the locks.
         return made == progress::done;
     }
 
     progress collect_in_turn() noexcept
     {
-        misuse_list found; // First, so that it is reported last, without the lock.
+        misuse_list found; // Declared before the lock: reports after its release.
         const background_work::turn turn(background_);
         if (!turn.is_on() || !heaps_.mutex.try_lock())
             return progress::later;
@@ -345,9 +347,9 @@ private:
     pressure_watch pressure_;
     callbacks<trim_function*> pools_;
     callbacks<visit_function*> reports_;
-    std::atomic<bool> maintains_{false}; ///< Whether the background thread also works without pressure.
+    std::atomic<bool> maintains_{false}; ///< The background thread also works without pressure.
     std::uint64_t shared_looked_at_ MEMORY_POOL_GUARDED_BY(heaps_.mutex) = 0;
     std::atomic<std::uint32_t> drains_asked_{0};
-    std::atomic<bool> is_ending_{false}; ///< The background thread: it must not wait.
+    std::atomic<bool> is_ending_{false}; ///< The background thread must end, and not wait.
 };
 } // namespace memory_pool::np

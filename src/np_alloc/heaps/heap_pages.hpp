@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where the heaps of threads lie: in pages of their own between guards, safe from overflows of blocks.
+/// Memory for the heaps of threads: pages of their own between guards, safe from overflows of blocks.
 ///
 ///     | guard | heap, outbox | heap, outbox | ... | not used yet | guard |
 ///
-/// Heaps are added in batches, as other threads wait while one gets addresses, but not in such large ones that the
-/// system would back them with a huge page. With a limit on memory or addresses, one at a time.
+/// Memory is added for many heaps at a time, because other threads wait meanwhile, but in pieces too small for a huge
+/// page. If memory or addresses are limited, it is added for one heap at a time.
 ///
-/// Thread safety: none; the owner has a lock.
+/// Thread safety: none, except where noted; the owner has a lock.
 #pragma once
 
 #include <memory_pool/os/address_space.hpp>
@@ -25,11 +25,11 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// Memory for heaps, which is never given back.
+/// Memory for heaps, which never returns to the system.
 class heap_pages
 {
 public:
-    /// Returns: zeros for a heap; nullptr if there is no memory.
+    /// Returns: zeroed memory for a heap; nullptr if there is none.
     void* take() noexcept
     {
         if (left_ == 0 && !bring_more())
@@ -38,7 +38,7 @@ public:
         return std::exchange(next_, next_ + in_whole_pages(heap_bytes));
     }
 
-    /// Effects: makes a heap in such memory.
+    /// Effects: makes a heap in that memory.
     /// Thread safety: any thread.
     static thread_heap& make(void* zeros, page_heap& from) noexcept
     {
@@ -46,7 +46,7 @@ public:
         return *::new (zeros) thread_heap(from, *for_others);
     }
 
-    /// Returns: bytes of pages for heaps that do not exist yet.
+    /// Returns: bytes of memory for heaps that do not exist yet.
     std::size_t bytes_left() const noexcept { return left_ * in_whole_pages(heap_bytes); }
 
 private:

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How a thread gets a heap when it first needs one, and where that goes when the thread ends.
+/// How a thread gets a heap when it first needs one, and what happens to the heap when the thread ends.
 ///
-///     heap_registry:   heap_table    the heaps, and the memory they share
+///     heap_registry:   heap_table          the heaps, and the memory they share
 ///                      heap_maintenance    drains, sweeps and purges on behalf of other threads
 ///                      fork_handlers       locks around a fork
 ///
-/// The heap of a thread is never destroyed. When its thread ends, it is parked with its outstanding blocks; the next
-/// new thread adopts it. A few parked heaps keep their magazines and free memory for that; the others have returned
-/// both. Other threads still send it remote frees, and periodically drain those of parked and idle heaps, so that no
-/// block waits for a thread that has ended or is idle.
+/// The heap of a thread is never destroyed. When the thread ends, its heap is parked with its outstanding blocks, and
+/// the next new thread adopts it. A few parked heaps keep their magazines and free memory for the next thread; the
+/// others return both. Other threads still send remote frees to parked and idle heaps, and drain them periodically, so
+/// no block waits for a thread that has ended or is idle.
 ///
-/// A thread may free, and even allocate, after its end: in destructors of thread-local objects that run after ours.
-/// Such calls use the fallback heap, which those threads share, with a lock; as do those of a thread whose end could
-/// not be observed. A thread may also free for the first time then, as the C library frees what is left of other
-/// threads: so its first blocks are sent to their heaps one by one, and a thread that only frees a few has no heap at
-/// all.
+/// A thread may free, and even allocate, after the library has seen its end: in destructors of thread-local objects
+/// that run later. Threads in that state share the fallback heap, which has a lock, and so do threads whose end cannot
+/// be observed. A thread may even make its very first call then, when the C library frees memory of other threads. So
+/// the first remote frees of a thread go to their heaps one by one, and a thread that makes only a few frees never gets
+/// a heap.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -30,7 +30,7 @@
 #include <memory_pool/os/thread_end.hpp>
 
 #include "../hardening/access_report.hpp"
-#include "../hardening/sample_rate.hpp"
+#include "../hardening/guarded_sample_rate.hpp"
 #include "../os/fault.hpp"
 #include "../support/allocation_profile.hpp"
 #include "../support/call_sites.hpp"
@@ -38,6 +38,7 @@
 #include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "../support/output.hpp"
+#include "call_site_heap.hpp"
 #include "fork_handlers.hpp"
 #include "heap.hpp"
 #include "heap_maintenance.hpp"
@@ -46,7 +47,6 @@
 #include "shared_heap.hpp"
 #include "thread_cache.hpp"
 #include "thread_heap.hpp"
-#include "traced_heap.hpp"
 
 #include <array>
 #include <atomic>
@@ -55,18 +55,18 @@
 #include <new>
 
 namespace memory_pool::np {
-/// What one thread has.
+/// The state of one thread.
 struct thread_state
 {
     thread_cache cache;
-    bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
-    std::uint8_t slow_calls = 0; ///< Calls that were not done by its thread cache, modulo 256.
-    std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
-    std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
-    std::uint32_t drains_done = 0;       ///< The last request to empty its cache that it has followed.
-    bool is_sampling = false;            ///< Its call stack is being taken, which may allocate.
-    bool answers_crossing = false;       ///< Of the soft limit: the program is being called, and may allocate.
-    core::byte_sampler sampler;          ///< Of the profile.
+    bool may_have_heap = true;           ///< False after its end, and until its thread-local storage is set up.
+    std::uint8_t slow_calls = 0;         ///< Calls that its thread cache did not serve, modulo 256.
+    std::uint8_t call_site_heap = 0;     ///< The number of its call-site heap, from 1; 0 if it has none yet.
+    std::uint8_t freed_without_heap = 0; ///< Remote frees before it got a heap, up to a few.
+    std::uint32_t drains_done = 0;       ///< The last drain request that it has answered.
+    bool is_sampling = false;            ///< It is capturing its call stack, which may allocate.
+    bool answers_crossing = false;       ///< It is in the soft-limit callback, which may allocate.
+    core::byte_sampler sampler;          ///< The sampler of the profile.
     np_no_allocation_scope* no_allocation = nullptr; ///< Its innermost no-allocation scope.
 
     /// Returns: whether each allocation of this thread has to take the slow path.
@@ -78,10 +78,10 @@ struct thread_state
 
 class heap_registry;
 
-/// Returns: the process-wide instance; never destroyed, as threads may end after everything else.
+/// Returns: the process-wide instance. It is never destroyed, because threads may outlive static objects.
 inline heap_registry& registry() noexcept;
 
-/// The heaps of a process, and which thread has which.
+/// The heaps of a process, and the assignment of heaps to threads.
 class heap_registry : base::immovable<heap_registry>
 {
 public:
@@ -93,8 +93,9 @@ public:
 
     // Heaps of threads.
 
-    /// Effects: gives a thread that has none a heap: a parked one, or a new one.
-    /// Returns: whether it has one now; not if it has ended, its end could not be observed, or there is no memory.
+    /// Effects: gives a heap to a thread without one: a parked heap, or a new one.
+    /// Returns: whether the thread has a heap now. It has none if it has ended, its end cannot be observed, or there is
+    ///   no memory.
     bool attach(thread_state& thread) noexcept
     {
         if (!thread.may_have_heap || !heaps_.start())
@@ -109,27 +110,27 @@ public:
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))
             return true;
-        park(thread); // Its end could not be observed.
+        park(thread); // Its end cannot be observed.
         return false;
     }
 
-    /// Effects: as attach(), for a thread that frees a block of another thread. Only after some such frees, as it may
-    ///   do nothing else.
+    /// Effects: as attach(), for a thread that frees a block of another thread. A no-op for its first few frees,
+    ///   because the thread may make no other calls.
     bool attach_to_free(thread_state& thread) noexcept
     {
-        constexpr std::uint8_t most_freed_without_heap = 32;
-        if (thread.freed_without_heap == most_freed_without_heap || !thread.may_have_heap)
+        constexpr std::uint8_t max_freed_without_heap = 32;
+        if (thread.freed_without_heap == max_freed_without_heap || !thread.may_have_heap)
             return attach(thread);
         if (thread.freed_without_heap++ == 0) {
-            thread.may_have_heap = false; // What is allocated for this is from the heap of threads that have ended.
+            thread.may_have_heap = false; // Allocations of this call use the fallback heap.
             (void)thread_end_.ask(&thread);
             thread.may_have_heap = true;
         }
         return false;
     }
 
-    /// Effects: parks the heap of a thread that ends. Its free memory goes back to the system now, except for a reserve
-    ///   shared by all parked heaps: no thread may ever call again.
+    /// Effects: parks the heap of a thread that ends. Returns its free memory to the system now, except for a
+    ///   reserve that all parked heaps share, because there may be no later call.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
@@ -137,8 +138,8 @@ public:
             park(thread);
     }
 
-    /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of
-    ///   a library that is closed. Threads go on with their heaps, and leave them behind.
+    /// Effects: stops observing thread ends: the library, with the function to call, may be about to be unloaded.
+    ///   Threads keep their heaps, and abandon them when they end.
     void stop_watching_threads() noexcept
     {
         thread_end_.stop();
@@ -146,7 +147,7 @@ public:
         heaps_.threads.forget_threads_but(heap_of_this_thread());
     }
 
-    /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
+    /// Effects: sends a block to its heap, from a thread without a heap.
     void free_without_heap(slice_tag tag, void* block) noexcept
     {
         heap& to = heap::of(tag);
@@ -154,8 +155,7 @@ public:
         (void)sent_without_heap_[tag & class_bits].fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// Returns: blocks of that class that were freed by threads without a heap, at thread exit. See
-    ///   heap::sent_minus_received.
+    /// Returns: the number of blocks of that class freed by threads without a heap. See heap::sent_minus_received.
     std::uint32_t sent_without_heap(std::size_t size_class) const noexcept
     {
         return sent_without_heap_[size_class].load(std::memory_order_relaxed);
@@ -163,9 +163,9 @@ public:
 
     // Memory.
 
-    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have,
-    ///   what others have in their slabs, and free runs.
-    /// Returns: how many bytes that was.
+    /// Effects: returns all free memory to the system: cached blocks of this thread and of parked heaps, free memory in
+    ///   all slabs, and free runs.
+    /// Returns: the number of bytes.
     std::size_t trim(thread_state& mine) noexcept
     {
         {
@@ -181,36 +181,36 @@ public:
 
     // Call sites.
 
-    /// Returns: the heap for blocks of a thread with allocation sites.
-    traced_heap& traced_for(thread_state& thread) noexcept
+    /// Returns: the call-site heap of a thread.
+    call_site_heap& traced_for(thread_state& thread) noexcept
     {
-        if (thread.traced == 0) {
+        if (thread.call_site_heap == 0) {
             has_traced_.store(true, std::memory_order_relaxed);
-            thread.traced =
-                static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) % traced_heap_count);
+            thread.call_site_heap = static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) %
+                                                                      call_site_heap_count);
         }
-        return heaps_.traced[thread.traced - 1U];
+        return heaps_.call_site_heaps[thread.call_site_heap - 1U];
     }
 
-    /// Returns: whether a block with an allocation site was ever asked for.
+    /// Returns: whether a block with a call site was ever requested.
     bool has_traced() const noexcept { return has_traced_.load(std::memory_order_relaxed); }
 
-    /// Effects: has blocks whose call sites are remembered from now on told from those that are in use.
-    /// Returns: how many checkpoints there are now.
+    /// Effects: starts a checkpoint: later blocks with call sites are distinguishable from earlier ones.
+    /// Returns: the number of checkpoints.
     checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
     checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
 
     // Samples: see guarded_samples.hpp.
 
-    /// Effects: samples one block for about that many bytes from now on; 0: none.
+    /// Effects: samples about one block per `bytes` bytes from now on; 0 disables samples.
     void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
 
-    sample_rate& rate_of_samples() noexcept { return rate_of_samples_; }
+    guarded_sample_rate& rate_of_samples() noexcept { return rate_of_samples_; }
 
-    /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that
-    ///   is not so yet; if it cannot be, there are no samples any more.
-    /// Returns: whether it is so.
+    /// Effects: starts reporting invalid accesses to samples and to freed large blocks, unless it has started. If that
+    ///   fails, disables samples.
+    /// Returns: whether accesses are watched.
     bool watch_accesses() noexcept
     {
         if (MEMORY_POOL_LIKELY(accesses_are_watched_.load(std::memory_order_acquire)))
@@ -223,7 +223,7 @@ public:
         return are_watched;
     }
 
-    /// Effects: ends that, and takes no samples any more: the code that would be called may be gone then.
+    /// Effects: stops watching accesses, and disables samples: the fault handler may be about to be unloaded.
     void stop_watching_accesses() noexcept
     {
         set_sample_bytes(0);
@@ -234,24 +234,24 @@ public:
 
     // Around a fork.
 
-    /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread
-    ///   could fork while this one has a lock already. If there is no memory for that, says so: nothing else is wrong
-    ///   then.
-    /// Returns: whether there was.
+    /// Effects: registers handlers that take all locks around each fork. Call this when the library is loaded: later,
+    ///   another thread could fork while this one holds a lock. Prints a message if there is no memory; everything else
+    ///   still works.
+    /// Returns: false if there is no memory.
     static bool prepare_for_fork() noexcept
     {
         if (os::at_fork([] { registry().forks_.before_fork(); }, [] { registry().forks_.after_fork(); },
                         [] { registry().forks_.after_fork_in_child(); }))
             return true;
         output(nullptr, nullptr)
-            .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
+            .print("np_alloc: no memory to register fork handlers: the child of a fork may deadlock on a lock\n"
                    "  remedy: call nothing but exec and _exit in the child\n");
         return false;
     }
 
 private:
-    /// Returns: whether thread ends can be observed: not if the system is out of memory, the program has used up the
-    ///   keys, or thread-local storage is gone by then.
+    /// Returns: whether thread ends can be observed. That needs memory, a free thread-specific key, and a system
+    ///   that destroys thread-local storage after it has called the destructor of the key.
     bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(heaps_.mutex)
     {
         return os::thread_locals_outlive_destructors &&
@@ -259,7 +259,7 @@ private:
                 thread_end_.start([](void* thread) { registry().detach(*static_cast<thread_state*>(thread)); }));
     }
 
-    /// Effects: gives a thread a parked heap.
+    /// Effects: gives a parked heap to a thread.
     /// Returns: whether there was one, and the end of the thread can be observed.
     bool adopt(thread_state& thread) noexcept
     {
@@ -267,7 +267,7 @@ private:
         return hears_of_ends() && heaps_.threads.adopt(thread.cache);
     }
 
-    /// Effects: gives a thread a new heap.
+    /// Effects: gives a new heap to a thread.
     /// Returns: whether there is memory for one, and the end of the thread can be observed.
     bool make_heap(thread_state& thread) noexcept
     {
@@ -278,7 +278,7 @@ private:
         }
         if (memory == nullptr)
             return false;
-        // Without the lock: the system brings the pages now, and many threads may begin at once.
+        // Without the lock: this touches the pages for the first time, and many threads may start at once.
         thread_heap& made = heap_pages::make(memory, pages());
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(heaps_.mutex);
@@ -286,14 +286,14 @@ private:
         return true;
     }
 
-    /// Effects: has the heap of a thread wait for another one.
+    /// Effects: parks the heap of a thread for another thread.
     void park(thread_state& thread) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         if (park_whole(thread))
             return;
         thread_heap& memory = thread.cache.heap();
-        misuse_list found; // First, so that it is reported last, without the lock.
+        misuse_list found; // Declared before the lock: reports after its release.
         heaps_.unlocked_threads().leave_empty(thread.cache, found);
         const base::lock_guard lock(heaps_.mutex);
         heaps_.threads.park(memory);
@@ -310,7 +310,7 @@ private:
     fork_handlers forks_{heaps_, maintenance_};
     std::atomic<bool> accesses_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
-    sample_rate rate_of_samples_;
+    guarded_sample_rate rate_of_samples_;
     std::array<std::atomic<std::uint32_t>, class_count> sent_without_heap_{};
     os::thread_end thread_end_;
     std::atomic<checkpoint_count> checkpoints_{0};
@@ -318,8 +318,8 @@ private:
     std::atomic<bool> has_traced_{false};
 };
 
-// Constant-initialised, so that nothing has to run before the first block is asked for, and never destroyed; hidden, so
-// that it is found without the help of the loader.
+// Constant-initialised, so that the first allocation needs no initialisation, and never destroyed; hidden, so that
+// access to it needs no relocation by the loader.
 MEMORY_POOL_HIDDEN extern heap_registry the_registry;
 
 MEMORY_POOL_ALWAYS_INLINE heap_registry& registry() noexcept

@@ -3,16 +3,17 @@
 /// \file
 /// The slabs of a heap, by class.
 ///
-///     class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
-///     all:     slab <-> slab <-> slab                        in any state
+///     class 0: slab <-> slab     class 1: slab     ...       slabs with free blocks
+///     all:     slab <-> slab <-> slab                        all slabs
 ///
 ///     outstanding blocks of a class = the sum over its slabs of capacity - free blocks
-///     bytes of its slabs = outstanding + free in carved parts + never carved
+///     bytes of slabs = outstanding + free in carved parts + never carved
 ///
-/// Slabs are used with the heap lock, which a thread takes when it has nothing cached, or too much: so other threads
-/// can drain the remote frees of an idle thread.
+/// A thread takes the heap lock only to use its slabs, when its cache is empty or full. So other threads can take the
+/// lock of an idle thread's heap, and drain its remote frees.
 ///
-/// Thread safety: figures any thread; the rest the holder of the heap lock, or the only user of the heap.
+/// Thread safety: any thread may read the statistics; everything else needs the heap lock, or exclusive use of the
+///   heap.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -46,12 +47,12 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// The slabs of one heap: a base class, as the tag of a slice leads to them, whichever heap it is: see heap.hpp and
-/// shared_heap.hpp.
+/// The slabs of one heap. A base class, so that the tag of a slice leads to the slabs of a heap of any kind:
+/// see heap.hpp and shared_heap.hpp.
 class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {
 public:
-    /// Holds the heap lock as long as it lives. Misuse found meanwhile is added to a list.
+    /// Holds the heap lock during its lifetime. Misuse found meanwhile is added to a list.
     class MEMORY_POOL_SCOPED_CAPABILITY scoped_lock : base::immovable<scoped_lock>
     {
     public:
@@ -62,7 +63,8 @@ public:
             add(heap_.owner_locks_, std::uint32_t{1});
         }
 
-        /// For threads other than the owner: a try-lock, see is_on(). The analysis cannot follow it: see assume_held().
+        /// For threads other than the owner: tries to take the lock; is_on() returns whether it has. The thread-safety
+        /// analysis cannot follow a try-lock: see assume_held().
         scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
@@ -89,24 +91,24 @@ public:
     {
     }
 
-    /// Asserts to the analysis that the heap lock is held, or is not needed because no other thread uses the heap.
+    /// Tells the thread-safety analysis that the caller holds the heap lock, or that no other thread uses the heap.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(mutex_) {}
 
     slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
 
-    /// Returns: the heap that a slice with that tag is of.
-    /// Preconditions: it is the tag of a slab.
+    /// Returns: the heap that a slice with that tag belongs to.
+    /// Preconditions: the tag belongs to a slab.
     static heap_slabs& of(slice_tag tag) noexcept { return *reinterpret_cast<heap_slabs*>(tag & ~class_bits); }
 
-    /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
+    /// Returns: whether this is a shared_heap, which any thread can use under its lock.
     bool is_shared() const noexcept { return is_shared_; }
 
-    /// Returns: how often its owner has taken the heap lock, modulo 2^32.
+    /// Returns: how often the owner has taken the heap lock, modulo 2^32.
     /// Thread safety: any thread.
     std::uint32_t owner_locks() const noexcept { return owner_locks_.load(std::memory_order_relaxed); }
 
-    /// Effects: takes up to `count` blocks out of its slabs, and makes a new one if those have none.
-    /// Returns: how many; 0 if there is no memory.
+    /// Effects: takes up to `count` blocks from slabs; adds a slab if none has free blocks.
+    /// Returns: the number of blocks; 0 if there is no memory.
     MEMORY_POOL_ALWAYS_INLINE std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -120,9 +122,9 @@ public:
         return taken;
     }
 
-    /// Returns: whether a block of this heap that begins at `block` is outstanding, in a slab so sparse that it pays to
-    ///   move its blocks: other slabs of its class have enough free blocks for them, and it has at least the mean
-    ///   number of free blocks, of the slabs of its class that have any.
+    /// Returns: whether `block` is an outstanding block of this heap in a slab so sparse that moving its blocks pays:
+    ///   other slabs of its class have room for all of them, and it has at least the mean number of free blocks among
+    ///   the slabs that have any.
     bool is_in_sparse_slab(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!has_outstanding(block))
@@ -132,16 +134,17 @@ public:
         return counts_.has_room_elsewhere(slab, of_class) && counts_.is_sparse(slab, of_class);
     }
 
-    /// Effects: takes a block from a slab of that class, other than that of `block`, that is no sparser than the mean.
-    ///   Sparser slabs on the way go to the end of the list, so that the next blocks come from dense ones, too.
+    /// Effects: takes a block of that class from a slab that is no sparser than the mean, and not the slab of `block`.
+    ///   Moves the sparser slabs that it passes to the end of the list, so that later blocks come from dense slabs,
+    ///   too.
     /// Returns: the block; nullptr if the first few slabs are all sparser.
     /// Preconditions: is_in_sparse_slab(block).
     /// Complexity: O(1).
     void* take_from_denser_slab(std::size_t size_class, const void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        constexpr int most_looks = 16;
+        constexpr int max_looks = 16;
         auto& with_blocks = with_blocks_[size_class];
-        for (int looks = 0; looks != most_looks; ++looks) {
+        for (int looks = 0; looks != max_looks; ++looks) {
             slice_record& slab = record(with_blocks.first());
             if (&slab != &slab_of(block) && counts_.is_dense(slab, outstanding(size_class))) {
                 void* taken = nullptr;
@@ -154,7 +157,7 @@ public:
         return nullptr;
     }
 
-    /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is outstanding.
+    /// Returns: whether an outstanding block of a slab of this heap begins at `address`, which may be any address.
     bool has_outstanding(const void* address) const noexcept
     {
         if (region().slices_before(address) >= region().committed() ||
@@ -164,17 +167,19 @@ public:
         if ((tag & ~class_bits) != own_tag())
             return false;
         const slice_record& slab = slab_of(address);
-        const std::size_t number = block_at(
-            facts[tag & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
+        const std::size_t number =
+            block_at(class_info[tag & class_bits],
+                     static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
         return number != no_block_there && slab.is_outstanding(number);
     }
 
-    /// Effects: puts a block that is of this heap, or was a moment ago, back into its slab, if it is outstanding.
-    /// Returns: what is wrong with it, if something is. It is not reported yet.
+    /// Effects: returns a block to its slab, if the block is outstanding. The block belongs to this heap, or did so
+    ///   until recently.
+    /// Returns: the error, if any. The caller reports it.
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
-            return error_kind::double_free; // Its slab has been given back since.
+            return error_kind::double_free; // Its slab has been returned since.
         std::optional<error_kind> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error_kind kind, const void*) { wrong = kind; });
@@ -182,8 +187,8 @@ public:
         return wrong;
     }
 
-    /// Effects: calls `visit(const slice_record&)` for the slab that a slice is part of, under the heap lock, if it is
-    ///   one of this heap.
+    /// Effects: calls `visit(const slice_record&)`, under the heap lock, for the slab that contains a slice, if that
+    ///   slab belongs to this heap.
     /// Thread safety: any thread.
     template <class Visit>
     void with_slab(slice_index slice, Visit&& visit)
@@ -193,10 +198,10 @@ public:
             visit(std::as_const(record(record(slice).slab)));
     }
 
-    /// Effects: reports what is wrong with a block of that class, now, or when the holder of the lock releases it.
+    /// Effects: reports an error of a block of that class: now, or, if a scoped_lock is held, after its release.
     MEMORY_POOL_SLOW_PATH void report(error_kind kind, std::size_t size_class, const void* block) noexcept
     {
-        report_sized(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0);
+        report_sized(kind, block, size_class < class_count ? class_info[size_class].block_bytes : 0);
     }
 
     MEMORY_POOL_SLOW_PATH void report_sized(error_kind kind, const void* block, std::size_t bytes) noexcept
@@ -207,7 +212,7 @@ public:
             report_misuse(kind, block, bytes);
     }
 
-    // All of it.
+    // Whole heap.
 
     /// Effects: returns all slabs without outstanding blocks, including the last of a class; if `with_memory`, returns
     ///   their memory to the system first.
@@ -221,32 +226,32 @@ public:
         empty_.restart();
     }
 
-    /// Returns: about how much memory its slabs have: the peak of outstanding bytes, and a page for each slice. A slab
-    ///   hands out its lowest blocks first, so it touches little more than its own peak.
-    std::size_t most_memory() const noexcept
+    /// Returns: an estimate of the memory behind the slabs: peak outstanding bytes, plus a page for each slice. A slab
+    ///   allocates its lowest blocks first, so it touches little more than its own peak.
+    std::size_t max_memory() const noexcept
     {
-        constexpr std::size_t page_bytes = 4096; // On most systems; not queried in each slow call.
+        constexpr std::size_t page_bytes = 4096; // The usual size; querying it in each slow call would cost too much.
         const std::size_t held = slab_bytes();
         return std::min(held,
                         peak_outstanding_bytes_.load(std::memory_order_relaxed) + held / slice_bytes * page_bytes);
     }
 
-    /// Returns: about how many slices the free part of that memory would fill, if most of it is free; else 0.
+    /// Returns: if most of max_memory() is free, about how many slices its free part would fill; otherwise 0.
     /// Thread safety: the owner, without the lock.
     std::size_t sparse_slices() const noexcept
     {
-        const std::size_t held = most_memory();
+        const std::size_t held = max_memory();
         const std::size_t used = outstanding_bytes();
         return held / 2 > used ? (held - used) / slice_bytes : 0;
     }
 
     /// Effects: restarts the peak of outstanding bytes at the current value.
-    void forget_most() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
+    void restart_peak() noexcept { peak_outstanding_bytes_.store(outstanding_bytes(), std::memory_order_relaxed); }
 
-    /// Effects: gives empty slabs, and pages of others without outstanding blocks, back to the system, of slabs that
-    ///   nothing was taken from or put into for `min_age_ms`; some of them, from where the last step ended. `is_early`:
-    ///   before the decay time, so that reuse is noted. Pages are not counted, as they may have no memory already.
-    /// Returns: whether this step was the last of a sweep.
+    /// Effects: does one step of a sweep, beginning where the last step ended. Of the slabs that were not used for
+    ///   `min_age_ms`, returns the empty ones to the system, and the memory of free pages in the others. `is_early`:
+    ///   the decay time is not over yet, so a reuse is recorded. Does not count purged pages, because they may have no
+    ///   memory already.
     bool sweep_some(std::uint64_t min_age_ms, bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint64_t now = release_clock::now();
@@ -273,11 +278,11 @@ public:
         is_swept_.store(!is_incomplete_, std::memory_order_relaxed);
         empty_.restart();
         if (!is_incomplete_)
-            forget_most();
+            restart_peak();
         return true;
     }
 
-    /// Effects: sweeps all of it, however young.
+    /// Effects: sweeps all slabs, regardless of their age.
     void sweep_all(bool is_early = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         note_unswept();
@@ -286,22 +291,23 @@ public:
         }
     }
 
-    /// Effects: sweeps all of it early, as its thread may make no other call, unless early returns pause.
+    /// Effects: sweeps all slabs early, because the thread may make no other call; a no-op while early purges are
+    ///   paused.
     void sweep_early() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (pages_.may_be_early_in_slabs(release_clock::now()))
             sweep_all(true);
     }
 
-    /// Returns: when it was last swept as a whole.
+    /// Returns: when the last sweep ended.
     /// Thread safety: any thread.
     std::uint64_t swept_at() const noexcept { return swept_at_.load(std::memory_order_relaxed); }
 
-    /// Returns: whether nothing has changed since the last sweep began, and nothing was too young for it.
+    /// Returns: whether no slab has changed since the last sweep began, and none was too young for it.
     /// Thread safety: any thread.
     bool is_swept() const noexcept { return is_swept_.load(std::memory_order_relaxed); }
 
-    /// Effects: returns all slabs, also with outstanding blocks.
+    /// Effects: returns all slabs, even with outstanding blocks.
     void give_back_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for_each_slab([this](slice_record& slab) {
@@ -321,7 +327,7 @@ public:
         slabs_.for_each([&](slice_index each) { visit(record(each)); }, links_in_heap{region()});
     }
 
-    /// Returns: how many slabs it has.
+    /// Returns: the number of slabs.
     /// Preconditions: no other thread uses the heap.
     /// Complexity: linear in slabs.
     std::size_t slabs() const noexcept
@@ -332,7 +338,7 @@ public:
         return count;
     }
 
-    /// Sampled requests: see slack_samples.hpp.
+    /// Samples of requested sizes: see slack_samples.hpp.
     slack_samples& slack() noexcept { return slack_; }
 
     /// Returns: the estimated slack of the outstanding blocks of that class, in bytes.
@@ -341,15 +347,15 @@ public:
         return slack_.estimate(size_class, outstanding(size_class));
     }
 
-    // Figures. They are exact if the heap lock is free.
+    // Statistics, exact while the heap lock is free.
 
-    /// Returns: blocks of that class that are not in its slabs.
+    /// Returns: the number of blocks of that class outside of slabs.
     std::uint32_t outstanding(std::size_t size_class) const noexcept
     {
         return outstanding_[size_class].load(std::memory_order_relaxed);
     }
 
-    /// Returns: bytes of blocks of all classes that are not in its slabs.
+    /// Returns: bytes of blocks of all classes outside of slabs.
     std::size_t outstanding_bytes() const noexcept { return outstanding_bytes_.load(std::memory_order_relaxed); }
 
     /// Returns: bytes of slabs of all classes.
@@ -359,18 +365,18 @@ public:
     const slab_counts& counts() const noexcept { return counts_; }
 
 protected:
-    /// Adds to a figure that only the owner changes.
+    /// Adds to a counter that only the owner changes.
     template <class Number>
-    static void add(std::atomic<Number>& figure, Number more) noexcept
+    static void add(std::atomic<Number>& counter, Number more) noexcept
     {
-        figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+        counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 
-    /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0, are back.
+    /// Counts blocks of that class that left their slabs, or, if `more` is negative, returned.
     void count_outstanding(std::size_t size_class, block_count more) noexcept
     {
         add(outstanding_[size_class], static_cast<std::uint32_t>(more));
-        add(outstanding_bytes_, static_cast<std::size_t>(more) * facts[size_class].block_bytes);
+        add(outstanding_bytes_, static_cast<std::size_t>(more) * class_info[size_class].block_bytes);
     }
 
     template <auto Next, auto Previous>
@@ -389,10 +395,10 @@ protected:
                                                               void* const* blocks, std::size_t count,
                                                               Refuse&& refuse) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
+        const slice_record::returned result = slab.put(class_info[size_class], blocks, count, refuse);
         slab.touched_at = release_clock::last();
         note_unswept();
-        if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
+        if (MEMORY_POOL_UNLIKELY(slab.has_changed_state()) && result.taken_back != 0)
             came_back(slab);
         return result;
     }
@@ -402,7 +408,7 @@ private:
     using links_in_heap = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
     using links_in_class = heap_links<&slice_record::next_slab, &slice_record::previous_slab>;
 
-    /// Takes up to `count` blocks out of a slab. Returns: how many.
+    /// Takes up to `count` blocks from a slab. Returns: the number of blocks.
     MEMORY_POOL_ALWAYS_INLINE std::uint32_t take_from(slice_record& slab, void** blocks, std::uint32_t count) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -431,17 +437,18 @@ private:
     {
         count_outstanding(size_class, taken);
         if (outstanding_bytes() > peak_outstanding_bytes_.load(std::memory_order_relaxed))
-            forget_most();
+            restart_peak();
     }
 
-    /// Sees to a slab that the first block has come back to, or the last.
+    /// Updates the lists after the first or the last outstanding block has returned to a slab.
     void came_back(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         list(slab);
         if (!slab.is_empty())
             return;
-        // A small one is kept if it is the only one with blocks, so that a program at the edge does not thrash.
-        const bool is_only_one = slab.previous_slab == slab.slab && facts[slab.size_class].slices == 1;
+        // Keep a slab of one slice if it is the only one with free blocks: otherwise a program whose blocks just fill
+        // the other slabs would thrash.
+        const bool is_only_one = slab.previous_slab == slab.slab && class_info[slab.size_class].slices == 1;
         const bool is_kept = is_only_one || empty_.has_room(slab.size_class);
         empty_.enter(slab.size_class);
         if (is_kept) {
@@ -453,18 +460,20 @@ private:
         }
     }
 
-    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside
-    ///   what is in use, or will be filled by more such slabs. A slab is added only when the others are full, so a
-    ///   program with a little of many sizes is told from one with a lot of one.
+    /// Returns: whether a new slab of that class may have a huge page: the slab will probably be filled, and the huge
+    ///   page is small compared with the memory in use, or more slabs of the class will fill it. A slab is added only
+    ///   when the others are full, so a program with many blocks of one size is distinguishable from one with a few
+    ///   blocks of many sizes.
     bool may_have_huge_page(std::size_t size_class) const noexcept
     {
-        constexpr std::size_t many_of_class = std::size_t{192} * 1024;
+        constexpr std::size_t min_bytes_of_class = std::size_t{192} * 1024;
         constexpr std::size_t many = std::size_t{8} << 20;
-        constexpr std::size_t many_if_dense = std::size_t{1} << 20;
-        if (is_checked || std::size_t{outstanding(size_class)} * facts[size_class].block_bytes < many_of_class)
+        constexpr std::size_t min_bytes_if_dense = std::size_t{1} << 20;
+        if (is_checked ||
+            std::size_t{outstanding(size_class)} * class_info[size_class].block_bytes < min_bytes_of_class)
             return false;
         const bool is_dense = outstanding_bytes() >= slab_bytes() / 8 * 5;
-        return outstanding_bytes() >= (is_dense ? many_if_dense : many);
+        return outstanding_bytes() >= (is_dense ? min_bytes_if_dense : many);
     }
 
     bool add_slab(std::size_t size_class) noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -476,17 +485,17 @@ private:
         if (added == no_slice)
             return false;
         if (taken.is_zeroed)
-            pay_for(facts[size_class].slab_bytes);
+            pay_for(class_info[size_class].slab_bytes);
         empty_.enter(size_class);
-        add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
+        add(slab_bytes_, std::size_t{class_info[size_class].slab_bytes});
         counts_.add(size_class);
         slabs_.add_first(added, links_in_heap{region()});
         list(record(added));
         return true;
     }
 
-    /// Returns an empty slab that was kept for another class to the page heap. (The last of a list is empty, if one is,
-    /// unless blocks were moved to denser slabs.)
+    /// Returns to the page heap an empty slab that was kept for another class. (An empty slab in a list is the last
+    /// one, unless blocks were moved to denser slabs.)
     void spare_an_empty_slab() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for (std::size_t each = 0; (each = empty_.class_to_spare(each)) != class_count; ++each) {
@@ -498,7 +507,7 @@ private:
         }
     }
 
-    /// Effects: before memory grows by `bytes`, gives twice as much back of sparse slabs that were not used lately, the
+    /// Effects: before the heap grows by `bytes`, purges twice as many bytes in sparse slabs that were not used lately,
     ///   oldest first.
     void pay_for(std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -511,14 +520,14 @@ private:
                 next_to_pay_ = slabs_.first();
             if (next_to_pay_ == no_slice)
                 break;
-            next_to_pay_ = record(next_to_pay_).previous_in_heap; // Of the first: the last, which is the oldest.
+            next_to_pay_ = record(next_to_pay_).previous_in_heap; // The list is a ring: the last slab is the oldest.
             slice_record& slab = record(next_to_pay_);
             if (slab.free_count >= slab.capacity / 2 && is_old(slab, now, min_age_to_pay_ms))
                 paid += purge_free_pages_of(slab, true);
         }
     }
 
-    /// Notes that blocks were taken or put.
+    /// Marks the heap as changed since the last sweep.
     void note_unswept() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         is_incomplete_ = true;
@@ -530,14 +539,14 @@ private:
         return slab.touched_at + min_age_ms <= now || min_age_ms == 0;
     }
 
-    /// Returns: how many bytes of pages it had that may have had memory; not 0 if that took time.
+    /// Returns: bytes of purged pages that may have had memory; never 0 if the purge took time.
     std::size_t purge_free_pages_of(slice_record& slab, bool is_early) noexcept
     {
         if (std::size_t{slab.free_count} * slab.block_bytes < os::page_size() || std::exchange(slab.is_purged, true))
             return 0;
         pages_.lose_memory_of_slab(slab.slab);
         std::size_t bytes = 0;
-        bool is_refused = false; // Memory that is locked stays.
+        bool is_refused = false; // Locked memory stays.
         const auto purge = [this, &slab, &bytes, &is_refused](std::byte* from, std::byte* end) {
             const auto row = static_cast<std::size_t>(end - from);
             if (is_refused || !pages_.checks().may_be_purged(slab.slab, from, end))
@@ -578,27 +587,27 @@ private:
         if (next_to_pay_ == slab.slab)
             next_to_pay_ = slab.next_in_heap;
         slabs_.remove(slab.slab, links_in_heap{region()});
-        add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
+        add(slab_bytes_, std::size_t{0} - class_info[slab.size_class].slab_bytes);
         counts_.remove(slab);
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
 protected:
-    /// On a line of their own, as other threads read them.
+    /// On a separate cache line, because other threads read these members.
     page_heap& pages_;
     const bool is_shared_;
-    alignas(64) fork_mutex mutex_{lock_rank::heap}; ///< Of scoped_lock; a shared heap takes it itself.
+    alignas(64) fork_mutex mutex_{lock_rank::heap}; ///< The heap lock: see scoped_lock.
 
 private:
     std::atomic<std::size_t> slab_bytes_{0};
-    std::atomic<std::size_t> peak_outstanding_bytes_{0}; ///< Since forget_most().
-    misuse_list* found_ = nullptr;                       ///< Of the holder of the lock.
+    std::atomic<std::size_t> peak_outstanding_bytes_{0}; ///< Since restart_peak().
+    misuse_list* found_ = nullptr;                       ///< Set by the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    // Cursors: slabs before the first were swept in this sweep; the slab before the second is the next to pay.
+    // Cursors: this sweep is done with the slabs before next_to_sweep_; pay_for() continues before next_to_pay_.
     slice_index next_to_sweep_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     slice_index next_to_pay_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
-    bool is_incomplete_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< The sweep: for young slabs, or changes meanwhile.
+    bool is_incomplete_ MEMORY_POOL_GUARDED_BY(mutex_) = false; ///< In this sweep, a slab was young or changed.
     std::atomic<bool> is_swept_{false};
     std::atomic<std::uint64_t> swept_at_{0};
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};

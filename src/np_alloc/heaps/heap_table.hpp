@@ -4,8 +4,8 @@
 /// All heaps of a process.
 ///
 ///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)                  heap_list.hpp
-///     shared:       fallback heap (threads without a heap)    traced heaps (blocks with call sites)
-///                   heaps that the program has made           internal heap (what the program does not know of)
+///     shared:       fallback heap (threads without a heap)    call-site heaps (blocks with call sites)
+///                   heaps that the program has created        internal heap (objects of the library)
 ///                   zero-size heap (blocks of 0 bytes, in the checked build)
 ///
 /// Locks: see lock_rank.hpp.
@@ -33,10 +33,10 @@
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "../support/pointer_encoding.hpp"
+#include "call_site_heap.hpp"
 #include "heap_list.hpp"
 #include "shared_heap.hpp"
 #include "thread_heap.hpp"
-#include "traced_heap.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,13 +52,13 @@ namespace memory_pool::np {
 class heap_table : base::immovable<heap_table>
 {
 public:
-    /// Effects: reserves addresses, if that was not done yet.
-    /// Returns: whether there are some.
+    /// Effects: reserves addresses, unless that was done already.
+    /// Returns: whether addresses are reserved.
     bool start() noexcept
     {
         if (MEMORY_POOL_LIKELY(has_started()))
             return true;
-        const errno_as_it_was kept; // The system may refuse addresses at first.
+        const errno_as_it_was kept; // The first attempt to reserve may fail.
         const base::lock_guard lock(mutex);
         if (is_started_.load(std::memory_order_relaxed))
             return true;
@@ -83,7 +83,7 @@ public:
 
     // Heaps that the program creates.
 
-    /// Returns: whether the program has made that heap.
+    /// Returns: whether the program has created that heap.
     bool is_made(const shared_heap& heap) const noexcept
     {
         const void* const made = &heap;
@@ -101,7 +101,7 @@ public:
         return created;
     }
 
-    /// Returns: the same, a heap that reports list by name.
+    /// Returns: a new heap that reports list by name, or nullptr if there is no memory.
     shared_heap* create_heap(const char* name) noexcept
     {
         auto* const created = make<named_heap>(pages, name);
@@ -119,17 +119,18 @@ public:
     shared_heap* living(void* address) noexcept
     {
         const page_heap::region_type& all = pages.region();
-        const std::uintptr_t steps = all.steps_to(address);
+        const std::uintptr_t steps = all.granule_index(address);
         const bool may_be_one = all.is_committed(steps) && (all.tag_after(steps).load(std::memory_order_relaxed) &
                                                             ~class_bits) == internal.own_tag();
         return shared_heap::living(address, may_be_one);
     }
 
-    /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
+    /// Returns: whether a heap that the program has created and not destroyed is at `address`, which may be any
+    ///   address.
     bool is_heap(const void* address) noexcept { return internal.is_in_use(address); }
 
-    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits
-    ///   for it.
+    /// Effects: frees a heap with all its blocks. The heap stays in the list while it has memory, so a fork waits for
+    ///   it.
     void destroy_heap(shared_heap& ended) noexcept
     {
         ended.end();
@@ -147,28 +148,28 @@ public:
             unmake(ended);
     }
 
-    /// Effects: calls `visit(named_heap&)` for up to `most` named heaps, in the order of creation, from the one after
+    /// Effects: calls `visit(named_heap&)` for up to `max_heaps` named heaps, in the order of creation, beginning after
     ///   the serial number `last`, and advances `last`.
     /// Preconditions: as for_each_heap.
     /// Complexity: linear in named heaps.
     template <class Visit>
-    void for_some_named_heaps(std::uint64_t& last, std::size_t most, Visit&& visit) noexcept
+    void for_some_named_heaps(std::uint64_t& last, std::size_t max_heaps, Visit&& visit) noexcept
     {
         const base::lock_guard lock(mutex);
         named_heap* each = named_.first();
         while (each != nullptr && each->serial <= last)
             each = each->next_named;
-        for (; each != nullptr && most != 0; each = each->next_named, --most) {
+        for (; each != nullptr && max_heaps != 0; each = each->next_named, --max_heaps) {
             visit(*each);
             last = each->serial;
         }
     }
 
-    // All of them.
+    // All heaps.
 
-    /// Effects: calls `visit(thread_heap&)` for each heap that is or was of a thread, and then `visit(shared_heap&)`
-    ///   for the others that blocks of the program are from, while none comes or goes. What is in them may change
-    ///   meanwhile.
+    /// Effects: calls `visit(thread_heap&)` for each heap that belongs or belonged to a thread, and then
+    ///   `visit(shared_heap&)` for each other heap that may have blocks of the program. No heap is added or removed
+    ///   meanwhile; their content may change.
     /// Preconditions: `visit` does not allocate or free.
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept
@@ -179,13 +180,13 @@ public:
     }
 
     /// Effects: calls `visit(thread_heap&)` or `visit(shared_heap&)` for the heap of the slab at a slice, if there is a
-    ///   slab and blocks of the program are from it, while no heap comes or goes.
+    ///   slab, and its heap may have blocks of the program. No heap is added or removed meanwhile.
     /// Preconditions: as for_each_heap.
     template <class Visit>
     void visit_heap_of(slice_index slice, Visit&& visit) noexcept
     {
         const base::lock_guard lock(mutex);
-        // A heap that ends frees its slabs before it leaves the list, so one that still has a slab is there.
+        // A heap that ends returns its slabs before it leaves the list, so a heap that still has a slab is in the list.
         const slice_tag tag = pages.region().tag(slice).load(std::memory_order_relaxed);
         if (!is_of_slab(tag) || (tag & ~class_bits) == internal.own_tag())
             return;
@@ -195,14 +196,14 @@ public:
             visit(thread_heap::of(tag));
     }
 
-    /// Returns: bytes of metadata pages, without those reserved for heaps that do not exist yet.
+    /// Returns: bytes of metadata pages, except those reserved for future heaps.
     std::size_t metadata_page_bytes() noexcept
     {
         const base::lock_guard lock(mutex);
         return np::metadata_page_bytes.load(std::memory_order_relaxed) - threads.bytes_left();
     }
 
-    /// Returns: how many heaps are in the list of those without a thread.
+    /// Returns: the number of parked heaps in their list.
     std::size_t listed_as_parked() noexcept
     {
         const base::lock_guard lock(mutex);
@@ -211,16 +212,16 @@ public:
         return count;
     }
 
-    /// Returns: the list of threads' heaps, for its members that need no lock.
+    /// Returns: the list of threads' heaps, for members that need no lock.
     const heap_list& unlocked_threads() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return threads; }
 
-    /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
+    /// Effects: calls `visit(shared_heap&)` for each shared heap that may have blocks of the program.
     template <class Visit>
     void for_each_shared_heap(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         visit(fallback);
         visit(profiled);
-        for (shared_heap& each : traced)
+        for (shared_heap& each : call_site_heaps)
             visit(each);
         if constexpr (is_checked)
             visit(zero_size);
@@ -240,13 +241,13 @@ public:
     {
         mutex.lock_for_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
-        for (traced_heap& each : traced)
+        for (call_site_heap& each : call_site_heaps)
             each.sites().lock_for_fork();
     }
 
     void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        for (traced_heap& each : traced)
+        for (call_site_heap& each : call_site_heaps)
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
         mutex.unlock_after_fork();
@@ -254,7 +255,7 @@ public:
 
     // Parts.
 
-    /// Blocks of 0 bytes have a heap of their own in the checked build.
+    /// Replaces the heap for blocks of 0 bytes, which only the checked build has.
     struct no_heap
     {
         constexpr explicit no_heap(page_heap&) noexcept {}
@@ -266,14 +267,14 @@ public:
     fork_mutex mutex{lock_rank::heaps};
     page_heap pages;
     heap_list threads MEMORY_POOL_GUARDED_BY(mutex){pages};
-    /// The heap of threads that have ended, or have none.
+    /// The heap of threads that have ended, or have no heap.
     shared_heap fallback{pages};
-    /// The heap of profiled blocks: no thread owns it, so each free of one of its blocks takes the slow path, which
-    /// notifies the profile.
+    /// The heap of profiled blocks. No thread owns it, so each free of its blocks takes the slow path, which notifies
+    /// the profile.
     shared_heap profiled{pages};
-    /// Heaps of blocks with allocation sites, shared by all threads.
-    std::array<traced_heap, traced_heap_count> traced{traced_heap(pages), traced_heap(pages), traced_heap(pages),
-                                                      traced_heap(pages)};
+    /// Heaps of blocks with call sites, shared by all threads.
+    std::array<call_site_heap, call_site_heap_count> call_site_heaps{call_site_heap(pages), call_site_heap(pages),
+                                                                     call_site_heap(pages), call_site_heap(pages)};
     /// The heap of the library's own objects.
     shared_heap internal{pages};
     zero_size_heap zero_size{pages};
@@ -301,14 +302,15 @@ private:
 
     bool is_traced(const shared_heap& heap) const noexcept
     {
-        return std::any_of(traced.begin(), traced.end(), [&heap](const traced_heap& each) { return &each == &heap; });
+        return std::any_of(call_site_heaps.begin(), call_site_heaps.end(),
+                           [&heap](const call_site_heap& each) { return &each == &heap; });
     }
 
     std::atomic<bool> is_started_{false};
     base::intrusive_list<base::member_links<shared_heap, &shared_heap::next, &shared_heap::previous>> shared_
         MEMORY_POOL_GUARDED_BY(mutex); ///< Heaps created by the program.
     base::intrusive_list<base::member_links<named_heap, &named_heap::next_named, &named_heap::previous_named>> named_
-        MEMORY_POOL_GUARDED_BY(mutex);                            ///< Of those: with a name.
-    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex) = 0; ///< Of heaps with a name.
+        MEMORY_POOL_GUARDED_BY(mutex);                            ///< Named heaps.
+    std::uint64_t last_serial_ MEMORY_POOL_GUARDED_BY(mutex) = 0; ///< Of named heaps.
 };
 } // namespace memory_pool::np

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How much of each magazine a thread uses, so that unused room can go to the magazines that need it.
+/// Measures how much of each magazine a thread uses, so that unused room can go to the magazines that need it.
 ///
 ///     magazine of a class:   | block | block | block | block | block | no block |
-///                                    ^ low water mark        ^ high water mark      the swing between them is in use
+///                                    ^ low-water mark        ^ high-water mark      the swing between them is in use
 ///
-/// The marks come from samples. Each time the share denies a magazine more room, the next class is sampled; after
-/// `turns` samples of a class its swing counts. A magazine that was empty or full in the meantime uses all of its room.
-/// So calls that need no slab pay nothing.
+/// The marks come from samples. Each time the byte limit denies a magazine more room, the next class is sampled; the
+/// swing of a class is valid after `turns` samples. A magazine that was empty or full meanwhile counts as fully used.
+/// So calls that need no slab cost nothing extra.
 ///
 /// Thread safety: none.
 #pragma once
@@ -22,22 +22,22 @@
 #include <limits>
 
 namespace memory_pool::np {
-/// The low and high water marks of the magazines of a heap.
+/// The low- and high-water marks of the magazines of a heap.
 class magazine_demand
 {
 public:
-    /// What a magazine uses.
+    /// The use of one magazine.
     struct use
     {
-        std::size_t size_class; ///< class_count: not known yet.
-        std::uint32_t swing; ///< The most blocks less the fewest in it; at least most_room() if it was empty or full.
+        std::size_t size_class; ///< class_count: unknown yet.
+        std::uint32_t swing;    ///< High- minus low-water mark; at least max_room() if it was empty or full.
     };
 
-    /// Effects: notes that the magazine of a class was empty or full.
+    /// Effects: records that the magazine of a class was empty or full.
     void note_miss(std::size_t size_class) noexcept { marks_[size_class] = {0, all_of_it}; }
 
     /// Effects: sets the marks of all classes to `held(size_class)`, the number of blocks in the magazine. The swings
-    ///   count after one turn, so that a thread that adopts a heap can soon reuse the room of its predecessor.
+    ///   are valid after one turn, so that a thread that adopts a heap can soon reuse the room of its predecessor.
     template <class Held>
     void restart(Held&& held) noexcept
     {
@@ -47,8 +47,8 @@ public:
         turn_ = turns - 1;
     }
 
-    /// Effects: samples the next magazine, which holds `held(size_class)` blocks.
-    /// Returns: its use, if this was its last turn; its marks restart then.
+    /// Effects: samples the next magazine, which has `held(size_class)` blocks.
+    /// Returns: its use, if this was its last turn (its marks then restart); otherwise, a use of unknown class.
     template <class Held>
     use sample(Held&& held) noexcept
     {
@@ -66,8 +66,8 @@ public:
         return used;
     }
 
-    /// Samples of a magazine until its swing counts. Fewer misjudge a thread that fills and empties tables; more delay
-    /// the release of unused room.
+    /// Samples per swing. With fewer, a thread that fills and empties tables is misjudged; with more, unused room is
+    /// released later.
     static constexpr std::uint32_t turns = 8;
 
 private:

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Remote frees: blocks that a thread frees for the heaps of others, and what others free of its own.
+/// Remote frees: blocks that a thread frees for other heaps, and blocks that other threads free for its heap.
 ///
 ///     outbox:   [ batch for another heap ] x 64                         freed here, not sent yet
 ///     inbox:    batch -> batch -> batch                                 freed elsewhere, sent by one operation each
 ///
-///     batch:    | next batch | how many | block | block | ...           addresses, encoded
+///     batch:    | next batch | count    | block | block | ...           addresses, encoded
 ///
-/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the owner does not read the blocks
-/// in transit, which are in the cache of another processor; 62 of them cost one compare-and-exchange, and the reader
-/// gets eight addresses with each cache line, and puts those of one slab back together. Draining an inbox takes all
-/// batches at once, so none can come back meanwhile (no ABA). A batch that was read is sent back to the heap it is
-/// from, as one without blocks.
+/// A batch is itself a block: of this heap, or, on OOM, the block that it sends. The batch holds addresses, so the
+/// owner does not read the blocks in transit, which are in another processor's cache. Sending 62 blocks takes one
+/// compare-and-exchange. The owner reads eight addresses per cache line, and returns blocks of one slab together.
+/// Draining takes all batches of an inbox at once, so none can return meanwhile (no ABA). A drained batch returns to
+/// its own heap as an empty batch.
 ///
-/// Where blocks of many heaps are freed in turns, a batch has to leave before it has much in it. If that is less than
-/// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
-/// blocks could wait for an idle owner with many times their memory.
+/// A thread that frees blocks of many heaps in turn must give the place of a batch to another heap before the batch is
+/// full. If the blocks in the batch take less memory than the batch itself, the next heap gets the batch, and each
+/// block is sent as a batch of its own: otherwise a few small blocks that wait for an idle owner would keep a much
+/// larger batch waiting.
 ///
-/// A program can overflow into a batch, as batches are among its blocks. Pointers and the count are encoded, so an
+/// A program can overflow into a batch, because batches are among its blocks. Pointers and the count are encoded, so an
 /// overwritten batch is reported instead of freeing blocks in use (see pointer_encoding.hpp). The checked build also
 /// validates the state of each block, and the canary before each batch.
 ///
 /// heap.hpp owns an inbox and an outbox, and moves blocks between them and its slabs.
 ///
-/// Thread safety: the inbox any thread, but what says otherwise; the outbox its owner, or the user of a parked heap.
+/// Thread safety: any thread may use the inbox, except where noted; the outbox is for its owner, or the user of a
+///   parked heap.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -45,12 +47,12 @@
 namespace memory_pool::np {
 class heap;
 
-/// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
+/// The head of a batch; the addresses of blocks in transit follow it. An empty batch fits into a block of any class.
 struct free_batch
 {
     static constexpr std::size_t bytes = 512;
     static constexpr std::size_t size_class = sizes::of(bytes);
-    static constexpr std::uint64_t capacity = (bytes - least_canary - sizes::size(0)) / sizeof(void*);
+    static constexpr std::uint64_t capacity = (bytes - min_canary - sizes::size(0)) / sizeof(void*);
 
     void* encoded_next = nullptr;
     std::uint64_t encoded_count = the_pointer_encoding.convert_count(0);
@@ -63,8 +65,8 @@ struct free_batch
 static_assert(sizeof(free_batch) == bytes_of_sent);
 static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
-/// Visits the batch first. As it lies in memory that a program may write to by mistake, no more is read of it than
-/// a batch has. `count` may stand in it.
+/// Visits the batch, then its blocks. A program may overwrite a batch by mistake, so this reads no more than its
+/// capacity. `count` may be in the batch: it is read after the first visit.
 template <class Visit>
 bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visit)
 {
@@ -76,23 +78,23 @@ bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visi
     return true;
 }
 
-/// Where a heap keeps what it frees of others. Zeroed, it is empty; so a thread that frees nothing of others touches no
-/// page for it.
+/// Remote frees that a heap has not sent yet. All zeros mean empty, so a thread without remote frees touches no page
+/// for it.
 class outbox
 {
 public:
     /// A place for a batch.
     struct place
     {
-        heap* owner; ///< The heap that it goes to; nullptr if there is no batch.
+        heap* owner; ///< The heap to send to; nullptr if there is no batch.
         free_batch* batch;
-        // Of the blocks in it. The batch is told how many when it is sent: it is a block, which a program may write to.
+        // Of the blocks in the batch. Kept here until the batch is sent, because a program may overwrite the batch.
         std::uint64_t count;
         std::size_t bytes;
 
         bool is_full() const noexcept { return count == free_batch::capacity || bytes >= max_bytes; }
 
-        /// Whether its blocks are worth a batch of their own.
+        /// Returns: whether its blocks take at least as much memory as a batch.
         bool is_worth_a_batch() const noexcept { return bytes >= free_batch::bytes; }
 
         void add(void* block, std::size_t block_bytes) noexcept
@@ -107,7 +109,7 @@ public:
         static constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     };
 
-    /// Returns: the place for blocks of the heap with that tag.
+    /// Returns: the place for a batch to the heap with that tag.
     place& place_for(slice_tag heap) noexcept
     {
         static_assert(sizeof places_ / sizeof(place) == 64, "a place has a number of six bits");
@@ -120,7 +122,7 @@ private:
     std::array<place, 64> places_;
 };
 
-/// What others have freed of a heap. On a line of its own, as they write to it.
+/// Remote frees that a heap receives. On a separate cache line, because other threads write to it.
 class alignas(64) inbox : base::immovable<inbox>
 {
 public:
@@ -143,13 +145,13 @@ public:
 
     /// Effects: drops all batches.
     ///
-    /// In the child of a fork, what another thread was just sending may be there in part: the address of a batch, and
-    /// not what stands in it. A fork copies the pages one after the other, while other threads go on.
+    /// In the child of a fork, a batch that another thread was just sending may be incomplete: the child may have its
+    /// address without its content, because a fork copies one page after the other while other threads go on.
     void forget() noexcept { first_.store(nullptr, std::memory_order_relaxed); }
 
-    /// Effects: calls `visit(const void* block)` for each batch, before it is read, and the blocks in it, until that
-    ///   returns false.
-    /// Returns: whether it never did.
+    /// Effects: calls `visit(const void* block)` for each batch, before reading it, and for the blocks in it, until
+    ///   `visit` returns false.
+    /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each_block(Visit& visit) const
     {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads
-/// that have ended.
+/// A heap that any thread can use, one at a time: a heap that the program creates and frees as a whole, or the heap of
+/// threads that have ended.
 ///
-///     slabs of each class         blocks go back at once: none are buffered, as batches would outlive the heap
+///     slabs of each class         frees are not batched: batches could outlive the heap
 ///     large block <-> large block
 ///
-/// Some such heaps are for blocks with allocation sites: they forget those when the blocks are freed. See
-/// traced_heap.hpp.
+/// Some shared heaps hold blocks with call sites, and forget the call sites when the blocks are freed: see
+/// call_site_heap.hpp.
 ///
-/// Thread safety: any thread, if not said otherwise.
+/// Thread safety: any thread, except where noted.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -36,23 +36,23 @@
 #include <optional>
 
 namespace memory_pool::np {
-/// Of one heap.
-struct heap_figures
+/// Statistics of one heap.
+struct heap_statistics
 {
     std::size_t slabs;
     std::size_t slab_bytes;
-    std::size_t outstanding_blocks; ///< Of slabs.
+    std::size_t outstanding_blocks; ///< In slabs.
     std::size_t outstanding_bytes;
-    std::size_t slack; ///< Of those: estimated bytes beyond the requests.
+    std::size_t slack; ///< Estimated bytes of outstanding blocks beyond the requests.
     std::size_t large_blocks;
     std::size_t large_bytes;
 };
 
-/// A heap with a lock.
+/// A heap behind a lock.
 class shared_heap : private heap_slabs
 {
 public:
-    /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
+    /// Effects: makes a heap. If `sites` is not nullptr, it holds the call sites of the blocks.
     constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
         : heap_slabs(from, true), sites_(sites)
     {
@@ -61,17 +61,17 @@ public:
     /// Returns: whether it is a named_heap.
     bool has_name() const noexcept { return has_name_; }
 
-    /// Returns: the heap of blocks whose slices have that tag.
+    /// Returns: the heap that owns the blocks of slices with that tag.
     /// Preconditions: the heap is shared.
     static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap_slabs::of(tag)); }
 
-    /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is
-    ///   reported. `may_be_one`: whether a heap can lie there; other memory may be inaccessible.
+    /// Returns: the heap at `address`; nullptr, after a report, if no live heap is there. `may_be_one`: whether a heap
+    ///   can be at that address; other memory may be inaccessible.
     static shared_heap* living(void* address, bool may_be_one) noexcept
     {
-        auto* const its = static_cast<shared_heap*>(address);
-        if (MEMORY_POOL_LIKELY(may_be_one && its->is_alive()))
-            return its;
+        auto* const found = static_cast<shared_heap*>(address);
+        if (MEMORY_POOL_LIKELY(may_be_one && found->is_alive()))
+            return found;
         report_misuse(error_kind::foreign_pointer, address, 0, "np_heap",
                       "pass a heap from np_heap_create, and only before np_heap_destroy");
         return nullptr;
@@ -95,11 +95,11 @@ public:
     {
         const base::lock_guard lock(mutex_);
         void* block = nullptr;
-        heap_slabs::slack().note(size_class, facts[size_class].block_bytes - bytes);
+        heap_slabs::slack().note(size_class, class_info[size_class].block_bytes - bytes);
         return heap_slabs::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
 
-    /// Effects: takes a block of that class back; reports one that is none, or not in use.
+    /// Effects: frees a block of that class; reports a block that is invalid or not in use.
     void free(std::size_t size_class, void* block) noexcept
     {
         forget(block);
@@ -110,7 +110,7 @@ public:
 
     // Large blocks.
 
-    /// Effects: makes a block of this heap what is none yet.
+    /// Effects: registers a large block, which has no heap yet, with this heap.
     void adopt_large(slice_index first) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -121,7 +121,8 @@ public:
         large_.add_first(first, large_links{region()});
     }
 
-    /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
+    /// Effects: frees a large block. Holds the lock until the block is free, so a fork finds the block in this heap, or
+    ///   free.
     bool free_large(slice_index first) noexcept
     {
         forget(pages_.large().begin_of_large(first));
@@ -133,7 +134,7 @@ public:
         return pages_.large().give_large(first);
     }
 
-    /// Effects: records that a block was moved to another one of the same size.
+    /// Effects: records that a block moved to another block of the same size.
     void moved(const void* from, const void* to) noexcept
     {
         if (sites_ != nullptr)
@@ -142,8 +143,8 @@ public:
             the_profile.move(from, to);
     }
 
-    /// Effects: notes that a block became another one, which was allocated and so is in the profile as such, or has
-    ///   another size.
+    /// Effects: records that a block was resized in place, or moved. The new block of a move is in the profile already,
+    ///   because it was allocated.
     void moved(const void* from, const void* to, std::size_t bytes) noexcept
     {
         if (sites_ != nullptr)
@@ -152,15 +153,15 @@ public:
             the_profile.resize(to, bytes);
     }
 
-    /// Effects: notifies the profile of frees from now on: a block of this heap is about to be a sample.
+    /// Effects: makes frees notify the profile from now on. Call this before a block of this heap becomes a sample.
     void note_samples() noexcept { has_samples_.store(true, std::memory_order_relaxed); }
 
-    // All of it.
+    // Whole heap.
 
-    /// Effects: is not in use any more, as it will be destroyed.
+    /// Effects: marks the heap as ended, before it is destroyed.
     void end() noexcept { alive_.store(nullptr, std::memory_order_relaxed); }
 
-    /// Returns: whether it has not ended. Of one that was destroyed, that is known until another is in its place.
+    /// Returns: whether the heap has not ended. Works for a destroyed heap until its memory is reused.
     bool is_alive() const noexcept { return alive_.load(std::memory_order_relaxed) == this; }
 
     /// Effects: frees everything. The heap stays usable.
@@ -175,10 +176,10 @@ public:
     }
 
     /// Complexity: linear in slabs and large blocks.
-    heap_figures figures() noexcept
+    heap_statistics statistics() noexcept
     {
         const base::lock_guard lock(mutex_);
-        heap_figures sum{};
+        heap_statistics sum{};
         heap_slabs::for_each_slab([&sum](const slice_record& slab) {
             const std::size_t outstanding = slab.capacity - slab.free_count;
             ++sum.slabs;
@@ -203,8 +204,8 @@ public:
         heap_slabs::sweep_all();
     }
 
-    /// Effects: as heap_slabs::sweep_some, if no other thread has the lock.
-    /// Returns: whether nothing is left to be done.
+    /// Effects: as heap_slabs::sweep_some, if no other thread holds the lock.
+    /// Returns: whether nothing is left to do.
     bool sweep_some(std::uint64_t min_age_ms) noexcept
     {
         if (!mutex_.try_lock())
@@ -213,15 +214,15 @@ public:
         return heap_slabs::sweep_some(min_age_ms) && is_swept();
     }
 
-    /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
+    /// Returns: whether an outstanding small block of this heap begins at `address`, which may be any address.
     bool is_in_use(const void* address) noexcept
     {
         const base::lock_guard lock(mutex_);
         return heap_slabs::has_outstanding(address);
     }
 
-    /// Returns: what is wrong with its slabs, and its list of large blocks.
-    /// Preconditions: no other thread uses it.
+    /// Returns: the first inconsistency found in its slabs and its list of large blocks.
+    /// Preconditions: no other thread uses the heap.
     // Not analyzed, like large_blocks(): the preconditions exclude other threads.
     inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -231,12 +232,12 @@ public:
             return region().is_committed(each) && is_own_large(each);
         };
         if (!large_.is_linked(is_valid, large_links{region()}))
-            return {"the list of large blocks of a heap is torn at a block", last};
+            return {"the list of large blocks of a heap is broken at a block", last};
         return np::verify(static_cast<const heap_slabs&>(*this));
     }
 
-    /// Returns: how many large blocks it has.
-    /// Complexity: linear in those.
+    /// Returns: the number of large blocks.
+    /// Complexity: linear in large blocks.
     std::size_t large_blocks() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         std::size_t count = 0;
@@ -248,7 +249,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock_after_fork(); }
 
-    // In the list of all, guarded by its lock.
+    // In the list of all shared heaps, guarded by the lock of the list.
     shared_heap* next = nullptr;
     shared_heap* previous = nullptr;
 
@@ -266,7 +267,7 @@ private:
         return region().tag(first).load(std::memory_order_relaxed) == large_block && record(first).home == this;
     }
 
-    /// Called before a block is free, and another thread may get it.
+    /// Call this before a block becomes free, because another thread may get it then.
     void forget(const void* block) noexcept
     {
         if (sites_ != nullptr)

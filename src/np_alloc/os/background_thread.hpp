@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A background thread of a library, which runs a function periodically.
+/// A library's background thread, which runs a function periodically.
 ///
 ///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: ends the wait
 ///
-/// It blocks all signals, which are for the program's threads. Only the system allocates, when the thread is created,
-/// so an allocator can use it.
+/// The thread blocks all signals, leaving them to the program's threads. Memory is allocated only when the thread is
+/// created, by the system's library, so an allocator can use this class.
 ///
 /// (POSIX: pthread_create, pthread_cond_timedwait; Apple: pthread_cond_timedwait_relative_np. Windows: not supported.)
 ///
-/// Thread safety: any thread, but for `forget_after_fork`.
+/// Thread safety: any thread, except `forget_after_fork`.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -50,8 +50,8 @@ public:
     static bool is_running() noexcept { return false; }
     static void forget_after_fork() noexcept {}
 #else
-    /// Effects: starts the thread, unless it is running already.
-    /// Returns: whether it is running; false if the system cannot create a thread.
+    /// Effects: starts the thread, unless it is running.
+    /// Returns: whether the thread is running; false if the system cannot create it.
     bool start(work what) noexcept
     {
         const base::lock_guard control(control_);
@@ -62,8 +62,8 @@ public:
         return is_running_;
     }
 
-    /// Effects: stops the thread, and waits for its end; called by the thread itself, it does not wait: the next call
-    ///   of stop does.
+    /// Effects: stops the thread and waits for its end. If the thread itself calls stop(), that call does not wait, but
+    ///   the next call does.
     void stop() noexcept
     {
         ::pthread_t ended{};
@@ -72,7 +72,7 @@ public:
             if (!is_running_ && !has_stopped_itself_)
                 return;
             is_running_ = false;
-            tell(&background_thread::is_wanted_, false);
+            set(&background_thread::is_wanted_, false);
             ended = thread_;
             has_stopped_itself_ = ::pthread_equal(ended, ::pthread_self()) != 0;
             if (has_stopped_itself_)
@@ -81,23 +81,22 @@ public:
         join(ended); // Without the lock: the function may call start or stop.
     }
 
-    /// Returns: whether the thread is running and was not told to stop.
+    /// Returns: whether the thread has been started and not stopped.
     bool is_running() noexcept
     {
         const base::lock_guard control(control_);
         return is_running_;
     }
 
-    /// Effects: makes the thread, if it is running, call the function soon.
-    void wake() noexcept { tell(&background_thread::is_woken_, true); }
+    /// Effects: if the thread is running, makes it call the function soon.
+    void wake() noexcept { set(&background_thread::is_woken_, true); }
 
-    /// Effects: in the child of a fork: resets the state, as the thread does not exist there.
+    /// Effects: resets the state in the child of a fork, where the thread does not exist.
     /// Preconditions: this is the child of a fork, with a single thread.
     void forget_after_fork() noexcept { ::new (static_cast<void*>(this)) background_thread; }
 
 private:
-    /// The function needs little stack; but thread-local storage of the program may be a part of the stack and has to
-    /// fit.
+    /// The function needs little stack, but thread-local storage of the program may be on the stack as well.
     static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
     void call_from_now_on(work what) noexcept
@@ -118,13 +117,13 @@ private:
         if (::pthread_condattr_init(&attributes) != 0)
             return false;
         has_monotonic_clock_ = ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-                               ::pthread_cond_init(&told_, &attributes) == 0;
+                               ::pthread_cond_init(&changed_, &attributes) == 0;
         (void)::pthread_condattr_destroy(&attributes);
 #endif
         return has_monotonic_clock_;
     }
 
-    /// Effects: resumes a thread that has stopped itself but not noticed it yet; otherwise waits for its end.
+    /// Effects: resumes a thread that has stopped itself but has not noticed yet; otherwise waits for its end.
     /// Returns: whether it was resumed.
     bool goes_on() noexcept MEMORY_POOL_REQUIRES(control_)
     {
@@ -140,7 +139,7 @@ private:
         return false;
     }
 
-    /// A thread that was told to stop but has not noticed sees by `thread_` that it was replaced.
+    /// A stopped thread that has not noticed yet will see in `thread_` that another thread has replaced it.
     bool make_thread() noexcept MEMORY_POOL_REQUIRES(control_)
     {
         const base::lock_guard lock(state_);
@@ -168,11 +167,11 @@ private:
         return is_made;
     }
 
-    void tell(bool background_thread::* flag, bool value) noexcept
+    void set(bool background_thread::* flag, bool value) noexcept
     {
         const base::lock_guard lock(state_);
         this->*flag = value;
-        (void)::pthread_cond_signal(&told_);
+        (void)::pthread_cond_signal(&changed_);
     }
 
     static void* run(void* self) noexcept
@@ -225,9 +224,9 @@ private:
             left.tv_nsec += 1'000'000'000;
             --left.tv_sec;
         }
-        return left.tv_sec >= 0 && ::pthread_cond_timedwait_relative_np(&told_, &state_.native(), &left) == 0;
+        return left.tv_sec >= 0 && ::pthread_cond_timedwait_relative_np(&changed_, &state_.native(), &left) == 0;
 #else
-        return ::pthread_cond_timedwait(&told_, &state_.native(), &end) == 0;
+        return ::pthread_cond_timedwait(&changed_, &state_.native(), &end) == 0;
 #endif
     }
 
@@ -240,8 +239,8 @@ private:
 
     static ::timespec after(std::uint64_t milliseconds) noexcept
     {
-        constexpr std::uint64_t most = std::uint64_t{24} * 60 * 60 * 1000;
-        milliseconds = std::min(milliseconds, most);
+        constexpr std::uint64_t max_milliseconds = std::uint64_t{24} * 60 * 60 * 1000;
+        milliseconds = std::min(milliseconds, max_milliseconds);
         ::timespec time = monotonic_time();
         const long nanoseconds = time.tv_nsec + static_cast<long>(milliseconds % 1000) * 1'000'000;
         time.tv_sec += static_cast<::time_t>(milliseconds / 1000) + nanoseconds / 1'000'000'000;
@@ -251,16 +250,16 @@ private:
 
     mutex control_; ///< Serializes start and stop.
     bool is_running_ MEMORY_POOL_GUARDED_BY(control_) = false;
-    bool has_stopped_itself_ MEMORY_POOL_GUARDED_BY(control_) = false; ///< And is not yet joined.
+    bool has_stopped_itself_ MEMORY_POOL_GUARDED_BY(control_) = false; ///< And has not been joined yet.
     bool has_monotonic_clock_ MEMORY_POOL_GUARDED_BY(control_) = false;
 
     mutex state_;
-    ::pthread_cond_t told_ = PTHREAD_COND_INITIALIZER;
+    ::pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
     ::pthread_t thread_{}; ///< The last thread created. Written with both locks held, read with either.
     work what_ MEMORY_POOL_GUARDED_BY(state_) = nullptr;
     bool is_wanted_ MEMORY_POOL_GUARDED_BY(state_) = false;
     bool is_woken_ MEMORY_POOL_GUARDED_BY(state_) = false;
-    bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or is certain to end.
+    bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or will certainly end.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

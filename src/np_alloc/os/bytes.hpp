@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// Whether all bytes of a range have one value, or all words one of three, as fast as this processor can tell.
+/// \file Checks whether all bytes of a range have one value, or each word one of three values. Uses the processor's
+/// widest vectors.
 ///
-/// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of
-/// a kind have is slower than that.
+/// Comparing the memory with itself, shifted by 8 bytes, by `memcmp` reads everything twice. A loop with the
+/// architecture's baseline vectors is even slower.
 ///
-/// Thread safety: that of reading.
+/// Thread safety: as for reading the memory.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -19,11 +19,11 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 namespace platform {
-/// Returns: whether the bytes have the value of the first 8, and those are `expected`.
-/// Preconditions: there are 8 at least.
+/// Returns: whether the first 8 bytes are `expected` and the other bytes repeat them.
+/// Preconditions: there are at least 8 bytes.
 inline bool are_all_by_comparing(const std::byte* first, std::size_t bytes, std::uint64_t expected) noexcept
 {
-    // Each byte is the one before it if it is the one before the one before ... the first.
+    // The second comparison compares each byte with the byte 8 before it, so all bytes repeat the first 8.
     return std::memcmp(first, &expected, sizeof expected) == 0 &&
            std::memcmp(first, first + sizeof expected, bytes - sizeof expected) == 0;
 }
@@ -38,7 +38,7 @@ __attribute__((target("avx2"))) inline wide_vector load_wide(const std::byte* fr
     return loaded;
 }
 
-/// Preconditions: there are 64 bytes at least.
+/// Preconditions: there are at least 64 bytes.
 __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const std::byte* first, std::size_t bytes,
                                                                          std::uint64_t expected) noexcept
 {
@@ -55,7 +55,7 @@ __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const s
     return (one[0] | one[1] | one[2] | one[3]) == 0;
 }
 
-/// Returns: a mask of the words there that have one of the values.
+/// Returns: a mask of the words that have one of the values.
 __attribute__((target("avx2"))) inline auto find_any_of(const std::byte* from,
                                                         const std::array<std::uint64_t, 3>& values) noexcept
 {
@@ -63,7 +63,7 @@ __attribute__((target("avx2"))) inline auto find_any_of(const std::byte* from,
     return (loaded == values[0]) | (loaded == values[1]) | (loaded == values[2]);
 }
 
-/// Preconditions: there are 32 bytes at least.
+/// Preconditions: there are at least 32 bytes.
 __attribute__((target("avx2"), noinline)) inline bool are_any_of_by_vectors(
     const std::byte* first, std::size_t bytes, const std::array<std::uint64_t, 3>& values) noexcept
 {
@@ -76,8 +76,8 @@ __attribute__((target("avx2"), noinline)) inline bool are_any_of_by_vectors(
 #endif
 } // namespace platform
 
-/// Returns: whether all bytes have that value.
-/// Preconditions: there are 8 at least.
+/// Returns: whether all bytes have the value.
+/// Preconditions: there are at least 8 bytes.
 inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) noexcept
 {
     const auto* const first = static_cast<const std::byte*>(memory);
@@ -90,8 +90,8 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
     return platform::are_all_by_comparing(first, bytes, expected);
 }
 
-/// Returns: whether each word of 8 bytes has one of those values.
-/// Preconditions: address and size are multiples of 8.
+/// Returns: whether each word of 8 bytes has one of the values.
+/// Preconditions: the address and the size are multiples of 8.
 inline bool are_any_of(const void* memory, std::size_t bytes, const std::array<std::uint64_t, 3>& values) noexcept
 {
 #if defined(__x86_64__) && defined(__GNUC__)

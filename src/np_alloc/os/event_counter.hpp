@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A descriptor that becomes readable when an event is signalled (Linux: eventfd). Elsewhere, there is none.
+/// A descriptor that becomes readable when an event is signalled. (Linux: eventfd. Other systems: not available.)
 ///
-/// A program may close all descriptors that it has, and open others with the same numbers. So the descriptor is
-/// verified before it is used: all eventfds have one inode, but each has a number of its own in /proc/self/fdinfo.
+/// A program may close all of its descriptors and open others with the same numbers, so the descriptor is verified
+/// before each use. All eventfds share one inode, but each has its own number in /proc/self/fdinfo.
 ///
-/// Thread safety: as documented at each function.
+/// Thread safety: as documented for each function.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -40,8 +40,8 @@ public:
     static constexpr bool is_supported = false;
 #endif
 
-    /// Effects: opens the descriptor, with a high number, if it is not open yet.
-    /// Returns: whether it is open. Otherwise errno is set.
+    /// Effects: opens the descriptor, with a high number, unless it is open.
+    /// Returns: whether the descriptor is open. If not, errno is set.
     /// Thread safety: one thread at a time.
     bool open() noexcept
     {
@@ -84,8 +84,8 @@ public:
 #endif
     }
 
-    /// Returns: whether the descriptor is still that which was opened.
-    /// Thread safety: any thread, but not while it is opened.
+    /// Returns: whether the descriptor still refers to the eventfd that was opened.
+    /// Thread safety: any thread, except during open().
     bool is_valid() const noexcept
     {
 #if defined(__linux__)
@@ -99,14 +99,13 @@ public:
     }
 
     /// Effects: waits until the descriptor is readable, `other` has an exceptional condition (POLLPRI), or the timeout
-    ///   has expired. Resets the descriptor. If it is not open, waits for the other two.
-    /// Thread safety: one thread at a time, which is the one that opens it.
+    ///   expires; then resets the descriptor. If the descriptor is not open, waits only for `other` and the timeout.
+    /// Thread safety: only the thread that opens the descriptor.
     void wait([[maybe_unused]] int other, [[maybe_unused]] int milliseconds) const noexcept
     {
 #if defined(__linux__)
         const bool is_there = is_valid();
-        ::pollfd both[] = {{is_there ? number() : -1, POLLIN, 0},
-                           {other, POLLPRI, 0}}; // Those that are -1 are ignored.
+        ::pollfd both[] = {{is_there ? number() : -1, POLLIN, 0}, {other, POLLPRI, 0}}; // poll ignores -1.
         (void)::poll(both, 2, milliseconds);
         std::uint64_t count = 0;
         if (is_there && is_valid())
@@ -119,7 +118,7 @@ private:
     struct identity
     {
         file_identity file;
-        std::uint64_t number = 0; ///< Of the eventfd; 0 if unknown.
+        std::uint64_t number = 0; ///< The eventfd's number; 0 if unknown.
 
         friend bool operator==(const identity& one, const identity& other) noexcept
         {

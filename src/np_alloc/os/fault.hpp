@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A watcher of memory faults (SIGSEGV, SIGBUS), chained before the previous handler.
+/// Watches memory faults (SIGSEGV, SIGBUS): calls a function before the previous handler.
 ///
 ///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
-/// (POSIX: sigaction. Windows: not supported.) If the program installs a handler later that does not call the previous
-/// one, the watcher is not called. Nor is it called on an alternate stack smaller than min_stack_for_watchers: one
-/// of SIGSTKSZ (8 KiB) has too little room for a report next to the registers that the kernel saves there.
+/// (POSIX: sigaction. Windows: not supported.) The watcher is not called if the program later installs a handler that
+/// does not call the previous one. Nor is it called on an alternate stack smaller than min_stack_for_watchers: a stack
+/// of SIGSTKSZ (8 KiB) has too little room for a report and the registers that the kernel saves there.
 ///
-/// Thread safety: one thread at a time starts or stops watching; the watcher runs in the faulting thread.
+/// Thread safety: start or stop watching from one thread at a time; the watcher runs in the faulting thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -46,7 +46,7 @@ inline bool watch_faults(fault_watcher) noexcept
 inline void stop_watching_faults() noexcept {}
 #else
 namespace platform {
-/// The handling of one signal.
+/// The handler of one signal.
 class fault_signal
 {
 public:
@@ -54,8 +54,8 @@ public:
 
     bool is(int number) const noexcept { return number_ == number; }
 
-    /// Effects: installs `handle` with the flags of the previous handler: its mask, alternate stack and restart of
-    ///   system calls. If there was none, with SA_RESTART and SA_ONSTACK.
+    /// Effects: installs `handle` with the previous handler's mask, and its flags for the alternate stack, the restart
+    ///   of system calls, and nesting. If there is no previous handler, uses SA_RESTART and SA_ONSTACK.
     bool watch(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -72,7 +72,7 @@ public:
         return ::sigaction(number_, &action, nullptr) == 0;
     }
 
-    /// Effects: restores the previous handler, unless the handler was changed since.
+    /// Effects: restores the previous handler, unless another one has been installed since.
     void stop(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -80,12 +80,12 @@ public:
             (void)::sigaction(number_, &before_, nullptr);
     }
 
-    /// Effects: passes the signal on to the previous handler.
+    /// Effects: passes the signal to the previous handler.
     void pass_on(siginfo_t* about, void* context) const noexcept
     {
         const bool is_of_an_instruction = about->si_code > 0;
         if ((before_.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
-            // With that flag, the system calls the handler once only, so the handler need not end the process.
+            // With that flag, the system calls the handler only once, so the handler need not end the process.
             have_process_end();
         if ((before_.sa_flags & SA_SIGINFO) != 0)
             before_.sa_sigaction(number_, about, context);
@@ -106,8 +106,8 @@ private:
         return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle;
     }
 
-    /// Effects: terminates the process by the signal. The faulting instruction is executed again when the handler
-    ///   returns, so the core dump shows it.
+    /// Effects: terminates the process by the signal. The faulting instruction runs again when the handler returns, so
+    ///   the core dump shows it.
     void end_process(bool comes_again) const noexcept
     {
         have_process_end();
@@ -115,7 +115,7 @@ private:
             (void)::raise(number_);
     }
 
-    /// Effects: restores the default action, which terminates the process when the signal is raised again.
+    /// Effects: restores the default action, which terminates the process at the next signal.
     void have_process_end() const noexcept
     {
         struct sigaction action = {};
@@ -132,7 +132,7 @@ inline std::atomic<fault_watcher> watcher_of_faults{nullptr};
 
 inline constexpr std::size_t min_stack_for_watchers = std::size_t{16} * 1024;
 
-/// Returns: whether a watcher may be called on this stack.
+/// Returns: whether this stack is large enough for a watcher.
 inline bool has_stack_for_watchers() noexcept
 {
     stack_t now = {};
@@ -140,7 +140,7 @@ inline bool has_stack_for_watchers() noexcept
            now.ss_size >= min_stack_for_watchers;
 }
 
-/// Returns: the kind of access at which a signal has interrupted the thread. (Linux on x86; elsewhere unknown.)
+/// Returns: the kind of access that raised the signal. (Linux on x86; elsewhere unknown.)
 inline access access_in([[maybe_unused]] const void* context) noexcept
 {
 #if defined(__linux__) && defined(REG_ERR)
@@ -165,7 +165,7 @@ inline void handle_fault(int number, siginfo_t* about, void* context)
 }
 } // namespace platform
 
-/// Effects: calls `watcher` for faults from now on, before the previous handler.
+/// Effects: from now on, calls `watcher` for each fault, before the previous handler.
 /// Returns: whether the system supports it.
 /// Complexity: some system calls.
 inline bool watch_faults(fault_watcher watcher) noexcept
@@ -177,7 +177,8 @@ inline bool watch_faults(fault_watcher watcher) noexcept
     return is_watched;
 }
 
-/// Effects: restores the previous handlers, except where a handler was installed since, which may still call ours.
+/// Effects: restores the previous handlers, except where another handler has been installed since. That handler may
+///   still call this library's handler.
 /// Complexity: some system calls.
 inline void stop_watching_faults() noexcept
 {

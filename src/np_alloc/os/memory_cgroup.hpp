@@ -5,13 +5,13 @@
 ///
 ///     /proc/self/cgroup      0::/app/worker                             the group of the process
 ///     /proc/self/mountinfo   ... / /sys/fs/cgroup ... - cgroup2 ...     where the hierarchy is mounted
-///     memory.events          high 3                                     how many times a limit was reached
-///     memory.pressure        some avg10=... total=1234                  for how long processes were stalled on memory
+///     memory.events          high 3                                     how often a limit was reached
+///     memory.pressure        some avg10=... total=1234                  how long processes stalled on memory
 ///
-/// If the memory controller is not enabled for the group, the nearest ancestor that has it takes its place. Limits of
-/// ancestors do not show in memory.events; the stalls that they cause show in memory.pressure.
+/// If the memory controller is not enabled for the group, its nearest ancestor with the controller takes its place.
+/// memory.events does not count limits of ancestors, but memory.pressure includes the stalls that these limits cause.
 ///
-/// Descriptors have high numbers, and are validated before each use: a program may close all of its descriptors.
+/// Descriptors have high numbers and are verified before each use, because a program may close all of its descriptors.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -40,26 +40,27 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os 
 /// Totals of the kernel's counters.
 struct pressure_counts
 {
-    std::uint64_t events = 0;               ///< Times that memory.high or memory.max was reached, and kills.
-    std::optional<std::uint64_t> waited_us; ///< Microseconds in which some process was stalled on memory, if known.
+    std::uint64_t events = 0;               ///< How often memory.high or memory.max was reached, plus OOM kills.
+    std::optional<std::uint64_t> waited_us; ///< Microseconds in which some process stalled on memory, if known.
 };
 
 /// The control group of a process.
 class memory_cgroup : base::immovable<memory_cgroup>
 {
 public:
-    static constexpr std::size_t longest_path = 1024;
-    using path = std::array<char, longest_path>;
+    static constexpr std::size_t max_path_length = 1024;
+    using path = std::array<char, max_path_length>;
 
 #if defined(__linux__)
-    /// Effects: opens the files of the group in `directory`, or of the group of this process if it is nullptr.
+    /// Effects: opens the files of the group in `directory`; nullptr: of the group of this process.
     /// Returns: whether the group has the memory controller.
     bool open(const char* directory) noexcept
     {
         return join(requested_, directory != nullptr ? directory : "") && open_again();
     }
 
-    /// Effects: opens the files again: the process may be in another group by now, or a group of that name exists anew.
+    /// Effects: reopens the files, because the process may have moved to another group, or the group may have been
+    ///   recreated.
     /// Returns: as open.
     bool open_again() noexcept
     {
@@ -83,14 +84,14 @@ public:
         for (const char* const key : {"high ", "max ", "oom ", "oom_kill "})
             counts.events += content.number_behind(key).value_or(0);
         if (read_file(waits_, "memory.pressure", content))
-            counts.waited_us = content.number_behind("total="); // The first line: some.
+            counts.waited_us = content.number_behind("total="); // In the first line, "some".
         return counts;
     }
 
-    /// Returns: the descriptor that the kernel signals (POLLPRI) when memory.events changes; -1 if there is none.
+    /// Returns: the descriptor for which poll returns POLLPRI when memory.events changes; -1 if there is none.
     int descriptor() const noexcept { return events_.is_valid() ? events_.number() : -1; }
 
-    /// Effects: finds the directory of the group, from the text of the files in `/proc/self`.
+    /// Effects: finds the group's directory from the files in `/proc/self`.
     /// Returns: whether the group is visible in the file system.
     static bool find(const char* cgroup_file, const char* mountinfo_file, path& directory) noexcept
     {
@@ -180,7 +181,7 @@ private:
 
         int file_;
         std::array<char, 4096> block_{};
-        std::array<char, 2 * longest_path> line_{};
+        std::array<char, 2 * max_path_length> line_{};
         std::size_t at_ = 0;
         std::size_t end_ = 0;
     };
@@ -189,7 +190,7 @@ private:
 
     bool find() noexcept { return find("/proc/self/cgroup", "/proc/self/mountinfo", directory_); }
 
-    /// Joins texts. Returns: whether they fit into `to`.
+    /// Joins strings. Returns: whether they fit into `to`.
     static bool join(path& to, const char* first, const char* second = "", const char* third = "") noexcept
     {
         const int length = std::snprintf(to.data(), to.size(), "%s%s%s", first, second, third);
@@ -222,8 +223,7 @@ private:
         return false;
     }
 
-    /// Effects: copies a field of a line, and decodes its octal escapes: a backslash and three digits stand for a
-    ///   separator.
+    /// Effects: copies a field of a line and decodes its octal escapes, each a backslash and three digits.
     static bool copy_field(const char* line, int number, path& to) noexcept
     {
         for (; number != 0; --number) {
@@ -255,8 +255,8 @@ private:
         return *text++;
     }
 
-    /// Returns: the path of the group relative to the root of the mount; "" if the group is not below that root: in a
-    ///   container, its path may be that of another namespace, and the mounted directory is then the group itself.
+    /// Returns: the path of the group relative to the root of the mount; "" if the group is not below that root. (In a
+    ///   container, the path may be from another namespace; the mounted directory is then the group itself.)
     static const char* part_below(const char* root, const char* group) noexcept
     {
         const std::size_t length = std::strcmp(root, "/") == 0 ? 0 : std::strlen(root);
@@ -282,7 +282,7 @@ private:
     }
 
     /// Effects: removes the last name from the directory.
-    /// Returns: whether the rest is a group, too.
+    /// Returns: whether the parent directory is a group.
     bool go_to_parent(char& last_separator) noexcept
     {
         last_separator = '\0';
@@ -296,14 +296,14 @@ private:
         return join(whole, directory_.data(), "/", name) && file.open(whole.data());
     }
 
-    // Parse its files.
+    // Read the files.
 
     bool read_file(open_file& file, const char* name, small_file& content) noexcept
     {
         return (file.is_valid() || open_in_directory(file, name)) && content.read(file.number());
     }
 
-    path requested_{}; ///< Empty: that of the process.
+    path requested_{}; ///< Empty: the group of the process.
     path directory_{};
     open_file events_;
     open_file waits_;

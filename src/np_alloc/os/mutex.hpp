@@ -3,9 +3,9 @@
 /// \file
 /// A constant-initialized mutex that needs no C++ library.
 ///
-/// Under contention, a thread spins for some microseconds before it sleeps: see short_wait.hpp. (POSIX:
-/// pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which spins itself. std::mutex is the
-/// former, but may throw.)
+/// Under contention, a thread spins for a few microseconds before it sleeps: see short_wait.hpp. (POSIX:
+/// pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which spins itself. std::mutex uses
+/// pthread_mutex_lock, but may throw.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -57,7 +57,7 @@ private:
     /// Returns: true if the mutex was acquired.
     bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true) { return ::pthread_mutex_trylock(&state_) == 0; }
 
-    /// Preconditions: this thread holds it.
+    /// Preconditions: this thread holds the mutex.
     void unlock() noexcept MEMORY_POOL_RELEASE() { (void)::pthread_mutex_unlock(&state_); }
 
     /// For pthread condition variables.

@@ -3,22 +3,22 @@
 /// \file
 /// A mutex whose holder gets the priority of a real-time thread that waits for it.
 ///
-/// Without that, a holder that was preempted runs again when all other threads of its priority have had their turn,
-/// and a real-time thread waits for all of them.
+/// Otherwise, a preempted holder would run again only after all other threads of its priority had run, and the
+/// real-time thread would wait for all of them.
 ///
 ///     state:      0                        free
 ///                 holder                   the number of a thread
-///                 holder | FUTEX_WAITERS   real-time threads wait in the kernel (FUTEX_LOCK_PI), which hands it to
-///                                          the first of them
-///     sleepers:   1                        other threads may sleep (FUTEX_WAIT): with a lock that is handed on, each
-///                                          would wait for the one before to be scheduled
+///                 holder | FUTEX_WAITERS   real-time threads wait in the kernel (FUTEX_LOCK_PI), which hands the mutex
+///                                          off to the first of them
+///     sleepers:   1                        other threads may sleep (FUTEX_WAIT); they get no handoff, as then each
+///                                          would wait for the one before it to be scheduled
 ///
-/// Under contention, a thread spins before it sleeps: see short_wait.hpp. Where the kernel refuses (a filter, an old
-/// emulator) or takes another thread for the holder, a real-time thread sleeps as the others do. The child of a fork
-/// calls forget_thread_number(), and releases what its parent's thread held; if it does neither, as clone(2) was
-/// called, a real-time thread waits for `max_inherited_ms` once, and the number is corrected.
+/// Under contention, a thread spins before it sleeps: see short_wait.hpp. If the kernel refuses (a filter, an old
+/// emulator) or mistakes another thread for the holder, a real-time thread sleeps like other threads. The child of a
+/// fork must call forget_thread_number() and release the mutexes that its parent's thread held. If the child does
+/// neither, as after clone(2), a real-time thread waits for `max_inherited_ms` once, and then the number is corrected.
 ///
-/// (Elsewhere than in Linux: os::mutex.)
+/// (On systems other than Linux: os::mutex.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -46,10 +46,10 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 #if defined(__linux__)
-/// The number that the kernel knows this thread by; 0: not asked yet.
+/// The kernel's number for this thread; 0: unknown.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t number_of_this_thread = 0;
 
-/// Effects: has the kernel asked again, in the child of a fork.
+/// Effects: in the child of a fork, forgets the number of this thread.
 inline void forget_thread_number() noexcept
 {
     number_of_this_thread = 0;
@@ -71,7 +71,7 @@ public:
     bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true)
     {
         const std::uint32_t mine = this_thread();
-        if (is_single_threaded()) { // It needs no atomic operation.
+        if (is_single_threaded()) { // Needs no atomic operation.
             if (state_.load(std::memory_order_relaxed) != is_free)
                 return false;
             state_.store(mine, std::memory_order_relaxed);
@@ -81,7 +81,7 @@ public:
         return state_.compare_exchange_strong(seen, mine);
     }
 
-    /// Preconditions: this thread holds it.
+    /// Preconditions: this thread holds the mutex.
     void unlock() noexcept MEMORY_POOL_RELEASE()
     {
         if (is_single_threaded()) {
@@ -101,7 +101,7 @@ private:
     // As in linux/futex.h, which is not installed everywhere.
     static constexpr std::uint32_t number_bits = 0x3fff'ffff; // FUTEX_TID_MASK
     static constexpr std::uint32_t has_waiters = 0x8000'0000; // FUTEX_WAITERS
-    enum class operation : int                                // All for one process.
+    enum class operation : int                                // All private to one process.
     {
         wait = 0 | 128,
         wake = 1 | 128,
@@ -119,7 +119,7 @@ private:
     MEMORY_POOL_NOINLINE static void ask_for_number() noexcept
     {
         const int errno_before = errno;
-        // If it is refused, the kernel finds no such thread later.
+        // If the kernel refuses the call, it will find no thread with the resulting number.
         number_of_this_thread = static_cast<std::uint32_t>(::syscall(SYS_gettid)) & number_bits;
         errno = errno_before;
     }
@@ -131,7 +131,7 @@ private:
         return ::syscall(SYS_futex, &word, static_cast<int>(what), value, until, nullptr, 0);
     }
 
-    // Not analyzed, like hand_on(): the kernel acquires and releases it.
+    // Not analyzed, like hand_on(): the kernel acquires and releases the mutex.
     MEMORY_POOL_SLOW_PATH void wait() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         if (try_for_a_while([this] { return try_lock(); }))
@@ -142,10 +142,11 @@ private:
         errno = errno_before;
     }
 
-    /// Waits until it is free, and acquires it.
+    /// Waits until the mutex is free, and acquires it.
     void sleep() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        // Others may sleep, too: a thread that has slept leaves this set when it gets the mutex, and wakes one later.
+        // Other threads may sleep, so a thread that has slept keeps this set when it gets the mutex, and later wakes
+        // one of them.
         for (sleepers_.store(1); !try_lock(); sleepers_.store(1))
             (void)futex(sleepers_, operation::wait, 1);
     }
@@ -161,26 +162,26 @@ private:
     static bool is_real_time() noexcept
     {
         constexpr long deadline = 6; // SCHED_DEADLINE, which older headers do not define.
-        // By its number, as musl's function always fails.
+        // By system call, because musl's function always fails.
         const long policy = ::syscall(SYS_sched_getscheduler, 0);
-        const long class_of_it = policy & ~static_cast<long>(SCHED_RESET_ON_FORK);
-        return policy >= 0 && (class_of_it == SCHED_FIFO || class_of_it == SCHED_RR || class_of_it == deadline);
+        const long without_flag = policy & ~static_cast<long>(SCHED_RESET_ON_FORK);
+        return policy >= 0 && (without_flag == SCHED_FIFO || without_flag == SCHED_RR || without_flag == deadline);
     }
 
-    /// Has the kernel give this thread's priority to the holder, and then the mutex to this thread.
-    /// Returns: whether it did.
+    /// Lends this thread's priority to the holder until this thread gets the mutex.
+    /// Returns: false if the kernel refuses, or the time is up.
     bool inherit() noexcept
     {
-        constexpr std::uint64_t max_inherited_ms = 100; // Far longer than anyone holds it.
+        constexpr std::uint64_t max_inherited_ms = 100; // Far longer than any thread holds the mutex.
         const std::uint64_t end = unix_milliseconds() + max_inherited_ms;
         const ::timespec until{static_cast<::time_t>(end / 1000), static_cast<long>(end % 1000 * 1'000'000)};
         const bool is_mine = futex(state_, operation::lock, 0, &until) == 0;
-        (void)state_.load(); // Acquires what hand_on() has released.
+        (void)state_.load(); // Synchronizes with hand_on().
         return is_mine;
     }
 
-    /// Gives the mutex to the first of the real-time threads that wait for it. If there is none, the number of this
-    /// thread was another when it took the mutex: before a fork.
+    /// Hands the mutex off to the first waiting real-time thread. If there is none, this thread took the mutex under
+    /// another number: before a fork.
     MEMORY_POOL_SLOW_PATH void hand_on() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const int errno_before = errno;

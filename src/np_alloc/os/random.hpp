@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Random numbers that are unpredictable from outside of the process, for code that must not allocate.
+/// Random numbers that other processes cannot predict, for code that must not allocate.
 ///
 /// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has enough
 /// entropy: the address of a variable, the time, and a counter.)
@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-// As declared by stdlib.h, which declares it only if _CRT_RAND_S is defined before its first inclusion.
+// As in stdlib.h, which declares rand_s only if _CRT_RAND_S is defined before the header is first included.
 extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
 #define MEMORY_POOL_OS_HAS_ARC4RANDOM 1 ///< Is there arc4random_buf?
@@ -32,16 +32,16 @@ extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Maximum of numbers drawn by one call: 256 bytes, which getrandom delivers without interruption.
+/// Maximum number of values per call: 256 bytes, which getrandom delivers without interruption.
 inline constexpr std::size_t max_drawn = 32;
 
-/// Effects: draws `count` fresh numbers. errno is preserved.
-/// Preconditions: they are at most max_drawn.
+/// Effects: stores `count` random numbers in `numbers`. errno is preserved.
+/// Preconditions: `count` is at most max_drawn.
 /// Complexity: a system call.
 inline void draw_random_numbers(std::uint64_t* numbers, std::size_t count) noexcept
 {
 #if defined(__linux__)
-    // Not by the C library's function, which is a cancellation point.
+    // The C library's function would be a cancellation point.
     constexpr unsigned do_not_wait = 1;
     const int error_before = errno;
     const long received = ::syscall(SYS_getrandom, numbers, count * sizeof *numbers, do_not_wait);
@@ -68,7 +68,7 @@ inline void draw_random_numbers(std::uint64_t* numbers, std::size_t count) noexc
 #endif
 }
 
-/// Returns: a fresh number. errno is preserved.
+/// Returns: a random number. errno is preserved.
 /// Complexity: a system call.
 inline std::uint64_t random_number() noexcept
 {

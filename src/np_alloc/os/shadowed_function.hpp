@@ -3,12 +3,12 @@
 /// \file
 /// Finds the function of another library that a function of this library shadows (as by LD_PRELOAD).
 ///
-///     first   what the process began with, behind this library
-///     else    the library that the call came from, and those it needs, which may have been loaded since
+///     first   the libraries that the process began with, behind this one
+///     then    the caller's library and its dependencies, which may have been loaded since
 ///
-/// Invariant: the function found is not of this library, so the caller never finds itself.
+/// Invariant: the result is not a function of this library, so a caller never finds itself.
 ///
-/// Thread safety: any thread. It may have to wait for the loader.
+/// Thread safety: any thread. A call may wait for the loader.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -26,20 +26,20 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 #if defined(_WIN32)
-/// Returns: nullptr. No function shadows another.
+/// Returns: nullptr: no function shadows another.
 inline void* find_shadowed_function(const char*, const void*) noexcept
 {
     return nullptr;
 }
 #else
-/// Returns: the base address of the library that contains `address`; nullptr if none does.
+/// Returns: the base address of the library that contains `address`; nullptr if there is none.
 inline const void* library_of(const void* address) noexcept
 {
     Dl_info info{};
     return ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Returns: the function called `name` that code at `caller` would call without this library; nullptr if there is none.
+/// Returns: the function `name` that code at `caller` would call without this library; nullptr if there is none.
 MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, const void* caller) noexcept
 {
     if (void* const next = ::dlsym(RTLD_NEXT, name))
@@ -51,21 +51,21 @@ MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, cons
     if (library == nullptr)
         return nullptr;
     void* const found = ::dlsym(library, name);
-    (void)::dlclose(library); // It stays loaded, as the caller is in it.
+    (void)::dlclose(library); // It stays loaded, because the caller is part of it.
     const void* const here = reinterpret_cast<const void*>(&find_shadowed_function);
     return library_of(found) != library_of(here) ? found : nullptr;
 }
 #endif
 
 #if defined(__linux__)
-/// The path of one of the libraries of the process.
+/// The path of a library of the process.
 struct library_path
 {
-    std::size_t number; ///< Libraries before it.
+    std::size_t number; ///< The number of libraries before it.
     std::array<char, 4096> text;
 };
 
-/// Effects: sets `path` to the path of library `number`, or to an empty one if it is too long.
+/// Effects: sets `path` to the path of library `number`, or to an empty text if the path is too long.
 /// Returns: whether there is such a library.
 inline bool find_library_path(library_path& path, std::size_t number) noexcept
 {
@@ -73,12 +73,12 @@ inline bool find_library_path(library_path& path, std::size_t number) noexcept
     path.text[0] = '\0';
     return ::dl_iterate_phdr(
                [](dl_phdr_info* info, std::size_t, void* wanted) {
-                   auto& its = *static_cast<library_path*>(wanted);
-                   if (its.number-- != 0)
+                   auto& found = *static_cast<library_path*>(wanted);
+                   if (found.number-- != 0)
                        return 0;
                    const std::size_t length = std::strlen(info->dlpi_name);
-                   if (length < its.text.size())
-                       std::memcpy(its.text.data(), info->dlpi_name, length + 1);
+                   if (length < found.text.size())
+                       std::memcpy(found.text.data(), info->dlpi_name, length + 1);
                    return 1;
                },
                &path) != 0;
@@ -92,14 +92,15 @@ inline bool defines_function(const char* path, const char* name) noexcept
         return false;
     Dl_info info{};
     void* const found = ::dlsym(library, name);
-    const bool is_its = found != nullptr && ::dladdr(found, &info) != 0 && std::strcmp(info.dli_fname, path) == 0;
+    const bool is_defined_here =
+        found != nullptr && ::dladdr(found, &info) != 0 && std::strcmp(info.dli_fname, path) == 0;
     (void)::dlclose(library);
-    return is_its;
+    return is_defined_here;
 }
 #endif
 
-/// Returns: whether another library of the process defines a function called `name`. This library, the program itself,
-///   and libraries with `is_expected(path)` do not count. False where the system does not tell.
+/// Returns: whether another library of the process defines a function `name`. This library, the program itself, and
+///   libraries with `is_expected(path)` do not count. False if the system cannot tell.
 /// Complexity: quadratic in libraries.
 template <class IsExpected>
 MEMORY_POOL_SLOW_PATH bool is_defined_elsewhere([[maybe_unused]] const char* name,
@@ -110,7 +111,7 @@ MEMORY_POOL_SLOW_PATH bool is_defined_elsewhere([[maybe_unused]] const char* nam
     if (::dladdr(reinterpret_cast<const void*>(&find_library_path), &here) == 0)
         return false;
     library_path path;
-    // The loader locks its list while it visits it, so no dlopen or dlsym inside the visit.
+    // The loader locks its list during a visit, so the visit must not call dlopen or dlsym.
     for (std::size_t number = 0; find_library_path(path, number); ++number) {
         const char* const text = path.text.data();
         if (*text != '\0' && std::strcmp(text, here.dli_fname) != 0 && !is_expected(text) &&

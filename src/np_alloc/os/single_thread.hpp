@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether a process has other threads.
+/// Checks whether the process has a single thread.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,7 +19,7 @@
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// Returns: true if the process certainly has a single thread; false also where the system cannot tell.
+/// Returns: true if the process certainly has a single thread; false if the system cannot tell.
 ///
 /// (glibc 2.32 and later: __libc_single_threaded.)
 inline bool is_single_threaded() noexcept
@@ -31,14 +31,14 @@ inline bool is_single_threaded() noexcept
 #endif
 }
 
-/// Returns: as is_single_threaded(), but true also if there were other threads, which have ended.
+/// Returns: as is_single_threaded(), but also true if all other threads have ended.
 /// Complexity: a system call.
 inline bool has_one_thread() noexcept
 {
     if (is_single_threaded())
         return true;
 #if defined(__linux__)
-    // The directory has an entry for each thread, and two for itself and its parent.
+    // The directory has three links if there is one thread: one for that thread, one for itself, one for its parent.
     constexpr std::size_t links_for_one = 3;
     struct ::stat tasks;
     return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == links_for_one;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A small text file of the kernel, read at once, and the numbers in it.
+/// Reads a small text file of the kernel in one call, and finds numbers in it.
 ///
-/// (Linux: pread. Elsewhere: nothing.)
+/// (Linux: pread. Other systems: not available.)
 ///
-/// Thread safety: one per thread.
+/// Thread safety: none; use one object per thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -22,12 +22,12 @@
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
-/// What is in a file.
+/// The text of a file.
 class small_file
 {
 public:
-    /// Effects: reads it; and closes it, if `closes`.
-    /// Returns: whether something was read.
+    /// Effects: reads a file, and closes it if `closes`.
+    /// Returns: whether the file had any text.
     bool read(descriptor file, bool closes = false) noexcept
     {
         const std::size_t length =
@@ -38,7 +38,7 @@ public:
         return length != 0;
     }
 
-    /// Returns: the number behind `key` at the beginning of a line or behind a space.
+    /// Returns: the number behind `key`, which is at the beginning of a line or behind a space.
     std::optional<std::uint64_t> number_behind(const char* key) const noexcept
     {
         const char* const text = text_.data();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Writes to stderr without allocation, also before the standard library is ready and after it has ended.
+/// Writes to stderr without allocating, even before the standard library is ready and after it has ended.
 ///
 /// (Windows: _dup.)
 ///
@@ -21,15 +21,15 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 inline constexpr descriptor standard_error = 2;
 
-/// Effects: writes to stderr, as write_all.
+/// Effects: writes to stderr, like write_all.
 inline void write_to_standard_error(const char* text, std::size_t length) noexcept
 {
     (void)write_all(standard_error, text, length);
 }
 
-/// Effects: duplicates stderr, for messages at the end of a program that closes it earlier. Child programs do not
+/// Effects: duplicates stderr, for messages at the end of a program that has closed stderr. Child programs do not
 ///   inherit the duplicate.
-/// Returns: its descriptor, a high number where possible; `standard_error` on failure.
+/// Returns: the descriptor, a high number where possible; `standard_error` on failure.
 inline descriptor open_standard_error_again() noexcept
 {
     const int error_before = errno;

@@ -3,8 +3,8 @@
 /// \file
 /// The C library's stream list lock, which fork() takes.
 ///
-/// Lock order: a thread in fflush(NULL) holds it while it waits for the lock of a stream, whose owner may be waiting
-/// for malloc. A malloc whose fork handler took its own locks first would deadlock, so it takes this one first. The
+/// Lock order: a thread in fflush(NULL) holds this lock while it waits for the lock of a stream, whose owner may be
+/// waiting for malloc. So a fork handler of malloc must take this lock before its own locks, or it could deadlock. The
 /// lock is recursive.
 ///
 /// Thread safety: any thread.
@@ -36,7 +36,7 @@ inline void lock_stdio_list() noexcept
 }
 
 /// Effects: releases the lock once.
-/// Preconditions: this thread holds it.
+/// Preconditions: this thread holds the lock.
 inline void unlock_stdio_list() noexcept
 {
 #if defined(__GLIBC__)
@@ -46,7 +46,7 @@ inline void unlock_stdio_list() noexcept
 }
 
 /// Effects: resets the lock to free, regardless of its recursion count. (In the child of a multithreaded process, glibc
-///   has done so.)
+///   has reset it already.)
 /// Preconditions: this is the child of a fork, with a single thread.
 inline void reset_stdio_list_lock() noexcept
 {

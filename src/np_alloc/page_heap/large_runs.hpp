@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Large blocks in the region: whole runs, which grow, shrink and move.
+/// Large blocks in the region: each is one run, which can grow, shrink and move.
 ///
 ///     | slice with tag large_block | slice with tag inside_large_block | ... |
 ///     <-------- requested, up to the end of a page -------->  <--- tail ---->
 ///
-/// A tail may have memory of a longer block before. It is purged when the run is taken again, where tails of large
-/// blocks are much beside what is requested.
+/// A tail may have memory left from a longer block. It is purged when the run is taken again, if the tails of all large
+/// blocks are large compared with the requested bytes.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -40,7 +40,7 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// Large blocks, of one run each.
+/// Large blocks, one run each.
 class large_runs : base::immovable<large_runs>
 {
 public:
@@ -48,36 +48,37 @@ public:
 
     constexpr explicit large_runs(run_source& source) noexcept : source_(source) {}
 
-    /// Asserts to the analysis that the lock of the source is held: it cannot tell that the caller holds that one.
+    /// Tells the analysis that the caller holds the lock of the source: the analysis does not know that it is the same
+    /// lock.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(source_.mutex) {}
 
     /// Effects: makes a large block.
-    /// Returns: it, or a run that begins at no_slice.
+    /// Returns: its run; `first` is no_slice if there is no memory.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        return take_large(bytes, alignment, [this, alignment](const run& its) {
+        return take_large(bytes, alignment, [this, alignment](const run& taken_run) {
             source_.mutex.assume_held();
-            return source_.huge_pages.enter_large(its, alignment == 1 || alignment < os::page_size());
+            return source_.huge_pages.enter_large(taken_run, alignment == 1 || alignment < os::page_size());
         });
     }
 
-    /// Effects: takes a large block apart.
-    /// Returns: whether there is one; not if another thread has done so in the meantime.
+    /// Effects: frees a large block.
+    /// Returns: whether there was one; not if another thread has freed it meanwhile.
     bool give_large(slice_index first) noexcept { return give_large(first, true); }
 
-    /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If
-    ///   it has no memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to
-    ///   get other memory. If it has, it is the other way round. Calls `before_free()` when the old one is about to be
-    ///   free, and another thread may get its addresses.
-    /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
-    /// Preconditions: it is not smaller than the old one; blocks are not checked.
+    /// Effects: replaces the large block at `first` by one of at least `bytes` with the same content. If the new block
+    ///   has no memory yet, and the system can do it, moves the memory of the old block, which costs less than copying
+    ///   and page faults. Otherwise copies. Calls `before_free()` before the old block becomes free and another thread
+    ///   may get its addresses.
+    /// Returns: the new run; `first` is no_slice if there is no memory, and then the old block is unchanged.
+    /// Preconditions: `bytes` is at least the size of the old block; this is not the checked build.
     template <class BeforeFree>
     run move_large(slice_index first, std::size_t bytes, BeforeFree&& before_free) noexcept
     {
         const std::size_t old_bytes = source_.checks.bytes_of_large(first);
-        const run moved = take_large(bytes, 1, [this, first](const run& its) {
+        const run moved = take_large(bytes, 1, [this, first](const run& taken_run) {
             source_.mutex.assume_held();
-            return source_.huge_pages.grow_large(first, source_.region.record(first).length, its);
+            return source_.huge_pages.grow_large(first, source_.region.record(first).length, taken_run);
         });
         if (moved.first == no_slice)
             return {};
@@ -93,8 +94,8 @@ public:
         return moved;
     }
 
-    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter
-    ///   if a quarter of it would not be used.
+    /// Effects: resizes a large block in place: extends it as needed, or shortens it if more than a quarter is unused.
+    /// Returns: whether it has room for `bytes` now.
     bool resize_large(slice_index first, std::size_t bytes) noexcept
     {
         if (run_source::slices_for(bytes) == 0 || !run_source::is_conceivable(bytes))
@@ -113,30 +114,29 @@ public:
         resized_.fetch_add(bytes - std::exchange(source_.region.record(first).asked, bytes), std::memory_order_relaxed);
     }
 
-    /// Returns: whether a block of `bytes` is revoked when it is freed.
+    /// Returns: whether freeing a block of `bytes` revokes it.
     static bool is_revoked_when_freed(std::size_t bytes) noexcept
     {
         return checks_type::revoked::are_for(bytes) && the_options.get(np_option_guard_pages) != 0;
     }
 
-    /// Returns: the freed large block that the address was part of, if that is revoked; else nullptr.
+    /// Returns: the revoked large block that contained the address; nullptr if there is none.
     /// Thread safety: as guarded_slots::nearest.
-    // Not analyzed: called by the fault handler, which cannot wait for a lock.
+    // Not analyzed: the fault handler calls this, and cannot wait for a lock.
     const guarded_block* freed_at(const void* address) const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return source_.revoked.find(address);
     }
 
-    /// Returns: the large block whose guard contains an address, or the one behind that guard, if it is nearer; nothing
-    ///   if there is neither.
+    /// Returns: the large block whose guard contains the address, or the block behind the guard, if that is nearer;
+    ///   nothing if there is neither.
     /// Thread safety: as freed_at.
     std::optional<guarded_block> guarded_at(const void* address) const noexcept
     {
         if (source_.region.slices_before(address) >= source_.region.committed() || !source_.checks.is_guarded(address))
             return std::nullopt;
         const slice_index slice = source_.region.slice_of(address);
-        if (is_of_slab(
-                source_.region.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is not known.
+        if (is_of_slab(source_.region.tag(slice).load(std::memory_order_relaxed))) // The block in the slab is unknown.
             return std::nullopt;
         const slice_index before = first_of_large(slice);
         const slice_index behind = first_of_large(end_of_large(slice));
@@ -145,19 +145,19 @@ public:
             return first != no_slice ? description_at(first).distance(static_cast<const std::byte*>(address))
                                      : far_away;
         };
-        constexpr std::size_t most_before = 2 * guard_bytes;
-        if (distance(behind) <= most_before && distance(behind) < distance(before))
+        constexpr std::size_t max_gap = 2 * guard_bytes;
+        if (distance(behind) <= max_gap && distance(behind) < distance(before))
             return description_at(behind);
         return before != no_slice ? std::optional(description_at(before)) : std::nullopt;
     }
 
     std::byte* begin_of_large(slice_index first) const noexcept { return source_.checks.begin_of_large(first); }
 
-    /// Returns: bytes of a run of that length without the slices that are only guard.
+    /// Returns: bytes of a run of that length, without slices that are only guard.
     std::size_t bytes_of_run(std::uint32_t length) const noexcept
     {
         const std::uint32_t guard = source_.checks.guard_slices();
-        return (length > guard ? length - guard : 1) * slice_bytes; // To who walks by, a new run may look shorter.
+        return (length > guard ? length - guard : 1) * slice_bytes; // To a concurrent walk, a new run may look shorter.
     }
 
     void count_large(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
@@ -166,7 +166,7 @@ public:
         large_bytes_ += bytes;
     }
 
-    /// Returns: bytes that were requested of large blocks in the region.
+    /// Returns: requested bytes of large blocks in the region.
     std::size_t large_asked() const noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         return large_asked_ + resized_.load(std::memory_order_relaxed);
@@ -176,8 +176,7 @@ public:
     std::size_t bytes() const noexcept MEMORY_POOL_REQUIRES(source_.mutex) { return large_bytes_; }
 
 private:
-    /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
-    /// lock held.
+    /// `decide(const run&)`, called with the lock held, advises about huge pages, and returns the first touch to time.
     template <class Decide>
     run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
     {
@@ -185,16 +184,16 @@ private:
         std::size_t to_purge = 0;
         const run taken = source_.take_bytes(
             source_.checks.with_guard(bytes), alignment,
-            [&](const run& its) {
+            [&](const run& taken_run) {
                 source_.mutex.assume_held();
-                touch = decide(its);
-                source_.region.record(its.first).home = nullptr;
-                source_.region.record(its.first).asked = bytes;
+                touch = decide(taken_run);
+                source_.region.record(taken_run.first).home = nullptr;
+                source_.region.record(taken_run.first).asked = bytes;
                 large_asked_ += bytes;
-                source_.set_tag(its.first, 1, large_block);
-                source_.set_tag(its.first + 1, its.length - 1, inside_large_block);
-                count_large(block_count{1}, bytes_of_run(its.length));
-                to_purge = start_tail(its, bytes);
+                source_.set_tag(taken_run.first, 1, large_block);
+                source_.set_tag(taken_run.first + 1, taken_run.length - 1, inside_large_block);
+                count_large(block_count{1}, bytes_of_run(taken_run.length));
+                to_purge = start_tail(taken_run, bytes);
                 source_.guard_slices += source_.checks.guard_slices();
             },
             is_checked);
@@ -212,40 +211,40 @@ private:
             });
             return {};
         }
-        if (found.damaged != nullptr) // Reported last, as the error handler may leave by a long jump.
+        if (found.damaged != nullptr) // Last, as the error handler may call longjmp.
             report_misuse(error_kind::write_after_free, found.damaged, 0);
         return taken;
     }
 
-    /// Notes which pages of the last slice of a large block of `bytes` it does not need, as they will be clean.
-    /// Returns: how many bytes at its end are to be purged for that.
-    std::size_t start_tail(const run& its, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
+    /// Records which pages at the end of the run are clean; a large block of `bytes` does not need them.
+    /// Returns: bytes at the end of the run that the caller must purge.
+    std::size_t start_tail(const run& taken, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         constexpr std::size_t page_bytes = 4096;
-        // Less does not pay a system call, and pages that have to come back; nor does less than a quarter of a run.
+        // Purging less does not pay for the system call and later page faults; nor does less than a quarter of a run.
         constexpr std::size_t min_purged_bytes = 5 * page_bytes;
         constexpr std::size_t max_tails_bytes = std::size_t{8} << 20;
         if (is_checked)
             return 0;
-        if (its.length > max_slices_with_tail) {
-            forget_tails(its.first, its.length);
+        if (taken.length > max_slices_with_tail) {
+            forget_tails(taken.first, taken.length);
             return 0;
         }
-        const std::size_t tail_bytes = its.length * slice_bytes - bytes_in_large(bytes);
+        const std::size_t tail_bytes = taken.length * slice_bytes - bytes_in_large(bytes);
         const std::size_t clean_before =
-            its.is_zeroed ? tail_bytes : clean_pages_of(its.first + its.length - 1) * page_bytes;
+            taken.is_zeroed ? tail_bytes : clean_pages_of(taken.first + taken.length - 1) * page_bytes;
         const std::size_t all_bytes = large_bytes_;
         const std::size_t all_tails = all_bytes - large_asked();
         const bool is_to_purge =
-            tail_bytes >= clean_before + std::max(min_purged_bytes, its.length * slice_bytes / 4) &&
+            tail_bytes >= clean_before + std::max(min_purged_bytes, taken.length * slice_bytes / 4) &&
             os::page_size() == page_bytes && all_tails > std::max(max_tails_bytes, all_bytes / 8) &&
-            !source_.huge_pages.parts().are_asked_for(its.first, its.length);
-        forget_tails(its.first, its.length);
-        set_clean_pages(its.first, (is_to_purge ? tail_bytes : std::min(clean_before, tail_bytes)) / page_bytes);
+            !source_.huge_pages.parts().are_asked_for(taken.first, taken.length);
+        forget_tails(taken.first, taken.length);
+        set_clean_pages(taken.first, (is_to_purge ? tail_bytes : std::min(clean_before, tail_bytes)) / page_bytes);
         return is_to_purge ? tail_bytes : 0;
     }
 
-    /// Notes how many pages at the end of a large block are clean.
+    /// Records the number of clean pages at the end of a large block.
     void set_clean_pages(slice_index first, std::size_t pages) noexcept
     {
         const std::uint32_t length = source_.region.record(first).length;
@@ -256,12 +255,12 @@ private:
 
     std::size_t clean_pages_of(slice_index slice) const noexcept
     {
-        const slice_record& its = source_.region.record(slice);
-        return its.clean_since == long_runs_.load(std::memory_order_relaxed) ? its.clean_pages : 0;
+        const slice_record& record = source_.region.record(slice);
+        return record.clean_since == long_runs_.load(std::memory_order_relaxed) ? record.clean_pages : 0;
     }
 
-    /// Forgets the clean pages of slices that a large block gets. For a long one, all are forgotten: to look at each of
-    /// its slices would take longer than to get it.
+    /// Forgets the clean pages of slices of a new large block. For a long block, forgets the clean pages of all blocks,
+    /// because visiting each of its slices would take longer than allocating it.
     void forget_tails(slice_index first, std::uint32_t slices) noexcept
     {
         if (slices > max_slices_with_tail) {
@@ -299,7 +298,7 @@ private:
             is_extended = source_.huge_pages.parts().commit(first + length, slices - length) &&
                           source_.checks.large_extended(first + length, slices - length);
             if (!is_extended) {
-                // NOLINTNEXTLINE(readability-suspicious-call-argument): it is made as short again as it was.
+                // NOLINTNEXTLINE(readability-suspicious-call-argument): restores its length.
                 source_.runs.shorten(first, slices, length, os::coarse_milliseconds());
                 return;
             }
@@ -326,7 +325,8 @@ private:
         return true;
     }
 
-    /// Effects: moves what a large block holds, without copying it. Without the lock, as that may take long.
+    /// Effects: moves the memory of a large block without copying it. Called without the lock, because it may take
+    ///   long.
     os::moving move_memory(slice_index from, const run& to) noexcept
     {
         {
@@ -362,8 +362,8 @@ private:
         return source_.give(first, is_dirty, unmark, is_checked);
     }
 
-    /// Effects: makes a large block a run that has no owner.
-    /// Returns: its slices.
+    /// Effects: makes a large block a run without an owner.
+    /// Returns: its length in slices.
     std::uint32_t end_large(slice_index first) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         const std::uint32_t length = source_.region.record(first).length;
@@ -375,7 +375,7 @@ private:
         return length;
     }
 
-    /// Returns: a description of the large block in use that begins there.
+    /// Returns: a description of the large block in use that begins at `first`.
     guarded_block description_at(slice_index first) const noexcept
     {
         guarded_block found;
@@ -396,7 +396,7 @@ private:
         return is_large ? slice : no_slice;
     }
 
-    /// Returns: the first slice after `slice` that does not belong to the same large block.
+    /// Returns: the first slice after `slice` that does not continue the same large block.
     slice_index end_of_large(slice_index slice) const noexcept
     {
         do
@@ -406,14 +406,14 @@ private:
         return slice;
     }
 
-    /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
+    /// Returns: the description to keep of a large block that is being freed; nothing if it will not be revoked.
     std::optional<guarded_block> description_of(slice_index first) noexcept
     {
         if (!is_revoked_when_freed(source_.checks.bytes_of_large(first)) || !can_revoke_more())
             return std::nullopt;
         guarded_block freed = description_at(first);
         freed.is_in_use = false;
-        // Not under the lock of a heap: the loader may take its own.
+        // Not under the lock of a heap: the loader may take its own lock.
         if (source_.region.record(first).home == nullptr)
             freed.freed_at = os::call_stack::of_this_thread();
         return freed;
@@ -436,14 +436,14 @@ private:
         return source_.revoked.has_room();
     }
 
-    /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each
-    ///   end of what moves does from then on, here and there.
-    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since
-    ///   6.17, one after the other, and when it may make no more mappings, some have moved and others have not.
+    /// Effects: records where mappings of the system begin once the memory of the run at `from` has moved to `to`: at
+    ///   both ends of both runs.
+    /// Returns: whether there is room for more mappings, and the memory to move is one mapping. If it is several, Linux
+    ///   moves none, or, since 6.17, one after the other, and may stop halfway at its limit on mappings.
     bool note_mappings(slice_index from, slice_index to) noexcept MEMORY_POOL_REQUIRES(source_.mutex)
     {
         const std::uint32_t length = source_.region.record(from).length;
-        if (mappings_ >= most_mappings || !source_.huge_pages.parts().are_alike(from, to, length) ||
+        if (mappings_ >= max_mappings || !source_.huge_pages.parts().are_alike(from, to, length) ||
             !os::are_one_mapping(source_.region.address(from), length * slice_bytes))
             return false;
         for (const slice_index begin : {from, from + length, to, to + length})
@@ -452,18 +452,18 @@ private:
         return true;
     }
 
-    /// How many mappings moving may make, of the 65,530 that Linux lets a process have. From there on, memory is
+    /// Upper bound for mappings made by moves, of the 65,530 that Linux lets a process have. Beyond it, memory is
     /// copied.
-    static constexpr std::size_t most_mappings = 16'384;
+    static constexpr std::size_t max_mappings = 16'384;
 
     run_source& source_;
     std::size_t large_blocks_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
     std::size_t large_bytes_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
     std::size_t mappings_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0;
-    /// Of a longer run, the tail is less than a quarter, and not worth a system call.
+    /// The tail of a longer run is less than a quarter of the run, and not worth a system call.
     static constexpr std::uint32_t max_slices_with_tail = 4;
     std::atomic<std::uint32_t> long_runs_{0};
-    std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0; ///< When the blocks in use were made.
-    std::atomic<std::size_t> resized_{0}; ///< What resizing has changed of that, without the lock.
+    std::size_t large_asked_ MEMORY_POOL_GUARDED_BY(source_.mutex) = 0; ///< As requested when blocks were made.
+    std::atomic<std::size_t> resized_{0}; ///< Later changes by resizing, without the lock.
 };
 } // namespace memory_pool::np

@@ -5,13 +5,14 @@
 /// and free runs with memory.
 ///
 ///     0 .............................. soft limit ......................... hard limit
-///                                      |  when it is crossed: free memory   |  nothing more is handed out
-///                                      |  is returned, the callback called  |
+///                                      |  crossing it returns free memory   |  allocations
+///                                      |  and calls the callback            |  fail
 ///
-/// The page heap asks admits() before it hands out memory, and calls note() whenever the count changes. Sweeps and
-/// callbacks need other locks, or none: see engine/memory_limits.hpp.
+/// The page heap calls admits() before it allocates, and note() whenever the count changes. Sweeps and callbacks need
+/// other locks, or no locks at all: see engine/memory_limits.hpp.
 ///
-/// Thread safety: none; the page heap has a lock. is_crossed(), take_crossing() and refusals(): any thread.
+/// Thread safety: any thread may call is_crossed(), take_crossing() and refusals(); otherwise none, the page heap has a
+///   lock.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -23,23 +24,23 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// A function of the program.
+/// A function of the program to call above the soft limit.
 struct soft_limit_callback
 {
     void (*function)(std::size_t bytes, void* argument) = nullptr;
     void* argument = nullptr;
-    std::size_t bytes = 0; ///< What is reserved when it is called.
+    std::size_t bytes = 0; ///< Bytes reserved at the time of the call.
 };
 
 /// The limits of a process.
 class memory_limit : base::immovable<memory_limit>
 {
 public:
-    /// Effects: sets both limits; 0: there is none.
+    /// Effects: sets both limits; 0: no limit.
     void set(std::size_t hard_bytes, std::size_t soft_bytes) noexcept
     {
         hard_bytes_ = hard_bytes;
-        is_above_ = is_above_ && soft_bytes == soft_bytes_; // To be above a new one is to cross it.
+        is_above_ = is_above_ && soft_bytes == soft_bytes_; // Being above a new limit counts as crossing it.
         soft_bytes_ = soft_bytes;
     }
 
@@ -48,20 +49,20 @@ public:
     /// Returns: whether there is a hard limit.
     bool is_hard() const noexcept { return hard_bytes_ != 0; }
 
-    /// Returns: whether `more` bytes may be handed out on top of `bytes`.
+    /// Returns: whether `more` bytes may be allocated on top of `bytes`.
     bool admits(std::size_t bytes, std::size_t more) const noexcept
     {
         return hard_bytes_ == 0 || (bytes <= hard_bytes_ && more <= hard_bytes_ - bytes);
     }
 
-    /// Effects: counts a refusal of that many bytes, unless they are more than the limit itself.
+    /// Effects: counts a refused request of that many bytes, unless the request alone exceeds the limit.
     void note_refused(std::size_t bytes) noexcept
     {
         if (bytes <= hard_bytes_)
             refusals_.fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// Effects: notes how many bytes are reserved now.
+    /// Effects: updates the number of reserved bytes.
     void note(std::size_t bytes) noexcept
     {
         const bool is_above = is_above_soft(bytes);
@@ -70,7 +71,7 @@ public:
         is_above_ = is_above;
     }
 
-    /// Returns: the callback, if `bytes` is above the soft limit; otherwise a null one.
+    /// Returns: the callback, if `bytes` is above the soft limit; otherwise a null callback.
     soft_limit_callback callback_for(std::size_t bytes) const noexcept
     {
         return is_above_soft(bytes) ? soft_limit_callback{callback_.function, callback_.argument, bytes}
@@ -80,10 +81,10 @@ public:
     /// Returns: whether the soft limit was crossed since the last take_crossing().
     bool is_crossed() const noexcept { return is_crossed_.load(std::memory_order_relaxed); }
 
-    /// Returns: the same, to one caller for each crossing.
+    /// Returns: whether the soft limit was crossed; true for one caller per crossing.
     bool take_crossing() noexcept { return is_crossed_.exchange(false, std::memory_order_relaxed); }
 
-    /// Returns: how many refusals there were, modulo 2^32; also of what was granted after a purge.
+    /// Returns: the number of refusals, modulo 2^32, including requests that were granted after a purge.
     std::uint32_t refusals() const noexcept { return refusals_.load(std::memory_order_relaxed); }
 
 private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all heaps share: the memory for slabs, large blocks, and blocks outside of the region.
+/// The memory that all heaps share: slabs, large blocks, and blocks outside of the region.
 ///
 ///     run_source    ->  slabs of heaps
 ///                   ->  large blocks: large_runs.hpp
-///     the system    ->  direct blocks, mapped one by one when the region is full; samples: direct_blocks.hpp
+///     the system    ->  blocks outside of the region, when it is full; samples: mmap_blocks.hpp
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -17,8 +17,8 @@
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../hardening/direct_blocks.hpp"
 #include "../hardening/guarded_slots.hpp"
+#include "../hardening/mmap_blocks.hpp"
 #include "../release/early_release.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/runs.hpp"
@@ -36,17 +36,17 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// What a page heap has, in bytes if not said otherwise.
-struct page_heap_figures
+/// Statistics of a page heap, in bytes unless noted.
+struct page_heap_statistics
 {
-    std::size_t reserved;      ///< In use, or free and not given back to the system.
-    std::size_t peak_reserved; ///< The most that ever were.
-    std::size_t dirty;         ///< Of those reserved: free.
-    std::size_t purged;        ///< Ever given back to the system, while the addresses stayed.
-    std::size_t slabs;         ///< How many there are.
-    std::size_t large_blocks;  ///< How many there are, with those outside of the region.
-    std::size_t large;         ///< In those.
-    std::size_t large_asked;   ///< Of those: requested, or unknown as they are outside of the region.
+    std::size_t reserved;      ///< In use, or free and not returned to the system.
+    std::size_t peak_reserved; ///< Maximum of `reserved`.
+    std::size_t dirty;         ///< The free part of `reserved`.
+    std::size_t purged;        ///< Total ever returned to the system; the addresses stay reserved.
+    std::size_t slabs;         ///< Number of slabs.
+    std::size_t large_blocks;  ///< Number of large blocks, including blocks outside of the region.
+    std::size_t large;         ///< In large blocks.
+    std::size_t large_asked;   ///< Requested of `large`; outside of the region, all bytes of blocks.
     std::size_t metadata;      ///< Tables of the region, states of blocks, and guard pages of samples.
 };
 
@@ -63,17 +63,17 @@ public:
     large_runs& large() noexcept { return large_; }
     const large_runs& large() const noexcept { return large_; }
 
-    /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is
-    ///   not too much.
+    /// Effects: makes a slab of that class for the heap with the tag `heap`. `will_be_filled`: a huge page is
+    ///   worthwhile.
     /// Returns: its run; `first` is no_slice if there is no memory.
     run take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
-        const run taken = source_.take(slices, 1, [this, size_class, will_be_filled, &touch](const run& its) {
+        const run taken = source_.take(slices, 1, [this, size_class, will_be_filled, &touch](const run& taken_run) {
             source_.mutex.assume_held();
             checks().slab_taken(
-                its.first, size_class,
+                taken_run.first, size_class,
                 [this] {
                     source_.mutex.assume_held();
                     return source_.take_for_library();
@@ -82,7 +82,7 @@ public:
                     source_.mutex.assume_held();
                     source_.give_of_library(given);
                 });
-            touch = source_.huge_pages.enter_slab(its, will_be_filled);
+            touch = source_.huge_pages.enter_slab(taken_run, will_be_filled);
         });
         if (taken.first == no_slice)
             return {};
@@ -102,12 +102,12 @@ public:
         return taken;
     }
 
-    /// Effects: takes a slab apart.
+    /// Effects: frees a slab.
     /// Preconditions: no block of it is outstanding.
     void give_slab(slice_index first) noexcept { give_slab(first, true); }
 
-    /// Effects: as give_slab(), and returns the memory of the slab to the system first.
-    /// Preconditions: the same.
+    /// Effects: as give_slab(), but returns the memory of the slab to the system first.
+    /// Preconditions: no block of it is outstanding.
     void give_slab_and_memory(slice_index first) noexcept
     {
         lose_memory_of_slab(first);
@@ -117,14 +117,14 @@ public:
         give_slab(first, !is_purged);
     }
 
-    /// Effects: notes that the caller is about to give pages of a slab back to the system.
+    /// Effects: records that the caller is about to return pages of a slab to the system.
     void lose_memory_of_slab(slice_index first) noexcept
     {
         const base::lock_guard lock(source_.mutex);
         source_.huge_pages.parts().lose_memory(first, slab_slices(source_.region.record(first).size_class));
     }
 
-    /// Pages in slabs that go back early.
+    /// Early release of pages in slabs.
     early_release& early_in_slabs() noexcept { return early_in_slabs_; }
     bool may_be_early_in_slabs(std::uint64_t now) const noexcept
     {
@@ -133,18 +133,18 @@ public:
 
     // Blocks outside of the region.
 
-    /// Returns: a block that is mapped for itself; nullptr if the system has no memory.
+    /// Returns: a block with a mapping of its own; nullptr if there is no memory.
     void* take_direct(std::size_t bytes, std::size_t alignment) noexcept
     {
         if (!run_source::is_conceivable(bytes))
             return nullptr;
-        return take_outside(direct_blocks::bytes_for(bytes), [&] {
+        return take_outside(mmap_blocks::bytes_for(bytes), [&] {
             source_.mutex.assume_held();
             return direct_.take(bytes, alignment);
         });
     }
 
-    /// Returns: a block in a guarded slot; nullptr if there is no place, or the system has no memory.
+    /// Returns: a block in a guarded slot; nullptr if there is no slot, or no memory.
     /// Preconditions: as guarded_slots::take.
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
@@ -155,8 +155,8 @@ public:
         });
     }
 
-    /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded slot.
-    /// Returns: the block, which may begin elsewhere now.
+    /// Effects: if `block` is in a guarded slot, moves it so that as little room as possible is left behind `bytes`.
+    /// Returns: the block, which may begin elsewhere.
     /// Preconditions: as guarded_slots::fit.
     void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment, allocated_by function) noexcept
     {
@@ -169,8 +169,8 @@ public:
         return fitted;
     }
 
-    /// Effects: calls `visit(guarded_slots&)` with the lock held, if a block in a guarded slot begins there.
-    /// Returns: what it returns; else a default value.
+    /// Effects: calls `visit(guarded_slots&)` with the lock held, if a block in a guarded slot begins at `block`.
+    /// Returns: the result of `visit`; a default value if there is no such block.
     template <class Visit>
     auto with_guarded(const void* block, Visit&& visit) noexcept
     {
@@ -181,12 +181,12 @@ public:
         return direct_.bytes(block) != 0 ? visit(direct_.slots()) : result();
     }
 
-    /// Effects: takes such a block back.
-    /// Returns: whether there was one; not if another thread has given it back meanwhile.
+    /// Effects: frees a block outside of the region.
+    /// Returns: whether there was one; not if another thread has freed it meanwhile.
     MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
     {
         const auto by =
-            slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
+            slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // Without the lock.
         const base::lock_guard lock(source_.mutex);
         const std::size_t bytes = direct_.bytes(block);
         if (bytes == 0)
@@ -197,7 +197,7 @@ public:
         return true;
     }
 
-    /// Returns: what is wrong with giving back an address outside of the region, where no block begins.
+    /// Returns: the error of freeing an address outside of the region where no block begins.
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
@@ -206,11 +206,11 @@ public:
         return direct_.what_is_wrong_with(address);
     }
 
-    /// Where samples are, for the handler of a fault, which cannot wait for a lock.
+    /// The slots of samples, for the fault handler, which cannot wait for a lock.
     // Not analyzed: the slots need no lock.
     const guarded_slots& slots() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return direct_.slots(); }
 
-    /// Returns: how many bytes such a block has; 0 if it is none.
+    /// Returns: bytes of a block outside of the region; 0 if there is no such block.
     std::size_t direct_bytes(const void* block) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
@@ -219,7 +219,7 @@ public:
         return direct_.bytes(block);
     }
 
-    /// Returns: whether `address` lies in such a block.
+    /// Returns: whether `address` is in a block outside of the region.
     bool is_in_direct(const void* address) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
@@ -228,10 +228,10 @@ public:
         return direct_.hold(address);
     }
 
-    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until that returns
+    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until it returns
     ///   false.
-    /// Returns: whether it never did.
-    /// Preconditions: none comes or goes.
+    /// Returns: whether no call returned false.
+    /// Preconditions: no such block is added or removed meanwhile.
     // Not analyzed: the preconditions exclude concurrent changes.
     template <class Visit>
     bool for_each_direct(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
@@ -241,17 +241,17 @@ public:
         return goes_on;
     }
 
-    /// Returns: whether what is known of blocks outside of the region fits together.
-    bool direct_blocks_are_valid() noexcept
+    /// Returns: whether the metadata of blocks outside of the region is consistent.
+    bool mmap_blocks_are_valid() noexcept
     {
         const base::lock_guard lock(source_.mutex);
         return direct_.is_valid();
     }
 
-    // All of it.
+    // Whole page heap.
 
     /// Complexity: O(1).
-    page_heap_figures figures() noexcept
+    page_heap_statistics statistics() noexcept
     {
         const base::lock_guard lock(source_.mutex);
         large_.assume_held();
@@ -267,8 +267,8 @@ public:
                     source_.library_slices * slice_bytes};
     }
 
-    /// Returns: bytes of blocks in use in slabs that were not asked for; 0 where blocks are not checked.
-    /// Complexity: linear in what was ever in use.
+    /// Returns: bytes of blocks in use in slabs beyond the requests; 0 in the unchecked build.
+    /// Complexity: linear in the slices ever used.
     std::size_t slack_in_slabs() noexcept
     {
         std::size_t bytes = 0;
@@ -277,18 +277,18 @@ public:
             const slice_index end = slice_at(source_.runs.used());
             for (slice_index first = first_slice; first != end; first = first + source_.region.record(first).length)
                 if (const slice_tag tag = source_.region.tag(first).load(std::memory_order_relaxed); is_of_slab(tag))
-                    bytes += slack_of_slab(first, facts[tag & class_bits]);
+                    bytes += slack_of_slab(first, class_info[tag & class_bits]);
         }
         return bytes;
     }
 
-    /// Returns: resident bytes of all that; 0 if unknown.
+    /// Returns: resident bytes of all memory above; 0 if unknown.
     /// Complexity: linear in pages.
     std::size_t resident_bytes() noexcept
     {
         std::size_t pages = 0;
         const auto add = [&pages](void* memory, std::size_t bytes) { pages += os::resident_pages(memory, bytes); };
-        source_.region.for_each_range(add); // Without the lock, as that may take long.
+        source_.region.for_each_range(add); // Without the lock, as this may take long.
         const base::lock_guard lock(source_.mutex);
         direct_.for_each_range(add);
         source_.revoked.for_each_backing_copy(add);
@@ -296,18 +296,18 @@ public:
     }
 
 private:
-    std::size_t slack_of_slab(slice_index slab, const class_facts& its) const noexcept
+    std::size_t slack_of_slab(slice_index slab, const size_class_info& info) const noexcept
     {
         std::size_t bytes = 0;
-        for (std::size_t number = 0; number != its.capacity; ++number)
+        for (std::size_t number = 0; number != info.capacity; ++number)
             if (const std::optional<std::size_t> asked = source_.checks.bytes_of(slab, number))
-                bytes += its.block_bytes - *asked;
+                bytes += info.block_bytes - *asked;
         return bytes;
     }
 
-    /// Effects: calls `take()` with the lock held, which returns a block of `bytes` outside of the region, and counts
-    ///   that.
-    /// Returns: it; nullptr if it is nullptr, or the limit of the process is reached.
+    /// Effects: with the lock held, calls `take()`, which returns a block of `bytes` outside of the region, and counts
+    ///   the block.
+    /// Returns: the block; nullptr if `take()` fails, or the limit of the process is reached.
     template <class Take>
     void* take_outside(std::size_t bytes, Take&& take) noexcept
     {
@@ -359,7 +359,7 @@ private:
 
     run_source source_;
     large_runs large_{source_};
-    direct_blocks direct_ MEMORY_POOL_GUARDED_BY(source_.mutex);
+    mmap_blocks direct_ MEMORY_POOL_GUARDED_BY(source_.mutex);
     early_release early_in_slabs_;
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> direct_count_{0};

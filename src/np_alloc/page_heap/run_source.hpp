@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs of slices with memory: taken for slabs and large blocks, returned, and purged when run_decay.hpp says so.
+/// Runs of slices with memory: allocated for slabs and large blocks, freed, and purged as run_decay.hpp decides.
 ///
 ///     region -> runs -> taken, and tagged with its owner -> returned: free, with memory -> purged: free, without
 ///                             -> discarded: inaccessible, and counted towards no limit
 ///
-/// Callers that return or take a run purge what is due, without the lock. A purged run is used again as it is; one of
-/// 2 MiB or more that is not, for as long again, is discarded.
+/// Callers that allocate or free a run purge due runs, without the lock. A purged run can be reused as it is. A purged
+/// run of 2 MiB or more that is not reused for another decay time is discarded.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -50,37 +50,38 @@ public:
     using region_type = np::region<std::atomic<slice_tag>, record_of_slice, record_of_part>;
     using checks_type = checks_of_runs<region_type>;
 
-    /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
-    /// Returns: whether there are some.
-    bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
+    /// Effects: reserves addresses, unless that was done already. `is_to_grow`: reserves as few as possible, if the
+    ///   system lets a reservation grow.
+    /// Returns: whether addresses are reserved.
+    bool start(std::size_t max_bytes, bool is_to_grow = false) noexcept
     {
         const base::lock_guard lock(mutex);
-        if (region.most_slices() != 0)
+        if (region.max_slices() != 0)
             return true;
-        if (!(is_to_grow && region.reserve_to_grow(most_bytes)) && !region.reserve(most_bytes))
+        if (!(is_to_grow && region.reserve_to_grow(max_bytes)) && !region.reserve(max_bytes))
             return false;
-        if (checks.start(region.most_slices()))
+        if (checks.start(region.max_slices()))
             return true;
         region.release();
         return false;
     }
 
-    /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
+    /// Effects: releases the reserved addresses that were never needed. Later blocks have mappings of their own.
     void give_addresses_back() noexcept
     {
         const base::lock_guard lock(mutex);
         region.release_uncommitted();
     }
 
-    /// Effects: gives all addresses back.
-    /// Preconditions: nothing is in use, or will be touched again.
+    /// Effects: releases all addresses.
+    /// Preconditions: no memory is in use, or will be touched again.
     void stop() noexcept
     {
         region.release();
         checks.stop();
     }
 
-    /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.
+    /// Effects: calls `look(const runs&)` with the lock held, and returns its result.
     template <class Look>
     auto with_runs(Look&& look) noexcept
     {
@@ -88,8 +89,8 @@ public:
         return look(runs);
     }
 
-    /// Effects: gives the memory of all free runs back to the system, and discards them.
-    /// Returns: how many bytes of memory that was.
+    /// Effects: purges and discards all free runs.
+    /// Returns: bytes of purged memory.
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
@@ -97,7 +98,7 @@ public:
             const base::lock_guard lock(mutex);
             end_waiting();
         }
-        // What the system does not take is the youngest then, and not tried again.
+        // A run that the system refuses to purge becomes the youngest, and is not tried again.
         for (std::size_t left = with_runs([](const auto& all) { return all.dirty(); }) * slice_bytes; left != 0;) {
             const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
             if (last.bytes == 0)
@@ -111,9 +112,9 @@ public:
         return bytes;
     }
 
-    /// Effects: gives the memory of up to `max_runs` free runs back to the system that have kept it for decay_ms()
-    ///   milliseconds, or discards those that have been without for as long again.
-    /// Returns: whether there were so many.
+    /// Effects: purges or discards up to `max_runs` free runs: first runs that have kept their memory for decay_ms()
+    ///   milliseconds, then runs that were purged at least that long ago.
+    /// Returns: whether there were `max_runs` such runs.
     bool purge_old(int max_runs) noexcept
     {
         const std::uint64_t now = release_clock::now();
@@ -123,7 +124,8 @@ public:
         return left == 0;
     }
 
-    /// Effects: gives the memory of free runs back to the system at once, as most is free, if that may be.
+    /// Effects: purges free runs before they are due, because most memory is free; a no-op while early purges are
+    ///   paused.
     void purge_fallen() noexcept
     {
         const std::uint64_t now = release_clock::now();
@@ -131,7 +133,7 @@ public:
             purge({now, max_runs_at_fall});
     }
 
-    /// Effects: the same for a thread that ends, if most is free: there may be no other call.
+    /// Effects: as purge_fallen(), for a thread that ends, if most memory is free, because there may be no later call.
     void purge_if_mostly_free() noexcept
     {
         const auto is_mostly_free = [](const auto& all) {
@@ -141,7 +143,7 @@ public:
             purge_fallen();
     }
 
-    /// Effects: calls `look(memory_limit&, std::size_t reserved)` with the lock held, and returns what that returns.
+    /// Effects: calls `look(memory_limit&, std::size_t reserved)` with the lock held, and returns its result.
     template <class Look>
     auto with_limit(Look&& look) noexcept
     {
@@ -149,7 +151,7 @@ public:
         return look(limit_, reserved());
     }
 
-    /// Effects: sets the limits to those of the options.
+    /// Effects: sets the limits from the options.
     void set_limits() noexcept
     {
         const base::lock_guard lock(mutex);
@@ -157,29 +159,29 @@ public:
         limit_.note(reserved());
     }
 
-    /// For what needs no lock.
+    /// The limit, for members that need no lock.
     // Not analyzed: see memory_limit.hpp.
     memory_limit& limit() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return limit_; }
 
-    /// Returns: bytes that were ever given back to the system.
+    /// Returns: bytes ever returned to the system.
     std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
     void note_purged(std::size_t bytes) noexcept { purged_.fetch_add(bytes, std::memory_order_relaxed); }
 
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
 
-    /// Returns: the number of runs in use without an owner: runs in quarantine, of the library, and runs that are lost
-    ///   for good, as another mapping has their addresses.
+    /// Returns: the number of runs in use without an owner: runs in quarantine, runs of the library, and lost runs,
+    ///   whose addresses belong to another mapping.
     std::size_t unowned_runs() noexcept
     {
         const base::lock_guard lock(mutex);
         return lost_runs_ + library_slices + waiting_.count();
     }
 
-    /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until that returns
+    /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until it returns
     ///   false.
-    /// Returns: whether it never did.
-    /// Preconditions: the runs are valid, and stay as they are.
+    /// Returns: whether no call returned false.
+    /// Preconditions: the runs are valid and do not change.
     template <class Visit>
     bool for_each_run(Visit&& visit)
     {
@@ -194,8 +196,8 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex) { mutex.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex) { mutex.unlock_after_fork(); }
 
-    /// Effects: gives back what threads that are not there were about to give back, and forgets what they were about to
-    ///   move, as this is the child of a fork.
+    /// Effects: in the child of a fork, finishes the purges of threads that do not exist there, and forgets moves in
+    ///   flight.
     // Not analyzed: the thread that forks holds all locks, so the lock is a no-op in purge().
     void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -204,7 +206,7 @@ public:
         huge_pages.parts().forget_moves();
     }
 
-    /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.
+    /// Returns: the number of slices for `bytes`, at least one; 0 if it exceeds any region.
     static constexpr std::uint32_t slices_for(std::size_t bytes) noexcept
     {
         if (bytes > std::size_t{1} << 47)
@@ -212,15 +214,16 @@ public:
         return static_cast<std::uint32_t>(base::divide_round_up(bytes != 0 ? bytes : 1, slice_bytes));
     }
 
-    /// Leaves tags as they are.
+    /// Sets no tags.
     struct no_marks
     {
         constexpr void operator()(const run&) const noexcept {}
     };
 
-    /// Effects: takes slices, and has `mark(const run&)` tag them: with the lock, so a fork finds them tagged, or free.
-    ///   `has_guard`: the last guard_slices() of them are a guard, taken where slices are guarded already, if possible.
-    /// Returns: them; `first` is no_slice if there is no memory.
+    /// Effects: takes slices, and calls `mark(const run&)` to tag them with the lock held, so a fork finds them tagged,
+    ///   or free. `has_guard`: the last guard_slices() slices are a guard. The run is placed where slices are guarded
+    ///   already, if possible.
+    /// Returns: the run; `first` is no_slice if there is no memory.
     template <class Mark = no_marks>
     run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}, bool has_guard = false) noexcept
     {
@@ -236,35 +239,35 @@ public:
         return (in_use + runs.dirty() - free_guard_slices()) * slice_bytes + direct_bytes;
     }
 
-    /// Returns: slices in free runs that may have memory, or wait to be free.
+    /// Returns: slices in free runs that may have memory, and in quarantine.
     std::size_t free_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         return runs.dirty() + runs.being_purged() + waiting_.slices() - free_guard_slices();
     }
 
-    /// Returns: those of them that are only guard: the runs of large blocks keep theirs until they are used again.
+    /// Returns: free slices that are only guard: free runs of large blocks keep their guards until they are used again.
     std::size_t free_guard_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const std::size_t all = checks.guarded_slices();
         return std::min(all - std::min(all, guard_slices), runs.dirty() + runs.being_purged() + waiting_.slices());
     }
 
-    /// Returns: whether it makes sense to have addresses for so much memory.
+    /// Returns: whether the system could ever provide that much memory.
     static bool is_conceivable(std::size_t bytes) noexcept
     {
-        constexpr std::size_t least_to_ask = std::size_t{1} << 30;
-        return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
+        constexpr std::size_t min_bytes_to_ask = std::size_t{1} << 30;
+        return MEMORY_POOL_LIKELY(bytes < min_bytes_to_ask) || os::may_commit_ever(bytes);
     }
 
-    /// Records that the slices of a run are lost: they stay in use, but hold no block.
+    /// Records that a run is lost: its slices stay in use, but hold no block.
     void note_lost(std::uint32_t slices) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         ++lost_runs_;
         lost_slices_ += slices;
     }
 
-    /// Effects: takes a slice for what is known of blocks.
-    /// Returns: it; no_slice if there is no memory.
+    /// Effects: takes a slice for metadata of blocks.
+    /// Returns: the slice; no_slice if there is no memory.
     slice_index take_for_library() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         run taken = runs.take(1);
@@ -276,7 +279,7 @@ public:
         return taken.first;
     }
 
-    /// Effects: gives it back.
+    /// Effects: returns such a slice.
     void give_of_library(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         --library_slices;
@@ -284,7 +287,8 @@ public:
     }
 
     /// Effects: purges free runs until the hard limit admits `growth()` more bytes, then calls `take()`, which adds at
-    ///   most that many; both with the lock held. If it does not admit them at all, all are purged. Counts refusals.
+    ///   most that many. Calls both with the lock held. If the limit never admits them, purges all free runs, and
+    ///   does not call `take()`. Counts refusals.
     template <class Growth, class Take>
     void take_within_limit(Growth&& growth, Take&& take) noexcept
     {
@@ -309,8 +313,7 @@ public:
         }
     }
 
-    /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
-    /// dirty.
+    /// Call this after each change: a clean run that merges with a dirty one counts as dirty.
     void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         peak_reserved = std::max(peak_reserved, reserved());
@@ -318,8 +321,8 @@ public:
         dirty_slices_.store(runs.dirty() + waiting_.slices(), std::memory_order_relaxed);
     }
 
-    /// Times a first touch, and others if that took long, without the lock. The caller owns the slices up to `end`. Not
-    /// in the checked build, where a page may still be a guard.
+    /// Times a first touch without the lock, and further touches if it took long. The caller owns the slices up to
+    /// `end`. A no-op in the checked build, where a page may still be a guard.
     void measure(first_touch touch, slice_index end) noexcept
     {
         if constexpr (is_checked)
@@ -365,7 +368,7 @@ public:
                 checks.guard_before(taken.first);
             if (taken.first != no_slice)
                 mark(taken);
-            note_peak(); // Then: its guard does not count.
+            note_peak(); // After mark(): a guard does not count.
             decay.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs.used(), now);
             is_due = has_dirty_since(decay.due_since(now)) || runs.has_clean_since(decay.discard_due_since(now));
         });
@@ -374,9 +377,9 @@ public:
         return taken;
     }
 
-    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if
-    /// they have no owner already. `waits`: they go to quarantine.
-    /// Returns: whether they had one.
+    /// Frees slices. With the lock held, `unmark()` removes their tags, and returns their number, or 0 if they have no
+    /// owner. `waits`: the slices go to quarantine.
+    /// Returns: whether they had an owner.
     template <class Unmark>
     bool give(slice_index first, bool is_dirty, Unmark&& unmark, bool waits = false) noexcept
     {
@@ -390,12 +393,12 @@ public:
                 return false;
             if (!waits || !waiting_.push({first, slices, is_dirty, now}))
                 runs.put(first, slices, is_dirty, now);
-            end_waiting(most_waiting_slices());
+            end_waiting(max_waiting_slices());
             if (!is_dirty && region.grows())
                 shrink_region();
             note_peak();
             plan = decay.after_return(runs, now);
-            if (this_thread_locks > 1) // Others wait for a heap, or the list of all.
+            if (this_thread_locks > 1) // Other threads wait for a heap, or the list of heaps.
                 plan.max_runs = std::min(plan.max_runs, 1);
             is_discard_due = runs.has_clean_since(decay.discard_due_since(now));
         }
@@ -427,7 +430,7 @@ public:
 
 private:
     /// Effects: carries out a plan.
-    /// Returns: how many runs are left of it.
+    /// Returns: the number of runs left in the plan.
     int purge(purge_plan plan) noexcept
     {
         std::size_t bytes = 0;
@@ -442,24 +445,24 @@ private:
         return plan.max_runs;
     }
 
-    /// Returns: the capacity of the quarantine, in slices: that of the quarantines of 64 threads. None under a hard
-    ///   limit, as clean neighbours count as dirty when a run leaves it.
-    std::size_t most_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
+    /// Returns: the capacity of this quarantine, in slices: as many bytes as the quarantines of 64 threads. None under
+    ///   a hard limit, because clean neighbours of a run that leaves the quarantine count as dirty.
+    std::size_t max_waiting_slices() const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         constexpr std::size_t threads = 64;
         return is_checked && !limit_.is_hard() ? the_options.get(np_option_quarantine_bytes) * threads / slice_bytes
                                                : 0;
     }
 
-    /// Effects: frees the oldest runs in quarantine until at most `most` slices stay, without guards; or one run,
-    ///   however long, unless `most` is 0.
-    void end_waiting(std::size_t most = 0) noexcept MEMORY_POOL_REQUIRES(mutex)
+    /// Effects: frees the oldest runs in quarantine until at most `max_slices` slices stay, not counting guards. One
+    ///   run may stay, however long, unless `max_slices` is 0.
+    void end_waiting(std::size_t max_slices = 0) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const auto of_blocks = [this] {
             mutex.assume_held();
             return waiting_.slices() - waiting_.count() * checks.guard_slices();
         };
-        while (waiting_.is_full() || (of_blocks() > most && waiting_.count() > (most != 0 ? 1U : 0U)))
+        while (waiting_.is_full() || (of_blocks() > max_slices && waiting_.count() > (max_slices != 0 ? 1U : 0U)))
             end_waiting_of_oldest();
     }
 
@@ -474,7 +477,7 @@ private:
         return runs.has_dirty_since(before) || waiting_.has_waited_since(before);
     }
 
-    /// Returns: a run that was taken, if all of it may be touched now; if not, none.
+    /// Returns: the run `taken`, if all of it is accessible now; otherwise no run.
     run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         const os::moving result =
@@ -496,7 +499,7 @@ private:
             void* memory;
             std::size_t bytes;
         };
-        std::array<kept, revoked_runs::most> all; // It takes long, so others are not to wait for it.
+        std::array<kept, revoked_runs::max_count> all; // To release without the lock, as that takes long.
         std::size_t count = 0;
         {
             const base::lock_guard lock(mutex);
@@ -509,14 +512,14 @@ private:
         }
     }
 
-    /// What came of giving the memory of a run back.
+    /// Result of purging a run.
     struct purge_attempt
     {
-        std::size_t bytes = 0; ///< Of the run; 0: there is none.
+        std::size_t bytes = 0; ///< Of the run; 0: there was none.
         bool is_done = false;
     };
 
-    /// Effects: gives the memory of the oldest run back, if a part of it has been free since then.
+    /// Effects: purges the oldest free run, if a part of it has been free since `since`.
     purge_attempt purge_dirty_since(std::uint64_t since) noexcept
     {
         run oldest;
@@ -533,7 +536,7 @@ private:
         return purge(oldest);
     }
 
-    /// Effects: purges a run that was taken for that, and returns it.
+    /// Effects: purges a run that was taken to be purged, and returns it.
     purge_attempt purge(const run& taken) noexcept
     {
         const std::size_t bytes = taken.length * slice_bytes;
@@ -553,7 +556,7 @@ private:
         return {bytes, is_done};
     }
 
-    /// Effects: discards the oldest clean run of 2 MiB or more, if a part of it has been clean since then.
+    /// Effects: discards the oldest clean run of 2 MiB or more, if a part of it has been clean since `since`.
     /// Returns: whether there was one.
     bool discard_clean_since(std::uint64_t since) noexcept
     {
@@ -564,7 +567,7 @@ private:
             oldest = runs.take_clean_since(since);
             if (oldest.first == no_slice)
                 return false;
-            // Not a guard at its end, of the run behind it.
+            // Without the last slice, which may be a guard of the run behind.
             const slice_index end = oldest.first + oldest.length - (is_checked ? 1U : 0U);
             discarded = huge_pages.parts().begin_discard(oldest.first, end);
         }
@@ -579,12 +582,12 @@ private:
         return true;
     }
 
-    /// Effects: discards slices, if there are some. If that is refused, they are accessible before they have to be.
-    void discard(const run& its) const noexcept
+    /// Effects: discards slices, if there are any. If the system refuses, they stay accessible until they are needed.
+    void discard(const run& discarded) const noexcept
     {
-        const std::size_t bytes = its.length * slice_bytes;
-        if (bytes != 0 && os::discard_memory(region.address(its.first), bytes))
-            os::leave_out_of_dumps(region.address(its.first), bytes);
+        const std::size_t bytes = discarded.length * slice_bytes;
+        if (bytes != 0 && os::discard_memory(region.address(discarded.first), bytes))
+            os::leave_out_of_dumps(region.address(discarded.first), bytes);
     }
 
     /// Effects: discards slices that were committed in advance.
@@ -595,14 +598,14 @@ private:
         discard(discarded);
     }
 
-    /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something
-    ///   else.
+    /// Effects: releases the addresses behind all runs, if they are worth a system call: the program may need them for
+    ///   something else.
     void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
-        constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
+        constexpr std::size_t min_slices = (std::size_t{1} << 20) / slice_bytes;
         if (const run last = runs.forget_last_if_clean(); last.first != no_slice)
-            checks.run_purged(last.first, last.length, false); // Otherwise guards would be assumed there.
-        if (region.committed() - runs.used() < least_slices)
+            checks.run_purged(last.first, last.length, false); // Otherwise `checks` would assume guards there.
+        if (region.committed() - runs.used() < min_slices)
             return;
         huge_pages.parts().forget_from(slice_at(runs.used()));
         region.shrink(runs.used());
@@ -613,6 +616,6 @@ private:
     checks_type::quarantine waiting_ MEMORY_POOL_GUARDED_BY(mutex){};
     memory_limit limit_ MEMORY_POOL_GUARDED_BY(mutex);
     std::atomic<std::size_t> purged_{0};
-    std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
+    std::atomic<std::size_t> dirty_slices_{0}; ///< A copy, for readers without the lock.
 };
 } // namespace memory_pool::np

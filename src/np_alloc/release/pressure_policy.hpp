@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When there is memory pressure, and how often to answer it by returning free memory to the OS.
+/// Decides when there is memory pressure, and how often to answer it by returning free memory to the system.
 ///
-///     signal:     a limit was reached since the last check, or processes were stalled on memory a tenth of the time
+///     signal:     a limit was reached since the last check, or processes stalled on memory a tenth of the time
 ///     pressure:   from a signal until ten seconds after the last one
-///     pause:      from an answer to the next one: 100 ms; doubled, up to 10 s, each time that an answer returned
-///                 little, or that half of what the last one returned was in use again
+///     pause:      from an answer to the next one: 100 ms; doubled, up to 10 s, by each answer that returns little, or
+///                 finds half of the memory that the last answer returned in use again
 ///
 /// Thread safety: none; one thread decides.
 #pragma once
@@ -28,7 +28,7 @@ public:
     static constexpr std::uint64_t max_pause_ms = 10'000;
     /// Pressure ends this long after the last signal.
     static constexpr std::uint64_t lasts_ms = 10'000;
-    /// An answer that returns less than that, or less than this fraction of what is reserved, has returned little.
+    /// An answer that returns less than this, or less than this fraction of the reserved bytes, has returned little.
     static constexpr std::size_t little_bytes = std::size_t{1} << 20;
     static constexpr std::size_t little_part = 64;
     /// The share of stalls is measured over at least this time.
@@ -43,7 +43,7 @@ public:
     }
 
     /// Effects: records the totals of the kernel.
-    /// Returns: whether that is a signal.
+    /// Returns: whether the new totals are a signal.
     bool note(const std::optional<os::pressure_counts>& counts, std::uint64_t now) noexcept
     {
         const bool is_signal = counts && events_ && (counts->events > *events_ || was_waited(*counts, now));
@@ -66,12 +66,12 @@ public:
     /// Returns: whether to answer now.
     bool is_due(std::uint64_t now) const noexcept { return is_pending_ && now >= earliest_answer(); }
 
-    /// Returns: how long to wait until the next check: `most`, or until an answer is due.
-    std::uint64_t wait_ms(std::uint64_t now, std::uint64_t most) const noexcept
+    /// Returns: how long to wait until the next check: until an answer is due, but at most `max_ms`.
+    std::uint64_t wait_ms(std::uint64_t now, std::uint64_t max_ms) const noexcept
     {
         if (!is_pending_)
-            return most;
-        return std::min(most, earliest_answer() - std::min(now, earliest_answer()));
+            return max_ms;
+        return std::min(max_ms, earliest_answer() - std::min(now, earliest_answer()));
     }
 
     /// Effects: records that `returned` bytes of `reserved` were returned to the OS.
@@ -88,7 +88,7 @@ private:
     {
         std::optional<std::uint64_t> at;
         std::size_t returned = 0;
-        std::size_t reserved = 0; ///< Bytes after it.
+        std::size_t reserved = 0; ///< Bytes after the answer.
     };
 
     bool is_long_enough(std::uint64_t now) const noexcept { return now - waits_looked_at_ >= min_wait_window_ms; }
@@ -119,7 +119,7 @@ private:
 
     std::uint64_t earliest_answer() const noexcept { return answer_.at ? *answer_.at + pause_ms_ : 0; }
 
-    std::optional<std::uint64_t> events_; ///< At the last look.
+    std::optional<std::uint64_t> events_; ///< At the last check.
     std::optional<std::uint64_t> waited_us_;
     std::uint64_t waits_looked_at_ = 0;
     std::uint64_t signalled_at_ = 0;

@@ -30,7 +30,7 @@
 
 namespace memory_pool::np {
 /// Totals for the statistics.
-struct pressure_figures
+struct pressure_statistics
 {
     std::size_t signals;
     std::size_t answers;
@@ -41,17 +41,17 @@ struct pressure_figures
 class pressure_watch : base::immovable<pressure_watch>
 {
 public:
-    /// How often the background thread checks, with pressure and without: a change of memory.events wakes it, but
-    /// stalls do not.
+    /// Intervals of checks with and without pressure. A change of memory.events wakes the background thread at once,
+    /// but stalls do not.
     static constexpr std::uint64_t pressed_tick_ms = 250;
     static constexpr std::uint64_t tick_ms = 1000;
 
-    /// Effects: starts to watch the control group in `directory`; nullptr: that of the process.
-    ///   Nothing, if there is no such group.
+    /// Effects: starts to watch the control group in `directory`, or, if that is nullptr, the group of the process. A
+    ///   no-op if there is no such group.
     void start(const char* directory) noexcept
     {
         const base::lock_guard lock(mutex_);
-        // While it is on, only the background thread opens the wake-up again.
+        // While the watch is on, only the background thread reopens wake_up_.
         const bool is_there = (is_on() || wake_up_.open()) && group_.open(directory);
         if (is_there)
             policy_.start(group_.read(), os::coarse_milliseconds());
@@ -76,7 +76,7 @@ public:
     /// Returns: whether there is pressure.
     bool is_pressed() const noexcept { return state() == np_pressure_some; }
 
-    pressure_figures figures() const noexcept
+    pressure_statistics statistics() const noexcept
     {
         return {signals_.load(std::memory_order_relaxed), answers_.load(std::memory_order_relaxed),
                 bytes_returned_.load(std::memory_order_relaxed)};
@@ -89,8 +89,8 @@ public:
         wake_up_.signal();
     }
 
-    /// Effects: opens a descriptor that is readable after each answer, if it is not open yet.
-    /// Returns: it; -1 if there is none.
+    /// Effects: opens a descriptor that is readable after each answer, unless it is open.
+    /// Returns: the descriptor; -1 if there is none.
     int descriptor() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -106,15 +106,14 @@ public:
 
     // For the background thread, which never blocks on a lock.
 
-    /// Effects: waits until memory.events changes, the next check is due, or interrupt() was called; `max_ms` at
-    ///   the most.
+    /// Effects: waits until memory.events changes, the next check is due, or interrupt() was called; at most `max_ms`.
     void wait(std::uint64_t max_ms) noexcept
     {
         int events = -1;
         std::uint64_t milliseconds = std::min(max_ms, is_pressed() ? pressed_tick_ms : tick_ms);
         if (mutex_.try_lock()) {
             const base::lock_guard lock(mutex_, base::adopt_lock);
-            (void)wake_up_.open(); // Again, if the program has closed it.
+            (void)wake_up_.open(); // The program may have closed it.
             events = group_.descriptor();
             milliseconds = policy_.wait_ms(os::coarse_milliseconds(), milliseconds);
         }
@@ -160,7 +159,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: stops watching in the child, which shares the descriptors with its parent until then.
+    /// Effects: in the child of a fork, stops watching; until then, the child shares the descriptors with its parent.
     void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         state_.store(np_pressure_off, std::memory_order_relaxed);
@@ -171,7 +170,7 @@ public:
     }
 
 private:
-    /// The group was removed: the process is in another one, or will be.
+    /// Looks for the group again after its removal: the process is in another group, or will be.
     void look_for_group(std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const bool is_there = group_.open_again();
@@ -182,10 +181,10 @@ private:
     fork_mutex mutex_{lock_rank::pressure};
     os::memory_cgroup group_ MEMORY_POOL_GUARDED_BY(mutex_);
     pressure_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
-    os::event_counter wake_up_;  ///< Of the background thread.
+    os::event_counter wake_up_;  ///< Wakes the background thread.
     os::event_counter answered_; ///< Signals the program.
     std::atomic<np_pressure> state_{np_pressure_off};
-    std::atomic<bool> is_on_{false}; ///< Also while the group is not there, for a time.
+    std::atomic<bool> is_on_{false}; ///< Stays true while the group is temporarily missing.
     std::atomic<std::size_t> signals_{0};
     std::atomic<std::size_t> answers_{0};
     std::atomic<std::size_t> bytes_returned_{0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The policy by which np_alloc returns free memory to the system, and its constants. Page heap and heaps carry it out.
+/// The policy by which np_alloc returns free memory to the system, and its constants. The page heap and the heaps apply
+/// it.
 ///
 ///     mechanism     trigger                     examines                returns                    bound
 ///     run decay     take or return of a run,    free runs by age        runs past their greatest   64 runs a call
@@ -20,8 +21,8 @@
 /// towards no limit (see huge_pages.hpp).
 ///
 /// The first three mechanisms return memory early, before its decay time. If the program soon needs a quarter of that
-/// memory again, or a thread soon rises to a quarter of its peak again after a fall, they pause for ten decay times, as
-/// purging and faulting it in again costs more than it saves.
+/// memory again, or a thread soon rises to a quarter of its peak again after a fall, they pause for ten decay times,
+/// because purging memory and faulting it in again costs more than it saves.
 ///
 ///     run_decay.hpp         age limits of free runs
 ///     early_release.hpp     the pause
@@ -53,18 +54,19 @@ inline constexpr std::size_t max_ignored_debt = slices_of(std::size_t{1} << 20);
 /// Dirty memory that is never returned early, in slices. With less, a program pays for each peak of a few MiB.
 inline constexpr std::size_t max_unhurried_dirty = slices_of(std::size_t{8} << 20);
 
-/// Dirty memory that a burst of frees may leave, in slices. More is purged at once when nearly all is free. With less,
-/// a program with one buffer of some MiB at a time loses it each time, and np_trim after a burst finds little.
+/// Dirty memory that a burst of frees may leave, in slices. Memory beyond that is purged at once when nearly all is
+/// free. If this were less, a program with one buffer of some MiB at a time would lose it each time, and np_trim after
+/// a burst would find little.
 inline constexpr std::size_t max_dirty_in_a_burst = slices_of(std::size_t{128} << 20);
 
-/// Time for which a program returns runs, with more free than in use, before any is purged early. With less, a busy
-/// machine stretches a burst of frees to it.
+/// For this long, a program must return runs, with more free memory than used memory, before any run is purged early.
+/// If this were less, a burst of frees on a busy machine could last that long.
 inline constexpr std::uint64_t min_much_free_ms = 32;
 
 /// Runs purged in one call.
 inline constexpr int max_runs_a_call = 64;
 
-/// Runs purged in one call when nearly all memory is free, as no other call may follow.
+/// Runs purged in one call when nearly all memory is free, because no other call may follow.
 inline constexpr int max_runs_at_fall = 4096;
 
 /// Minimum age of a discarded run since its purge. With a short decay time, or under pressure, a program may need a run
@@ -75,7 +77,7 @@ inline constexpr std::uint64_t min_age_to_discard_ms = 100;
 inline constexpr std::uint64_t tick_ms = 8;
 
 /// A heap falls when it uses less than this fraction of its slabs. With a sixteenth, most rows of free pages have one
-/// page, and a program that frees a million blocks in random order takes 1.25 times the time for that.
+/// page, and a program that frees a million blocks in random order takes 1.25 times as long.
 inline constexpr std::size_t fallen_part = 64;
 
 /// Smallest heap that can fall, in bytes of slabs.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Ticks of a thread: when it looks for memory to return, even if its magazines serve every call.
+/// Ticks of a thread: when it checks for memory to return, even if its magazines serve every call.
 ///
 ///     debt:      ______/----------------------------------\______  dirty runs, sparse slabs
 ///     thread:      busy, busy, | few calls:  .   .    .   .    .   its calls
 ///     ticks on:      .....................................         frees take the slow path
 ///
 /// A free that a magazine serves runs no code of the policy. So while ticks are on, every free takes the slow path (see
-/// thread_cache.hpp). Ticks go on when debt exceeds its previous peak, and off when the debt is paid. As they slow a
-/// busy thread down, they also go off while its slow calls are frequent, since slow calls tick as well. A burst of
-/// frees raises the debt, so ticks stay on after it, when the thread may be idle.
+/// thread_cache.hpp). Ticks start when debt exceeds its previous peak, and stop when the debt is paid. They slow a busy
+/// thread down, so they also stop while its slow calls are frequent, because slow calls tick as well. A burst of frees
+/// raises the debt, so ticks stay on after it, when the thread may be idle.
 ///
-/// Thread safety: one per thread.
+/// Thread safety: none; use one object per thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -32,7 +32,7 @@ class release_tick
 public:
     bool is_on() const noexcept { return left_ != 0; }
 
-    /// Returns: whether ticks should go on, with `debt` in slices.
+    /// Returns: whether to turn ticks on, with `debt` in slices.
     bool is_needed(std::size_t debt) const noexcept { return debt > begins_above_; }
 
     void start(std::uint64_t now, std::size_t debt) noexcept
@@ -49,7 +49,7 @@ public:
     bool is_due() noexcept { return --left_ == 0; }
 
     /// Effects: schedules the next check of the clock. In a burst, only some frees check it.
-    /// Returns: whether to check for a fall, too: once in eight checks.
+    /// Returns: whether to check for a fall as well: once in eight checks.
     bool look(std::uint64_t now) noexcept
     {
         frees_ += interval_;
@@ -67,7 +67,7 @@ public:
         return true;
     }
 
-    /// Returns: whether the thread has made no slow call for `milliseconds`; once in each such time.
+    /// Returns: whether the thread has made no slow call for `milliseconds`; true once per such period.
     bool is_idle(std::uint64_t now, std::uint8_t slow_calls, std::uint64_t milliseconds) noexcept
     {
         if (slow_calls != std::exchange(last_slow_call_, slow_calls)) {
@@ -77,7 +77,7 @@ public:
         return now - idle_since_ >= milliseconds && !std::exchange(is_emptied_, true);
     }
 
-    /// Returns: whether ticks stay on. `slow_calls`: count of the thread's slow calls, modulo 256.
+    /// Returns: whether ticks stay on. `slow_calls`: the number of the thread's slow calls, modulo 256.
     bool goes_on(std::uint64_t now, std::size_t debt, std::uint8_t slow_calls) noexcept
     {
         if (debt <= max_ignored_debt)
@@ -99,7 +99,7 @@ public:
         return ticks_anyway ? ++steady_windows_ < max_steady_windows : now - grew_at_ < max_busy_ms;
     }
 
-    /// Effects: ticks go off, until the debt clearly exceeds its peak.
+    /// Effects: turns ticks off, until the debt clearly exceeds its peak.
     void stop(std::uint64_t now, std::size_t debt) noexcept
     {
         left_ = 0;
@@ -110,8 +110,8 @@ public:
         fallen_to_ = never;
     }
 
-    /// Effects: forgets the peak of debt if ticks went off at least `milliseconds` ago. Not sooner: debt fluctuates in
-    ///   a busy program, and ticks would be on most of the time.
+    /// Effects: forgets the peak of debt if ticks stopped at least `milliseconds` ago. Not sooner: debt fluctuates in a
+    ///   busy program, so ticks would be on most of the time.
     void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         if (is_on() || now - stopped_at_ < milliseconds)
@@ -122,8 +122,8 @@ public:
 
     // The fall.
 
-    /// Returns: whether it pays to count cached blocks, to find out if the thread has fallen. `outstanding`: bytes in
-    ///   use or cached, of `held` bytes of slabs.
+    /// Returns: whether it pays to count cached blocks, to find out whether the thread has fallen. `outstanding`: bytes
+    ///   in use or cached, of `held` bytes of slabs.
     bool may_have_fallen(std::size_t outstanding, std::size_t held) noexcept
     {
         max_held_ = std::max(max_held_, held);
@@ -131,7 +131,7 @@ public:
     }
 
     /// Returns: whether the thread, with `used` bytes in use, may be about to free its last blocks. True again each
-    ///   time it has freed a third of the rest, as no call may follow the last free.
+    ///   time it has freed a third of its remaining bytes, because no call may follow the last free.
     bool has_fallen(std::size_t used) noexcept
     {
         if (used > max_held_ / (fallen_part / 2))
@@ -143,7 +143,7 @@ public:
         return true;
     }
 
-    /// Returns: whether the thread uses a quarter of its peak again after a fall; once for each fall.
+    /// Returns: whether the thread uses a quarter of its peak again after a fall; true once for each fall.
     bool has_risen(std::size_t outstanding) noexcept
     {
         if (MEMORY_POOL_LIKELY(fallen_from_ == 0 || outstanding <= fallen_from_ / 4))
@@ -154,28 +154,29 @@ public:
 
 private:
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-    /// Maximum of frees between two checks of the clock. An idle thread may take a second to free this many blocks.
+    /// Maximum number of frees between two checks of the clock. An idle thread may take a second to free this many
+    /// blocks.
     static constexpr std::uint32_t max_interval = 8;
     /// Window over which frees and slow calls are counted.
     static constexpr std::uint64_t window_ms = 2 * tick_ms;
-    /// Frees in a window up to which ticks cost a thread nothing that matters.
+    /// Maximum frees in a window for which the cost of ticks is negligible.
     static constexpr std::uint32_t max_frees_of_idle = 2'000;
     /// Slow calls in a window that make ticks at frees superfluous.
     static constexpr std::uint8_t min_slow_calls = 16;
-    /// Windows without more debt after which ticks of a thread with frequent slow calls go off. A time limit would end
+    /// Windows without more debt after which ticks of a thread with frequent slow calls stop. A time limit could end
     /// them in a burst of frees while the scheduler runs another process.
     static constexpr std::uint32_t max_steady_windows = 3;
-    /// Maximum time of ticks in a busy thread without slow calls: by then, its debt was due.
+    /// Maximum time of ticks in a busy thread without slow calls: by then, its debt is due.
     static constexpr std::uint64_t max_busy_ms = 3'000;
 
-    std::uint32_t left_ = 0; ///< Frees until the next look.
+    std::uint32_t left_ = 0; ///< Frees until the next check.
     std::uint32_t interval_ = 0;
     std::uint32_t frees_ = 0; ///< In this window.
     std::uint32_t steady_windows_ = 0;
-    std::uint8_t slow_calls_ = 0; ///< When it began.
+    std::uint8_t slow_calls_ = 0; ///< When this window began.
     std::uint8_t last_slow_call_ = 0;
     std::uint8_t looks_ = 0;
-    bool is_emptied_ = false; ///< Its magazines, since its last slow call.
+    bool is_emptied_ = false; ///< Its magazines were emptied since its last slow call.
     std::uint64_t idle_since_ = 0;
     std::uint64_t looked_at_ = 0;
     std::uint64_t ticked_at_ = 0;
@@ -184,7 +185,7 @@ private:
     std::uint64_t stopped_at_ = 0;
     std::size_t max_debt_ = 0; ///< Peak since the last reset: see stop() and forget().
     std::size_t begins_above_ = max_ignored_debt;
-    std::size_t max_held_ = 0;      ///< Bytes of slabs, at their peak since ticks went off.
+    std::size_t max_held_ = 0;      ///< Bytes of slabs, at their peak since ticks stopped.
     std::size_t fallen_to_ = never; ///< Bytes in use at the last fall.
     std::size_t fallen_from_ = 0;   ///< Peak bytes of slabs before the last fall.
 };

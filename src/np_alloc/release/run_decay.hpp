@@ -23,18 +23,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// Purge up to `max_runs` runs that have been free since `since`.
+/// A plan: purge up to `max_runs` runs that have been free since `since`.
 struct purge_plan
 {
     std::uint64_t since = 0;
     int max_runs = 0;
 };
 
-/// Decides which free runs to purge. Times are milliseconds of the coarse clock.
+/// Decides which free runs to purge. Times are in milliseconds of the coarse clock.
 class run_decay
 {
 public:
-    /// A decay time: free runs are never purged.
+    /// The decay time with which free runs are never purged.
     static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
 
     /// Returns: the decay time, or its limit if that is lower.
@@ -56,22 +56,22 @@ public:
         early_.end_pause();
     }
 
-    /// Returns: the time before which a dirty run was freed if it is due.
+    /// Returns: the latest time at which a dirty run that is due was freed.
     std::uint64_t due_since(std::uint64_t now) const noexcept { return now - std::min(now, decay_ms()); }
 
-    /// Returns: the time before which a clean run was purged if its discard is due.
+    /// Returns: the latest time at which a clean run whose discard is due was purged.
     std::uint64_t discard_due_since(std::uint64_t now) const noexcept
     {
         return std::min(due_since(now), now - std::min(now, min_age_to_discard_ms));
     }
 
-    /// Returns: the runs to purge after the return of a run. None early before the program has returned runs for a
-    ///   while, without a break of a tick, with so much free.
+    /// Returns: the runs to purge after the return of a run. Purges none early until the program has returned runs for
+    ///   a while, at least one per tick, with more free memory than used memory.
     template <class Runs>
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
         const std::uint64_t due = due_since(now);
-        const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may come in another order.
+        const std::uint64_t passed = now - std::min(now, returned_at_); // Threads may call in another order.
         returned_at_ = std::max(returned_at_, now);
         const bool is_much = MEMORY_POOL_UNLIKELY(runs.dirty() > std::max(runs.in_use(), max_unhurried_dirty));
         much_free_ms_ = is_much && passed <= tick_ms ? much_free_ms_ + passed : 0;
@@ -84,7 +84,7 @@ public:
         return {since, runs.has_dirty_since(since) ? max_runs_a_call : 0};
     }
 
-    /// Effects: counts purged memory that is taken again, unless the program is growing beyond its peak of slices.
+    /// Effects: counts purged memory that is used again, unless the program grows beyond its peak of slices.
     void note_taken(std::size_t purged_bytes, std::size_t used, std::uint64_t now) noexcept
     {
         if (purged_bytes != 0 && used <= max_used_)
@@ -92,12 +92,12 @@ public:
         max_used_ = std::max(max_used_, used);
     }
 
-    /// Early purges of runs.
+    /// Early release of runs.
     early_release& early() noexcept { return early_; }
     bool may_be_early(std::uint64_t now) const noexcept { return decay_ms() < never_ms && early_.may_be(now); }
 
 private:
-    /// Stands for `never_ms`: longer than any uptime, and small enough to multiply.
+    /// Replaces `never_ms`: longer than any uptime, and small enough to multiply.
     static constexpr std::uint64_t a_century_ms = std::uint64_t{1} << 42;
 
     /// Preconditions: more slices are dirty than in use.
@@ -113,6 +113,6 @@ private:
     early_release early_;
     std::size_t max_used_ = 0; ///< Peak of slices.
     std::uint64_t returned_at_ = 0;
-    std::uint64_t much_free_ms_ = 0; ///< Time of returns with more free than in use.
+    std::uint64_t much_free_ms_ = 0; ///< Time of returns with more free memory than used memory.
 };
 } // namespace memory_pool::np

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Predicts which large blocks will be filled, from earlier blocks of about the same size.
+/// Predicts which large blocks the program will fill, from earlier blocks of about the same size.
 ///
 ///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | .
 ///
-/// With huge pages, how much of a block was touched cannot be told without touching more. So every few blocks, one goes
-/// without: a probe. Some of its pages are looked at when it is freed. After a dense probe, the next few blocks may
-/// have huge pages. After a sparse one, that takes three dense probes in a row.
+/// How much of a block with huge pages the program has touched cannot be measured without touching more. So every few
+/// blocks, one goes without huge pages: a probe. When it is freed, some of its pages are examined. After a dense probe,
+/// the next few blocks may have huge pages; after a sparse one, only after three dense probes in a row.
 ///
 /// Thread safety: none.
 #pragma once
@@ -19,7 +19,7 @@ namespace memory_pool::np {
 class density_history
 {
 public:
-    /// Returns: whether no block of this size was seen yet.
+    /// Returns: whether there was no block of this size yet.
     bool is_unknown() const noexcept { return !was_seen_; }
     /// Returns: whether the last probes were dense.
     bool is_dense() const noexcept { return confidence_ >= enough_confidence; }
@@ -36,8 +36,8 @@ public:
         return true;
     }
 
-    /// Returns: whether a block without huge pages becomes the probe. `is_one_in_use`: in place of another one, which
-    ///   may never be freed.
+    /// Returns: whether a block without huge pages becomes the probe. While a probe is in use (`is_one_in_use`), only
+    ///   after a number of blocks, because the program may never free that probe.
     bool take_probe(bool is_one_in_use) noexcept
     {
         if (is_one_in_use && waiting_++ < max_waiting)
@@ -55,16 +55,16 @@ public:
         if (!is_dense_probe) {
             confidence_ = grants_ = 0;
             skips_ = next_skips_;
-            next_skips_ = std::min(2 * next_skips_ + 1, most_skips);
+            next_skips_ = std::min(2 * next_skips_ + 1, max_skips);
             return;
         }
         skips_ = next_skips_ = 0;
-        confidence_ = std::min(confidence_ + 1, most_confidence);
+        confidence_ = std::min(confidence_ + 1, max_confidence);
         if (is_dense())
             grants_ = 1U << confidence_;
     }
 
-    /// Effects: grants huge pages to a few blocks before the first probe, if those of another size were dense.
+    /// Effects: grants huge pages to a few blocks before the first probe, if blocks of another size were dense.
     void inherit(const density_history& other) noexcept
     {
         if (other.is_dense())
@@ -73,9 +73,9 @@ public:
 
 private:
     static constexpr unsigned enough_confidence = 3;
-    static constexpr unsigned most_confidence = 5;
-    static constexpr unsigned most_skips = 31;
-    /// Blocks that are allocated while a probe is in use, until another one takes its place.
+    static constexpr unsigned max_confidence = 5;
+    static constexpr unsigned max_skips = 31;
+    /// Blocks allocated while a probe is in use, until another one replaces it.
     static constexpr unsigned max_waiting = 64;
     static constexpr unsigned inherited_grants = 2;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How many empty slabs of each class a heap keeps for itself.
+/// The number of empty slabs of each class that a heap keeps for itself.
 ///
 ///     outstanding blocks of a class:   0 .. 10,000 .. 0 .. 10,000 .. 0 ..     again and again
-///     empty slabs that are kept:       1              2              4        until the heap is maintained
+///     empty slabs kept:                1              2              4        until the heap is maintained
 ///
-/// A slab that is returned to the page heap may be taken by another thread, whose processor then fetches each of its
-/// lines from the cache of the first: with two threads that allocate and free 10,000 blocks again and again, twice the
-/// time. A heap whose blocks are freed once keeps one empty slab of a class.
+/// Another thread may take a slab that returns to the page heap, and its processor then fetches each line of the slab
+/// from the cache of the first processor: two threads that allocate and free 10,000 blocks again and again take twice
+/// the time. A heap whose blocks are freed only once keeps one empty slab of a class.
 ///
 /// Thread safety: the holder of the heap lock.
 #pragma once
@@ -25,37 +25,37 @@ namespace memory_pool::np {
 class empty_slabs
 {
 public:
-    /// The most that are kept of a class: 8 MiB.
-    static constexpr std::uint8_t most = is_checked ? 1 : 128;
+    /// The maximum number of slabs to keep of a class: 8 MiB.
+    static constexpr std::uint8_t max_kept = is_checked ? 1 : 128;
 
-    /// Effects: counts a slab that is empty now and stays with the heap.
+    /// Effects: counts a slab that has become empty and stays with the heap.
     void enter(std::size_t size_class) noexcept { count_[size_class] += counted(size_class); }
 
-    /// Effects: uncounts one that is empty no more, or leaves the heap.
+    /// Effects: uncounts a slab that is no longer empty, or leaves the heap.
     void leave(std::size_t size_class) noexcept { count_[size_class] -= counted(size_class); }
 
-    /// Returns: how many there are of a class.
+    /// Returns: the number of empty slabs of a class.
     std::uint32_t count(std::size_t size_class) const noexcept { return count_[size_class]; }
 
-    /// Returns: whether the heap keeps one more of that class, although others have free blocks.
+    /// Returns: whether the heap keeps one more slab of that class, although other slabs have free blocks.
     bool has_room(std::size_t size_class) const noexcept
     {
         return counted(size_class) != 0 && kept_[size_class] > 1 && count_[size_class] < kept_[size_class];
     }
 
-    /// Effects: notes that one was returned to the page heap because there was no room.
+    /// Effects: records that a slab was returned to the page heap for lack of room.
     void note_given(std::size_t size_class) noexcept { was_given_[size_class] = true; }
 
-    /// Effects: notes that a slab was needed. If some were returned before, keeps twice as many from now on.
+    /// Effects: records that a slab was needed. If some were returned before, keeps twice as many from now on.
     void note_needed(std::size_t size_class) noexcept
     {
-        if (was_given_[size_class] && kept_[size_class] < most)
+        if (was_given_[size_class] && kept_[size_class] < max_kept)
             kept_[size_class] = static_cast<std::uint8_t>(2 * kept_[size_class]);
         was_given_[size_class] = false;
     }
 
-    /// Returns: the first class from `size_class` on that keeps more than one, so that another one can use its memory;
-    ///   class_count if none does.
+    /// Returns: the first class from `size_class` on with more than one empty slab, so that another class can use its
+    ///   memory; class_count if there is none.
     std::size_t class_to_spare(std::size_t size_class) const noexcept
     {
         while (size_class != class_count && count_[size_class] <= 1)
@@ -63,7 +63,7 @@ public:
         return size_class;
     }
 
-    /// Effects: keeps one of each class from now on.
+    /// Effects: keeps one slab of each class from now on.
     void restart() noexcept { kept_ = ones(); }
 
 private:

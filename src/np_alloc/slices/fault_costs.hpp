@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What page faults cost on this machine, and whether huge pages pay.
+/// Measures what page faults cost on this machine, to decide whether huge pages pay.
 ///
 ///     huge faults:   200 us  2.5 ms  2.4 ms  2.5 ms | 16 parts without |  2.4 ms | 32 parts without |  190 us   220 us
 ///
-/// Huge pages pay if one huge fault costs less than the 512 small faults it replaces. It may not: where a virtual
+/// Huge pages pay if one huge fault costs less than the 512 small faults it replaces. It may cost more: where a virtual
 /// machine has returned its free huge pages to the host, getting one back takes milliseconds, while small pages are
-/// still available. So the first fault of each part is timed, by a clock that is read without a system call. Whatever
-/// else runs meanwhile adds to the time, so the least of three counts. While huge faults are expensive, parts go
-/// without huge pages (exponential back-off), and then one more is tried.
+/// still available. So the first fault of each part is timed, with a clock that needs no system call. Other work on the
+/// machine adds to the time, so the minimum of three faults counts. While huge faults are expensive, a number of parts
+/// go without huge pages (exponential back-off), and then one more fault is tried.
 ///
 /// Thread safety: none.
 #pragma once
@@ -33,19 +33,19 @@ public:
     }
 
     /// Returns: whether the last huge faults were too expensive.
-    bool are_huge_dear() const noexcept { return backed_off_ != 0; }
+    bool huge_faults_expensive() const noexcept { return backed_off_ != 0; }
 
-    /// Returns: whether the last huge fault was too expensive, or took long by chance.
-    bool may_be_dear() const noexcept { return dear_in_a_row_ != 0 && !are_huge_dear(); }
+    /// Returns: whether the last huge fault was too expensive, which may be by chance.
+    bool may_be_dear() const noexcept { return dear_in_a_row_ != 0 && !huge_faults_expensive(); }
 
-    /// Returns: whether small faults are still to be timed.
+    /// Returns: whether more small faults should be timed.
     bool wants_small() const noexcept { return small_count_ < enough_small; }
 
     void note_small(std::uint64_t cost) noexcept
     {
         if (cost == 0) // The clock is too coarse.
             return;
-        // The minimum: anything else that runs meanwhile adds to the cost.
+        // The minimum: other work on the machine adds to the cost.
         small_ = small_count_ == 0 ? cost : std::min(small_, cost);
         ++small_count_;
     }
@@ -59,16 +59,16 @@ public:
         }
         if (++dear_in_a_row_ < enough_dear)
             return;
-        dear_in_a_row_ = enough_dear - 1; // They still are, if the next one is.
-        back_off_ = std::min(std::max(2 * back_off_, least_back_off), most_back_off);
+        dear_in_a_row_ = enough_dear - 1; // One more expensive fault starts the next back-off.
+        back_off_ = std::min(std::max(2 * back_off_, min_back_off), max_back_off);
         backed_off_ = back_off_;
     }
 
     /// Parts that go without huge pages after the first expensive huge fault.
-    static constexpr std::size_t least_back_off = 16;
-    static constexpr std::size_t most_back_off = 4096;
-    /// A huge fault is too expensive above the cost of this many small ones: half of 512, as not all of the page may be
-    /// used.
+    static constexpr std::size_t min_back_off = 16;
+    static constexpr std::size_t max_back_off = 4096;
+    /// A huge fault is too expensive above the cost of this many small faults: half of 512, because the program may not
+    /// use all of the page.
     static constexpr std::uint64_t worth_in_small = 256;
     static constexpr unsigned enough_small = 4;
     static constexpr unsigned enough_dear = 3;
@@ -76,7 +76,7 @@ public:
 private:
     std::uint64_t small_ = 2'000; ///< Before the first measurement: a typical value in a virtual machine.
     std::size_t back_off_ = 0;
-    std::size_t backed_off_ = 0; ///< Parts left to go without.
+    std::size_t backed_off_ = 0; ///< Parts left without huge pages.
     unsigned small_count_ = 0;
     unsigned dear_in_a_row_ = 0;
 };

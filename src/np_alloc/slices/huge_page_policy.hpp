@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which memory gets huge pages: memory that will be filled, while huge pages cost less than they save.
+/// Decides which memory gets huge pages: memory that will be filled, while huge pages cost less than they save.
 ///
-///     slabs          of a class of which a heap has many: see heap.hpp
-///     large blocks   if others of about that size were filled: see density_history.hpp
+///     slabs          of a class of which a heap has many: see heap_slabs.hpp
+///     large blocks   if earlier blocks of about that size were filled: see density_history.hpp
 ///                    if they grow and were filled so far
-///     all of them    while a huge page costs less than the small ones it replaces: see fault_costs.hpp
+///     all            while a huge page costs less than the small ones it replaces: see fault_costs.hpp
 ///
-/// Never a large block of unknown density: one touched in three places would take three huge pages, a hundred times the
-/// time and memory.
+/// A large block of unknown density never gets huge pages: touched in three places, it would take three huge pages, a
+/// hundred times the time and memory.
 ///
-/// Thread safety: none, except `measure`; the owner of the runs holds a lock.
+/// Thread safety: none, except for `measure`; the owner of the runs has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -71,24 +71,24 @@ public:
         return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, parts_.first_slice_entered(taken));
     }
 
-    /// Effects: decides for a new large block. `may_be_read`: not if the program may make a part of it inaccessible, as
-    ///   one that it has aligned to a page: then it is no probe.
+    /// Effects: decides for a new large block. `may_be_read`: false if the program may make a part of the block
+    ///   inaccessible, as it may with a page-aligned block. Then the block does not become a probe.
     /// Returns: the first touch to time.
     first_touch enter_large(const run& taken, bool may_be_read) noexcept
     {
         if (!is_enabled())
             return {};
         const std::size_t size = size_of(taken.length);
-        density_history& its = look_back(size);
-        if (!taken.is_zeroed) { // It has resident memory; only holes can be filled.
-            if (its.is_sparse())
+        density_history& history = look_back(size);
+        if (!taken.is_zeroed) { // It has memory; huge pages could only fill holes.
+            if (history.is_sparse())
                 parts_.refuse(taken.first, taken.length);
-            else if (its.is_dense())
+            else if (history.is_dense())
                 ask_for(taken.first, taken.length);
             return {};
         }
-        const bool is_granted = its.take_grant();
-        if (!is_granted && may_be_read && its.take_probe(probes_[size] != no_slice))
+        const bool is_granted = history.take_grant();
+        if (!is_granted && may_be_read && history.take_probe(probes_[size] != no_slice))
             probes_[size] = taken.first;
         if (taken.length < slices_of_huge_page) {
             if (!is_granted)
@@ -103,7 +103,7 @@ public:
         return what_to_measure(true, are_wanted, first_whole_part(taken.first, taken.first + taken.length));
     }
 
-    /// Effects: decides for a large block that grows in place, or moves to grow: the rest will be as dense as the block
+    /// Effects: decides for a large block that grows in place, or by a move: the new part will be as dense as the block
     ///   so far. Gives both places the same advice, so that the memory can move.
     /// Returns: the first touch to time.
     first_touch grow_large(slice_index first, std::uint32_t old_length, const run& grown) noexcept
@@ -145,7 +145,7 @@ public:
     }
 
     /// Returns: the time of a first touch in nanoseconds; 0 if the clock is too coarse.
-    /// Preconditions: the page is not resident.
+    /// Preconditions: the page at `place` is not resident.
     /// Thread safety: any thread that owns the place.
     static std::uint64_t measure(std::byte* place) noexcept
     {
@@ -159,7 +159,7 @@ public:
 
     /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses them for the slices up to
     ///   `end`.
-    /// Returns: the first touch to time next, to be sure of that.
+    /// Returns: the first touch to time next, for confirmation.
     first_touch note_cost(const first_touch& touch, std::uint64_t cost, slice_index end) noexcept
     {
         if (cost == 0)
@@ -170,7 +170,7 @@ public:
         }
         costs_.note_huge(cost);
         const slice_index next = touch.at + slices_of_huge_page;
-        if (costs_.are_huge_dear() && next < end)
+        if (costs_.huge_faults_expensive() && next < end)
             parts_.refuse(next, end - next);
         return costs_.may_be_dear() && next + slices_of_huge_page <= end ? first_touch{touch.kind, next}
                                                                          : first_touch{};
@@ -179,7 +179,7 @@ public:
 private:
     /// One class for blocks below 2 MiB, and one for each doubling from there on.
     static constexpr std::size_t sizes = 18;
-    /// Parts of a block to sample, at most, and pages of each.
+    /// Maximum number of parts of a block to sample, and number of pages in each.
     static constexpr std::uint32_t max_looks = 6;
     static constexpr std::size_t pages_of_look = 4;
 
@@ -213,14 +213,14 @@ private:
     /// Returns: the history of that size. The first block of a size inherits the last probe's history.
     density_history& look_back(std::size_t size) noexcept
     {
-        density_history& its = histories_[size];
-        if (its.is_unknown())
-            its.inherit(histories_[last_size_]);
-        return its;
+        density_history& history = histories_[size];
+        if (history.is_unknown())
+            history.inherit(histories_[last_size_]);
+        return history;
     }
 
-    /// Returns: whether a sample of these slices' parts was filled, without untouched parts and those advised to have
-    ///   huge pages. Not in the checked build, where pages may be guarded.
+    /// Returns: whether at least half of the pages sampled in these slices are filled. Untouched parts and parts with
+    ///   huge pages do not count. False in the checked build, where pages may be guarded.
     bool is_dense(slice_index first, std::uint32_t length) const noexcept
     {
         const std::size_t begin = parts_.part_of(first);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where the system is asked for huge pages: the region in parts, each as large as one of them.
+/// Asks the system for huge pages, in parts of the region that are as large as a huge page.
 ///
 ///     parts:    |               | asked for     | asked for     | refused       |               | ...
 ///     runs:     | slab | slab | a large block              | slab | purged | ...
 ///
 /// A huge page takes one fault instead of 512, but all of its memory at once. huge_page_policy.hpp decides where that
-/// memory will be needed. Parts that have returned some of their memory refuse huge pages, as khugepaged would bring it
-/// back later.
+/// memory will be needed. Parts that have returned some of their memory refuse huge pages: otherwise khugepaged would
+/// bring that memory back later.
 ///
-/// Parts that have been free for long are discarded: inaccessible, and counted towards no limit of the process or the
-/// system until they are needed again.
+/// Parts that have been free for long are discarded: they are inaccessible, and count towards no limit of the process
+/// or the system until they are needed again.
 ///
 ///     parts:    | asked for     | discarded     | discarded     |               | ...
 ///     runs:     | slab | slab | free, purged long ago        | slab |
 ///
-/// To the system, neighbours about which it was told different things are different mappings, of which a process may
-/// have 65,530. So there is an end to that, and memory in different mappings is not moved: see page_heap.hpp.
+/// To the system, neighbouring parts with different advice are different mappings, of which a process may have 65,530.
+/// So changes of advice have an upper bound, and memory in several mappings is not moved: see large_runs.hpp.
 ///
 /// Thread safety: none; the owner of the runs has a lock.
 #pragma once
@@ -44,60 +44,60 @@ class huge_pages : base::immovable<huge_pages<Region>>
 public:
     constexpr explicit huge_pages(Region& region) noexcept : region_(region) {}
 
-    /// Effects: asks for huge pages in all parts that these slices lie in.
+    /// Effects: asks for huge pages in all parts that contain these slices.
     void ask_for(slice_index first, std::uint32_t length) noexcept
     {
-        tell(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
+        advise(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
     }
 
-    /// Returns: how many parts without memory `taken` enters.
+    /// Returns: the number of parts without memory that `taken` enters.
     static std::size_t entered(const run& taken) noexcept
     {
         return first_entered(taken) < end_of_entered(taken) ? end_of_entered(taken) - first_entered(taken) : 0;
     }
 
-    /// Returns: the first slice of `taken` in those parts.
-    /// Preconditions: it enters one.
+    /// Returns: the first slice of `taken` in the parts that it enters.
+    /// Preconditions: it enters a part.
     static slice_index first_slice_entered(const run& taken) noexcept
     {
         return std::max(taken.first, begin_of(first_entered(taken)));
     }
 
-    /// Effects: asks for huge pages in the parts that `taken` enters, or refuses them where they were asked for.
+    /// Effects: if `are_wanted`, asks for huge pages in the parts that `taken` enters; otherwise refuses them, in the
+    ///   parts where they were asked for.
     void enter(const run& taken, bool are_wanted) noexcept
     {
-        tell(first_entered(taken), end_of_entered(taken),
-             are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
+        advise(first_entered(taken), end_of_entered(taken),
+               are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
     }
 
-    /// Effects: refuses huge pages in parts that lie wholly within these slices, where they were asked for.
+    /// Effects: refuses huge pages in parts that are wholly within these slices, where they were asked for.
     void refuse(slice_index first, std::uint32_t length) noexcept
     {
-        tell(end_of_parts(first), part_of(first + length), huge_page_use::refused);
+        advise(end_of_parts(first), part_of(first + length), huge_page_use::refused);
     }
 
-    /// Effects: refuses huge pages in those parts of which a run has memory that goes back to the system, but not all.
+    /// Effects: refuses huge pages in parts that lose some of their memory, but not all, when these slices are purged.
     void lose_memory(slice_index first, std::uint32_t length) noexcept
     {
         const slice_index end = first + length;
-        tell(part_of(first), end_of_parts(first), huge_page_use::refused);
-        tell(part_of(end), end_of_parts(end), huge_page_use::refused);
+        advise(part_of(first), end_of_parts(first), huge_page_use::refused);
+        advise(part_of(end), end_of_parts(end), huge_page_use::refused);
     }
 
-    /// Effects: gives the memory back that huge pages may have brought around a run that loses its own, where all is
-    ///   free.
-    /// Preconditions: `its` was taken to be purged.
-    void purge_around(const run& its) noexcept
+    /// Effects: around a run that is being purged, returns the memory that huge pages may have brought to free slices.
+    /// Preconditions: `purged` was taken to be purged.
+    void purge_around(const run& purged) noexcept
     {
-        const slice_index end = its.first + its.length;
-        purge(std::max(its.clean_begin, begin_of(part_of(its.first))), its.first);
-        purge(end, std::min(its.clean_end, begin_of(end_of_parts(end))));
+        const slice_index end = purged.first + purged.length;
+        purge(std::max(purged.clean_begin, begin_of(part_of(purged.first))), purged.first);
+        purge(end, std::min(purged.clean_end, begin_of(end_of_parts(end))));
     }
 
-    /// Effects: has free slices that are about to be discarded count as inaccessible, in whole parts; not if that makes
+    /// Effects: marks whole parts of free slices as inaccessible, before the caller discards them, unless that makes
     ///   too many mappings.
-    /// Returns: those slices; `length` is 0 if there are none, or all are inaccessible already.
-    /// Preconditions: no other thread takes them; they hold no memory.
+    /// Returns: the slices of these parts; `length` is 0 if there are none, or all are inaccessible already.
+    /// Preconditions: no other thread takes the slices; they have no memory.
     run begin_discard(slice_index first, slice_index end) noexcept
     {
         const std::size_t begin_part = end_of_parts(first);
@@ -109,9 +109,9 @@ public:
         return {begin_of(begin_part), static_cast<std::uint32_t>(end_part - begin_part) * slices_of_huge_page};
     }
 
-    /// Effects: commits those of these slices that were discarded, with the rest of their parts, as that will be needed
-    ///   next; without the rest if it is more than the process may have.
-    /// Returns: whether all are accessible. If not, nothing is lost.
+    /// Effects: commits the discarded parts that contain these slices: whole parts, because their other slices will be
+    ///   needed next, or, if the process may not have more memory, only these slices.
+    /// Returns: whether all these slices are accessible. If not, no memory is lost.
     bool commit(slice_index first, std::uint32_t length) noexcept
     {
         const slice_index end = first + length;
@@ -125,13 +125,13 @@ public:
         return true;
     }
 
-    /// Effects: notes that memory was mapped anew there.
+    /// Effects: records that memory was mapped anew for these slices.
     void forget(slice_index first, std::uint32_t length) noexcept
     {
         set(part_of(first), end_of_parts(first + length), huge_page_use::unknown);
     }
 
-    /// Effects: notes that nothing is mapped from `first` on.
+    /// Effects: records that nothing is mapped from `first` on.
     void forget_from(slice_index first) noexcept
     {
         if (use_of(part_of(first)) != huge_page_use::untold && !is_inaccessible(part_of(first)))
@@ -139,14 +139,14 @@ public:
         set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
 
-    /// Effects: tells the system nothing from now on, until as many moves have ended as begun: memory that moves would
-    ///   become several mappings if the system were told something about a part of it.
+    /// Effects: suspends advice until all moves have ended: advice about a part of the memory that moves would split it
+    ///   into several mappings.
     void begin_move() noexcept { ++moves_; }
     void end_move() noexcept { --moves_; }
-    /// Effects: forgets the moves of threads that are not there, in the child of a fork.
+    /// Effects: in the child of a fork, forgets the moves of threads that do not exist there.
     void forget_moves() noexcept { moves_ = 0; }
 
-    /// Returns: whether the system was told the same about all these slices, and about as many others.
+    /// Returns: whether the advice is the same for all these slices, and for as many slices at `other`.
     bool are_alike(slice_index first, slice_index other, std::uint32_t length) const noexcept
     {
         const huge_page_use of_all = use_of(part_of(first));
@@ -160,15 +160,15 @@ public:
         return are_all(huge_page_use::asked_for, first, length);
     }
 
-    /// Returns: how many neighbours there are about which the system was told different things.
+    /// Returns: the number of pairs of neighbouring parts with different advice.
     std::size_t changes() const noexcept { return changes_; }
-    /// Returns: how many there may be.
-    static constexpr std::size_t most_changes = 8'192;
-    /// Half of them, so that the others are left for huge pages: 2,048 discarded ranges, of 2 MiB or more each.
-    static constexpr std::size_t max_changes_to_discard = most_changes / 2;
+    /// Upper bound of changes().
+    static constexpr std::size_t max_changes = 8'192;
+    /// The bound for discards. The other half is for huge pages: 2,048 discarded ranges, of 2 MiB or more each.
+    static constexpr std::size_t max_changes_to_discard = max_changes / 2;
 
     static constexpr std::size_t part_of(slice_index slice) noexcept { return position(slice) / slices_of_huge_page; }
-    /// Returns: the first part that begins at `slice` or behind it.
+    /// Returns: the first part that begins at or after `slice`.
     static constexpr std::size_t end_of_parts(slice_index slice) noexcept
     {
         return base::divide_round_up(position(slice), std::size_t{slices_of_huge_page});
@@ -190,8 +190,8 @@ private:
         return region_.is_committed(begin_of(part)) ? region_.huge_pages(part) : huge_page_use::untold;
     }
 
-    /// Gives slices of one part back, if there may have been a huge page. What is not committed may be mapped by the
-    /// program.
+    /// Purges slices of one part, if a huge page may be there. Leaves out uncommitted slices, where the program may
+    /// have mapped memory.
     void purge(slice_index begin, slice_index end) noexcept
     {
         end = std::min(end, slice_at(region_.committed()));
@@ -199,29 +199,29 @@ private:
             (void)os::purge_memory(region_.address(begin), (end - begin) * slice_bytes);
     }
 
-    /// Tells the system what it was not told before about each of these parts; in one call about neighbours.
-    void tell(std::size_t begin, std::size_t end, huge_page_use use) noexcept
+    /// Advises the system about the parts that need it, with one call for each row of neighbours.
+    void advise(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
-        // To refuse what was never asked for would make it another mapping for nothing.
-        const auto is_news = [this, use](std::size_t part) {
+        // Refusing huge pages that were never asked for would only add a mapping.
+        const auto is_change = [this, use](std::size_t part) {
             const huge_page_use so_far = use_of(part);
             const bool may_be_there = so_far == huge_page_use::asked_for || so_far == huge_page_use::unknown;
             return use == huge_page_use::asked_for ? so_far != use && !is_inaccessible(part) : may_be_there;
         };
         while (begin < end) {
             std::size_t next = begin + 1;
-            if (is_news(begin)) {
-                while (next != end && is_news(next))
+            if (is_change(begin)) {
+                while (next != end && is_change(next))
                     ++next;
-                tell_news(begin, next, use);
+                advise_in_one_call(begin, next, use);
             }
             begin = next;
         }
     }
 
-    void tell_news(std::size_t begin, std::size_t end, huge_page_use use) noexcept
+    void advise_in_one_call(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
-        if (moves_ != 0 || changes_with(begin, end, use) > std::max(most_changes, changes_))
+        if (moves_ != 0 || changes_with(begin, end, use) > std::max(max_changes, changes_))
             return;
         const slice_index first = begin_of(begin);
         const slice_index last = std::min(begin_of(end), slice_at(region_.slices()));
@@ -236,14 +236,15 @@ private:
         return use_of(part) == huge_page_use::discarded || use_of(part) == huge_page_use::partly_discarded;
     }
 
-    /// Commits parts that were all discarded, or all partly; or if that is refused, slices from `first` to `last`.
+    /// Commits parts that are all discarded, or all partly discarded; if the system refuses, only the slices from
+    /// `first` to `last`.
     bool commit(std::size_t begin, std::size_t end, slice_index first, slice_index last) noexcept
     {
         if (use_of(begin) == huge_page_use::discarded && commit_slices(begin_of(begin), begin_of(end))) {
             set(begin, end, huge_page_use::untold);
             return true;
         }
-        // Guards and revoked runs are mappings, too, which would become accessible when the rest is needed.
+        // Guards and revoked runs are mappings, too, and would become accessible with the rest of the part.
         if (is_checked || !commit_slices(std::max(first, begin_of(begin)), std::min(last, begin_of(end))))
             return false;
         set(begin, end, huge_page_use::partly_discarded);
@@ -267,7 +268,7 @@ private:
         changes_ += changes_between(begin, end);
     }
 
-    /// Returns: how many changes there are when these parts are all of one use.
+    /// Returns: the number of changes if all these parts had that advice.
     std::size_t changes_with(std::size_t begin, std::size_t end, huge_page_use use) const noexcept
     {
         return changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) +
@@ -302,7 +303,7 @@ private:
 
     Region& region_;
     std::size_t changes_ = 0;
-    std::size_t moves_ = 0;     ///< That go on.
-    std::size_t discarded_ = 0; ///< Parts, in part or as a whole.
+    std::size_t moves_ = 0;     ///< Moves that have not ended.
+    std::size_t discarded_ = 0; ///< Parts discarded, wholly or partly.
 };
 } // namespace memory_pool::np

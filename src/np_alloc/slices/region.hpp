@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The addresses that everything comes from, and the tables that say what lies where.
+/// The addresses that all blocks come from, and the tables that describe them.
 ///
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
-///     tags:     |   w    |   w    |   w    |                     a word a slice: read by every free
-///     records:  | record | record | record |                     what the slice is: for slow paths
-///     parts:    |  asked for huge pages?   |                     an entry for as many slices as a huge page has
+///     tags:     |   w    |   w    |   w    |                     one word per slice, read by every free
+///     records:  | record | record | record |                     metadata of the slice, for slow paths
+///     parts:    |  asked for huge pages?   |                     one entry per huge page
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
-/// The tables lie in ranges of their own, each behind a guard page, so that no linear overflow of a block reaches them,
-/// and are found by arithmetic alone. As much of them is committed as there are committed slices.
+/// The tables are in ranges of their own, each behind a guard page, so that no linear overflow of a block reaches them,
+/// and are found by arithmetic alone. They are committed as far as the slices are.
 ///
 /// Normally all addresses are reserved at once, and left out of core dumps until they are committed. Where reserved
 /// addresses count towards a limit, or reserving them is slow, the region grows: each range begins where the following
@@ -19,9 +19,9 @@
 /// large as it is.
 ///
 ///     | slices -> ...        | tags -> ...          | records -> ...        | parts -> ...        |
-///      <------------- addresses for as many slices as there may ever be: free_addresses.hpp ----->
+///      <------------- addresses for the maximum number of slices: free_addresses.hpp --------->
 ///
-/// Thread safety: `commit` one thread at a time; what is committed, any thread.
+/// Thread safety: one thread at a time may call `commit`; any thread may use committed slices.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -46,32 +46,31 @@ namespace memory_pool::np {
 inline constexpr unsigned slice_bits = 16;
 inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
 
-/// As nearly all systems have them.
+/// The size of a huge page on nearly all systems.
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 inline constexpr std::uint32_t slices_of_huge_page = huge_page_bytes / slice_bytes;
 
-/// What the system was told about huge pages in a part of the region that is as large as one.
+/// The advice to the system about huge pages in a part of the region that is as large as a huge page.
 enum class huge_page_use : std::uint8_t
 {
     untold,
     asked_for,
     refused,
-    unknown,          ///< It may be of several mappings.
-    discarded,        ///< Nothing, and it is inaccessible: its slices are free.
-    partly_discarded, ///< Slices that are free may be inaccessible.
+    unknown,          ///< The part may have several mappings.
+    discarded,        ///< No advice; the part is free and inaccessible.
+    partly_discarded, ///< Free slices of the part may be inaccessible.
 };
 
-/// What is kept about such a part, which may begin as zeros.
+/// The record of such a part. All zeros are valid.
 struct part_record
 {
     huge_page_use use;
 };
 
-/// A number that any thread may read while another writes.
+/// A number that any thread may read while another thread writes it.
 ///
-/// To the language, what is read so would have to be atomic. But GCC 12 compares no atomic number where it stands: it
-/// takes an instruction more in each call of free. To every processor that this library is for, such a number is read
-/// and written as a whole.
+/// To the language, such a read must be atomic. But GCC 12 does not compare an atomic number in place: each call of
+/// free would take one more instruction. All supported processors read and write such a number as a whole.
 class often_read
 {
 public:
@@ -92,59 +91,59 @@ private:
     std::size_t value_;
 };
 
-/// Reserved addresses in slices, with a `Tag` and a `Record` for each, which may begin as zeros; and a `Part`, a
-/// part_record, for as many as a huge page has.
+/// Reserved addresses in slices, with a `Tag` and a `Record` for each slice, and a `Part` (a part_record) for each
+/// group of slices as large as a huge page. All zeros are a valid state of each.
 template <class Tag, class Record, class Part = part_record>
 class region : base::immovable<region<Tag, Record, Part>>
 {
 public:
-    /// It has no slices. A constant, so that it can be there before anything has run.
+    // A new region has no slices. It is constant-initialised, so it exists before any code has run.
 
-    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice as many, or a limit is in the
-    ///   way, for half of that, and so on: the program needs some, too, for threads, files and libraries.
-    /// Returns: whether there are at least 4 MiB.
-    bool reserve(std::size_t most_bytes) noexcept
+    /// Effects: reserves addresses for up to `max_bytes`. If the system does not have twice as many, or a limit forbids
+    ///   it, tries half, and so on: the program needs addresses, too, for threads, files and libraries.
+    /// Returns: false if fewer than 4 MiB are available.
+    bool reserve(std::size_t max_bytes) noexcept
     {
-        constexpr std::size_t least_bytes = std::size_t{4} << 20;
-        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 2)
+        constexpr std::size_t min_bytes = std::size_t{4} << 20;
+        for (std::size_t bytes = max_bytes; bytes >= min_bytes; bytes /= 2)
             if (leaves_as_many(bytes) && reserve_exactly(bytes / slice_bytes))
                 return true;
         return false;
     }
 
-    /// Effects: reserves a few addresses, with room to grow up to `most_bytes`.
-    /// Returns: whether the system granted them.
-    bool reserve_to_grow(std::size_t most_bytes) noexcept
+    /// Effects: reserves a few addresses, with room to grow up to `max_bytes`.
+    /// Returns: whether the system grants them.
+    bool reserve_to_grow(std::size_t max_bytes) noexcept
     {
-        constexpr int most_tries = 8;
+        constexpr int max_tries = 8;
         const free_addresses all = free_addresses::find();
-        const std::size_t slices = std::min(most_bytes, all.most_bytes()) / slice_bytes;
-        for (int tried = 0; tried != most_tries; ++tried)
+        const std::size_t slices = std::min(max_bytes, all.max_bytes()) / slice_bytes;
+        for (int tried = 0; tried != max_tries; ++tried)
             if (begin_to_grow(all, slices))
                 return true;
         return false;
     }
 
-    /// Effects: gives all addresses back.
+    /// Effects: releases all addresses.
     void release() noexcept
     {
         release_from(0, 0);
         reserved_ = nullptr;
         base_.write(nowhere);
-        most_slices_ = spare_bytes_ = dumped_entries_ = 0;
+        max_slices_ = spare_bytes_ = dumped_entries_ = 0;
         committed_steps_.write(0);
         peak_committed_.store(0, std::memory_order_relaxed);
     }
 
-    /// Effects: gives back the addresses of slices that are not committed, which are none from now on.
+    /// Effects: releases the addresses of slices that are not committed. The region cannot grow afterwards.
     void release_uncommitted() noexcept
     {
         release_from(committed(), grows() ? entries_ : committed());
-        most_slices_ = slices_;
+        max_slices_ = slices_;
     }
 
     /// Effects: in a region that grows, releases the addresses of slices from `count` on; it may reserve them again.
-    ///   The tables stay: any thread may look up an address there that it takes for a block.
+    ///   The tables stay, because any thread may look up an address there that it mistakes for a block.
     /// Preconditions: these slices are not in use, and have no memory.
     void shrink(std::size_t count) noexcept
     {
@@ -154,28 +153,28 @@ public:
             slices_ = count;
     }
 
-    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring
-    ///   memory into use in the meantime wait. It is not much more than what is needed: what is usable counts towards
-    ///   limits of the process, and takes memory where all is to stay in memory (`mlockall`).
-    /// Returns: whether they are. If not, nothing is lost.
+    /// Effects: makes the first `count` slices usable, and some more, so that calls are rare: other threads that need
+    ///   new memory wait meanwhile. But not many more, because usable slices count towards limits of the process, and
+    ///   take memory if all memory is locked (`mlockall`).
+    /// Returns: whether the first `count` slices are usable. If not, the region is unchanged.
     bool commit(std::size_t count) noexcept
     {
         if (count <= committed())
             return true;
-        if (count > most_slices_)
+        if (count > max_slices_)
             return false;
-        const std::size_t step = least_step();
-        // All of a part, or the system would have no huge page for it.
+        const std::size_t step = min_step();
+        // Whole parts: otherwise the system could not back the last one with a huge page.
         const std::size_t whole_parts =
             base::round_up(std::max(count, committed() + step), std::min<std::size_t>(step, slices_of_huge_page));
-        const std::size_t generous = std::min(whole_parts, most_slices_);
+        const std::size_t generous = std::min(whole_parts, max_slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
 
     /// Returns: bytes of the tables that may be backed by memory.
     std::size_t table_bytes() const noexcept { return sum(table_ends(peak_committed())) - sum(table_ends(0)); }
 
-    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the slices that may be used, and the tables.
+    /// Effects: calls `visit(std::byte* memory, std::size_t bytes)` for the usable slices, and the tables.
     template <class Visit>
     void for_each_range(Visit&& visit) const noexcept
     {
@@ -189,14 +188,14 @@ public:
     bool grows() const noexcept { return spare_bytes_ == 0; }
 
     std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
-    /// Returns: slices that have addresses.
+    /// Returns: the number of slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
-    /// Returns: slices that have addresses, or may get some.
-    std::size_t most_slices() const noexcept { return most_slices_; }
-    /// Returns: slices that may be used.
+    /// Returns: the number of slices that have addresses, or may get some.
+    std::size_t max_slices() const noexcept { return max_slices_; }
+    /// Returns: the number of usable slices.
     std::size_t committed() const noexcept { return committed_steps_.read() / steps_per_slice; }
 
-    /// Returns: the most slices that could ever be used.
+    /// Returns: the peak of committed().
     std::size_t peak_committed() const noexcept
     {
         return std::max(committed(), peak_committed_.load(std::memory_order_relaxed));
@@ -204,32 +203,32 @@ public:
 
     std::byte* address(slice_index slice) const noexcept { return base() + position(slice) * slice_bytes; }
 
-    /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is
-    ///   outside of the region, or no multiple of 16: the bits of the distance are turned around, so that those come
-    ///   first.
-    MEMORY_POOL_ALWAYS_INLINE std::uintptr_t steps_to(const void* address) const noexcept
+    /// Returns: the distance of `address` from the beginning, in granules of 16 bytes. If the address is outside of the
+    ///   region, or no multiple of 16, the index is too large for is_committed(): the low bits of the distance become
+    ///   its high bits.
+    MEMORY_POOL_ALWAYS_INLINE std::uintptr_t granule_index(const void* address) const noexcept
     {
         constexpr unsigned step_bits = 4;
         const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(address) - base_.read();
         return distance >> step_bits | distance << (sizeof distance * 8 - step_bits);
     }
 
-    /// Returns: whether that many steps from the beginning is a slice that may be used.
+    /// Returns: whether the granule with that index is in a usable slice.
     MEMORY_POOL_ALWAYS_INLINE bool is_committed(std::uintptr_t steps) const noexcept
     {
         return steps < committed_steps_.read();
     }
     bool is_committed(slice_index slice) const noexcept { return position(slice) < committed(); }
 
-    /// Returns: how many slices lie before the one of `address`; too many if it is outside of the region.
+    /// Returns: the number of slices before the slice of `address`; too large if it is outside of the region.
     std::size_t slices_before(const void* address) const noexcept
     {
         return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
-    // Data of a slice: by its index, or, without a conversion, by an address in it, or by the slices before that.
+    // Data of a slice: by its index, or, without a conversion, by an address in it, or by a granule index.
 
-    /// Preconditions: `address` lies in the region.
+    /// Preconditions: `address` is in the region.
     slice_index slice_of(const void* address) const noexcept { return slice_at(slices_before(address)); }
     Tag& tag(slice_index slice) const noexcept { return tags_[position(slice)]; }
     Tag& tag_of(const void* address) const noexcept { return tags_[slices_before(address)]; }
@@ -237,17 +236,17 @@ public:
     Record& record(slice_index slice) const noexcept { return records_[position(slice)]; }
     Record& record_of(const void* address) const noexcept { return records_[slices_before(address)]; }
     Record& record_after(std::uintptr_t steps) const noexcept { return records_[steps / steps_per_slice]; }
-    /// Of slices from `number * slices_of_huge_page` on.
+    /// The part that begins at slice `number * slices_of_huge_page`.
     Part& part(std::size_t number) const noexcept { return parts_[number]; }
-    /// What the system was told about them.
+    /// The advice about that part.
     huge_page_use& huge_pages(std::size_t number) const noexcept { return parts_[number].use; }
 
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
 
-    /// Where a region begins that is not reserved yet. No block is a multiple of 16 bytes away from there, nor is
-    /// nullptr: so a thread that frees one while another reserves the region, and sees the end of it already, but not
-    /// yet its beginning, finds it outside.
+    /// The beginning of a region that is not reserved yet. Neither a block nor nullptr is a multiple of 16 bytes away
+    /// from it. So if a thread frees a pointer while another thread reserves the region, and sees the new end before
+    /// the new beginning, it finds the pointer outside.
     static constexpr std::uintptr_t nowhere = 1;
 
     static constexpr std::size_t parts(std::size_t slices) noexcept
@@ -260,7 +259,7 @@ private:
         return base::round_up(entry_bytes * slices, os::page_size());
     }
 
-    /// Returns: whether the system has twice as many addresses.
+    /// Returns: whether the system has twice as many addresses as that.
     static bool leaves_as_many(std::size_t bytes) noexcept
     {
         void* const all = bytes <= ~std::size_t{0} / 2 ? os::reserve_addresses(2 * bytes) : nullptr;
@@ -275,7 +274,7 @@ private:
     using range_begins = std::array<void*, range_count>;
     using range_sizes = std::array<std::size_t, range_count>;
 
-    /// Where the guard page before a table begins.
+    /// Returns: the guard page before a table.
     static void* guard_before(void* table) noexcept { return static_cast<std::byte*>(table) - os::page_size(); }
 
     template <class Entry>
@@ -318,7 +317,7 @@ private:
         return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
     }
 
-    /// Returns: where ranges of these sizes begin, of which the first does at `first`.
+    /// Returns: the beginnings of ranges of these sizes, side by side from address `first` on.
     static range_begins side_by_side(std::uintptr_t first, const range_sizes& bytes) noexcept
     {
         range_begins begins{};
@@ -328,7 +327,7 @@ private:
     }
 
     /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until it
-    /// returns false. Returns: whether it never did.
+    /// returns false. Returns: whether no call returned false.
     template <class Visit>
     bool visit_ranges(const range_sizes& begin, const range_sizes& end, Visit&& visit) const noexcept
     {
@@ -360,28 +359,28 @@ private:
         os::leave_out_of_dumps(all, all_bytes);
         begin_at(side_by_side(reinterpret_cast<std::uintptr_t>(all), bytes));
         spare_bytes_ = huge_page_bytes; // Room to align the slices to a huge page.
-        slices_ = entries_ = most_slices_ = slices;
+        slices_ = entries_ = max_slices_ = slices;
         base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
         return true;
     }
 
-    /// Reserves the first few addresses of all ranges, where all ranges have room for `most_slices`.
-    bool begin_to_grow(const free_addresses& all, std::size_t most_slices) noexcept
+    /// Reserves the first few addresses of all ranges, at a place with room for `max_slices` slices.
+    bool begin_to_grow(const free_addresses& all, std::size_t max_slices) noexcept
     {
         constexpr std::size_t first_slices = 4;
-        range_sizes bytes = sizes(most_slices, most_slices, 0);
+        range_sizes bytes = sizes(max_slices, max_slices, 0);
         for (std::size_t& each : bytes) // With gaps between the ranges.
             each = base::round_up(each + huge_page_bytes, huge_page_bytes);
         const std::uintptr_t first = all.pick(sum(bytes), huge_page_bytes, os::random_number());
         begin_at(side_by_side(first, bytes));
         if (first == 0 || !reserve_more(first_slices))
             return false;
-        most_slices_ = most_slices;
+        max_slices_ = max_slices;
         base_.write(first);
         return true;
     }
 
-    /// Reserves the addresses that `count` slices need and do not have yet, if they are free.
+    /// Reserves the addresses that `count` slices need and do not have, if they are free.
     bool reserve_more(std::size_t count) noexcept
     {
         const range_sizes begin = sizes(slices_, entries_, 0);
@@ -403,8 +402,8 @@ private:
         return true;
     }
 
-    /// Returns: slices to commit at least next time: fewer if unused ones count towards a limit.
-    std::size_t least_step() const noexcept
+    /// Returns: the minimum number of slices to commit next time: fewer if unused slices count towards a limit.
+    std::size_t min_step() const noexcept
     {
         constexpr std::size_t slices_of_mib = (std::size_t{1} << 20) / slice_bytes;
         if (grows() || os::commits_are_limited())
@@ -426,8 +425,8 @@ private:
         return true;
     }
 
-    /// Has core dumps contain slices that are about to be committed, and table entries: for many at once, so that it
-    /// takes one system call most times.
+    /// Includes slices that are about to be committed, and their table entries, in core dumps. Includes many entries at
+    /// once, so that one system call is usually enough.
     void include_in_dumps(std::size_t count) noexcept
     {
         constexpr std::size_t entries_at_once = (std::size_t{1} << 20) / sizeof(Record);
@@ -442,7 +441,7 @@ private:
         dumped_entries_ = entries;
     }
 
-    // The members that every free reads come first.
+    // The members that every free reads are first.
     often_read base_{nowhere};
     often_read committed_steps_{0}; ///< Read by threads that have a pointer into a slice.
     Tag* tags_ = nullptr;
@@ -450,7 +449,7 @@ private:
     Part* parts_ = nullptr;
     void* reserved_ = nullptr;
     std::size_t slices_ = 0;
-    std::size_t most_slices_ = 0;
+    std::size_t max_slices_ = 0;
     std::atomic<std::size_t> peak_committed_{0}; ///< Before the last shrink.
     std::size_t entries_ = 0;                    ///< Table entries with addresses: the largest number of slices so far.
     std::size_t dumped_entries_ = 0;             ///< Table entries in core dumps, unless the region grows.

@@ -17,7 +17,7 @@
 
 namespace memory_pool::np {
 /// Returns: whether the cost grows with the size, so that reserving 1 TiB would take more than a second. One fast try
-///   of three is enough to deny it: a thread may be preempted during the others.
+///   of three disproves that: a thread may be preempted during the others.
 /// Complexity: two system calls if the first try is fast.
 template <class Clock>
 bool reserving_is_dear(Clock&& nanoseconds) noexcept
@@ -25,14 +25,14 @@ bool reserving_is_dear(Clock&& nanoseconds) noexcept
     constexpr int tries = 3;
     constexpr std::size_t bytes = std::size_t{64} << 20;
     constexpr std::uint64_t nanoseconds_of_a_second = 1'000'000'000;
-    constexpr std::uint64_t most = nanoseconds_of_a_second / ((std::size_t{1} << 40) / bytes);
+    constexpr std::uint64_t max_nanoseconds = nanoseconds_of_a_second / ((std::size_t{1} << 40) / bytes);
     for (int tried = 0; tried != tries; ++tried) {
         const std::uint64_t begin = nanoseconds();
         void* const reserved = os::reserve_addresses(bytes);
         if (reserved == nullptr)
             return false;
         (void)os::release_addresses(reserved, bytes);
-        if (nanoseconds() - begin <= most)
+        if (nanoseconds() - begin <= max_nanoseconds)
             return false;
     }
     return true;

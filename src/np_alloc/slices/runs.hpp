@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs: slices side by side, taken as a whole, merged with their neighbours when they come back, and purged after a
-/// while.
+/// Runs: sequences of neighbouring slices. A run is taken as a whole, merges with free neighbours when it returns, and
+/// is purged after a while.
 ///
 ///     | in use | free, dirty     | in use | free, clean | in use |      never used       |
 ///     0                                                            used                   region's end
 ///
 ///     free runs by length:  1: run <-> run    2: run    3:    ...    48-63: run   64-79: ...
-///     dirty ones by age:    oldest <-> ... <-> youngest
-///     clean ones by age:    oldest <-> ... <-> youngest      of 2 MiB and more, unless they were discarded
+///     dirty runs by age:    oldest <-> ... <-> youngest
+///     clean runs by age:    oldest <-> ... <-> youngest      of 2 MiB and more, unless they were discarded
 ///
-/// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last
-/// slice of a run say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when
-/// it is old enough, that is given back, and the run is clean: it reads as zeros. A clean run that is old enough is
-/// discarded: huge_pages.hpp says what of it is inaccessible. The owner of the runs does both, as it takes a while.
+/// No two free runs are neighbours, except a dirty run and a clean run that is much longer. The first and the last
+/// slice of a run record its length, so a neighbour is found in one step. A dirty run may have memory. When it is old
+/// enough, that memory returns to the system, and the run is clean: it reads as zeros. A clean run that is old enough
+/// is discarded: huge_pages.hpp records which of its slices are inaccessible. The owner of the runs purges and
+/// discards, without the lock, as that takes a while.
 ///
 /// Thread safety: none; the owner of the runs has a lock.
 #pragma once
@@ -35,16 +36,16 @@
 #include <limits>
 
 namespace memory_pool::np {
-/// What a slice is. Zero: never used.
+/// The state of a slice. Zero: never used.
 enum class slice_state : std::uint8_t
 {
     untouched,    ///< Beyond all runs.
-    in_use,       ///< The first or last of a run that was taken.
-    free,         ///< The first or last of a run that was not.
-    being_purged, ///< The first or last of a run that was taken to be purged or discarded.
+    in_use,       ///< The first or last slice of a run in use.
+    free,         ///< The first or last slice of a free run.
+    being_purged, ///< The first or last slice of a run that is being purged or discarded.
 };
 
-/// List links of slices, which are members of their records. Set `Previous` to no_slice before adding a slice: a record
+/// List links of slices: members of their records. Set `Previous` to no_slice before adding a slice, because a record
 /// that was never used is zero-filled.
 template <class Region, auto Next, auto Previous>
 struct slice_links
@@ -57,20 +58,19 @@ struct slice_links
     Region& region;
 };
 
-/// What the runs keep in the record of a slice.
+/// The part of a slice's record that belongs to the runs.
 struct run_links
 {
     slice_state state;
-    bool is_dirty; ///< Of a free run: may the system have memory behind it?
-    bool
-        begins_mapping; ///< Of any slice: memory was moved here, or up to here, or from here: counted by page_heap.hpp.
-    std::uint8_t clean_pages; ///< Of any slice: at its end, without memory, as far as is known: see large_runs.hpp.
+    bool is_dirty;            ///< Of a free run: it may have memory.
+    bool begins_mapping;      ///< Of any slice: moved memory, or its old place, begins or ends here (large_runs.hpp).
+    std::uint8_t clean_pages; ///< Of any slice: pages at its end known to have no memory: see large_runs.hpp.
     std::uint32_t length;     ///< Of a run, in its first and its last slice.
     slice_index next;         ///< In the list of free runs of similar length.
-    slice_index previous;     ///< The same.
-    slice_index older;        ///< In the list of dirty runs, or of clean ones.
-    slice_index younger;      ///< The same.
-    std::uint64_t freed_at;   ///< When the oldest part of it became free, or clean, in the caller's clock.
+    slice_index previous;     ///< In the list of free runs of similar length.
+    slice_index older;        ///< In the list of dirty or of clean runs.
+    slice_index younger;      ///< In the list of dirty or of clean runs.
+    std::uint64_t freed_at;   ///< When its oldest part became free, or clean, on the caller's clock.
 };
 
 /// A run that was taken.
@@ -79,8 +79,7 @@ struct run
     slice_index first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
-    // From where to where free slices without memory went, of which the run is a part that was taken, or beside which
-    // it lies.
+    // The range of free slices without memory that the run was taken from, or is next to.
     slice_index clean_begin{};
     slice_index clean_end{};
 };
@@ -92,7 +91,7 @@ class runs : base::immovable<runs<Region>>
 public:
     constexpr explicit runs(Region& region) noexcept : region_(region) {}
 
-    /// Of a run that was discarded: in place of when it became free.
+    /// In place of a time, for a run that was discarded.
     static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
     /// Takes the first slices of a free run that is longer than needed.
@@ -101,26 +100,26 @@ public:
         constexpr std::uint32_t operator()(slice_index, std::uint32_t) const noexcept { return 0; }
     };
 
-    /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0. If
-    ///   that is 1, `slices_to_leave(slice_index first, std::uint32_t length)` returns how many slices of a free run
-    ///   stay free before them; at least `length` slices must follow those. `now`: since when
-    ///   slices are free that were never used, and are not needed.
-    /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
+    /// Effects: takes `length` slices, the first of them at a multiple of `alignment` slices from address 0. If
+    ///   `alignment` is 1, `slices_to_leave(slice_index first, std::uint32_t length)` returns how many slices at the
+    ///   beginning of a free run to leave free; at least `length` slices must follow them. `now`: the time at which
+    ///   never-used slices that are left over count as freed.
+    /// Returns: the run; `first` is no_slice if the region has no such run, or the system has no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
-    /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a
-    ///   system call now and then.
+    /// Complexity: O(1), except when the region is used up: then linear in the longest list of free runs that may be
+    ///   long enough. Sometimes makes a system call.
     template <class SlicesToLeave = at_the_begin>
     run take(std::uint32_t length, std::uint32_t alignment = 1, SlicesToLeave&& slices_to_leave = {},
              std::uint64_t now = 0) noexcept
     {
         const std::uint32_t spare = alignment - 1;
         const slice_index used_before = used_;
-        if (length > region_.most_slices() || spare > region_.most_slices() - length)
+        if (length > region_.max_slices() || spare > region_.max_slices() - length)
             return {};
-        run whole = take_free_of(length + spare, most_looks);
+        run whole = take_free_of(length + spare, max_looks);
         if (whole.first == no_slice)
             whole = take_untouched(length + spare, now);
-        if (whole.first == no_slice) // The region is used up: it is time to look at all of them.
+        if (whole.first == no_slice) // The region is used up: examine all of that list.
             whole = take_free_of(length + spare, used());
         if (whole.first == no_slice)
             return {};
@@ -130,39 +129,39 @@ public:
         taken.clean_begin = whole.is_zeroed ? whole.first : std::max(whole.first, used_before);
         taken.clean_end = whole.first + whole.length;
         if (taken.clean_end == used_)
-            taken.clean_end = slice_at(region_.most_slices());
+            taken.clean_end = slice_at(region_.max_slices());
         return taken;
     }
 
-    /// Returns: how many slices more are in use or dirty when such a run is taken; at most that, if some are dirty.
+    /// Returns: the number of slices by which the runs in use and the dirty runs together grow if such a run is taken;
+    ///   an upper bound if some slices of the run are dirty.
     std::uint32_t growth(std::uint32_t length, std::uint32_t alignment) const noexcept
     {
         const std::uint32_t with_spare = length + (alignment - 1);
-        if (const slice_index found = find(with_spare, most_looks); found != no_slice)
+        if (const slice_index found = find(with_spare, max_looks); found != no_slice)
             return record(found).is_dirty ? 0 : length;
-        const slice_index last = last_free(); // Slices that were never used are joined with it.
+        const slice_index last = last_free(); // Slices that were never used merge with it.
         return last != no_slice && record(last).is_dirty ? with_spare : length;
     }
 
-    /// Returns: the same of `more` slices by which a run is extended; 0 if it cannot be.
+    /// Returns: as growth(), for extending a run by `more` slices at `next`; 0 if that is impossible.
     std::uint32_t growth_behind(slice_index next, std::uint32_t more) const noexcept
     {
         if (next >= used_)
             return more;
-        const run_links& its = record(next);
-        return its.state == slice_state::free && its.length >= more && !its.is_dirty ? more : 0;
+        const run_links& behind = record(next);
+        return behind.state == slice_state::free && behind.length >= more && !behind.is_dirty ? more : 0;
     }
 
-    /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as
-    ///   zeros.
+    /// Effects: frees a run. `is_dirty`: it may have memory; otherwise it reads as zeros.
     void put(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
     {
         in_use_ -= length;
         add_free(first, length, is_dirty, now);
     }
 
-    /// Effects: makes a run in use longer, by slices that follow it, if those are free.
-    /// Returns: the run, zeroed if they are; `first` is no_slice if they are not free.
+    /// Effects: extends a run in use by the slices that follow it, if they are free.
+    /// Returns: the run, zeroed if these slices are; `first` is no_slice if they are not free.
     run extend(slice_index first, std::uint32_t length, std::uint32_t new_length) noexcept
     {
         const slice_index next = first + length;
@@ -179,42 +178,42 @@ public:
         return extended;
     }
 
-    /// Effects: makes a run in use shorter.
+    /// Effects: shortens a run in use.
     void shorten(slice_index first, std::uint32_t length, std::uint32_t new_length, std::uint64_t now) noexcept
     {
         mark(first, new_length, slice_state::in_use);
         put(first + new_length, length - new_length, true, now);
     }
 
-    /// Returns: whether a part of the oldest dirty run has been free since `before`, or longer.
+    /// Returns: whether a part of the oldest dirty run has been free since `before` or earlier.
     bool has_dirty_since(std::uint64_t before) const noexcept
     {
         return !by_age_.empty() && record(by_age_.first()).freed_at <= before;
     }
 
-    /// Effects: takes the oldest dirty run, so that it can be purged without the lock.
-    /// Returns: it, and how far free slices without memory go around it; `first` is no_slice if there is none, or no
-    ///   part of it has been free since `before`.
+    /// Effects: takes the oldest dirty run; the caller purges it without the lock.
+    /// Returns: the run, with the range of free slices without memory around it; `first` is no_slice if there is no
+    ///   dirty run, or no part of it has been free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
     {
         return has_dirty_since(before) ? take_to_purge(by_age_.first()) : run{};
     }
 
-    /// Returns: whether a clean run of 2 MiB or more was not discarded, and a part of it has been clean since `before`.
+    /// Returns: whether a part of the oldest clean run that can be discarded has been clean since `before` or earlier.
     bool has_clean_since(std::uint64_t before) const noexcept
     {
         return !clean_by_age_.empty() && record(clean_by_age_.first()).freed_at <= before;
     }
 
-    /// Effects: takes the oldest of these, so that it can be discarded without the lock, and put back as purged.
+    /// Effects: takes that clean run; the caller discards it without the lock, and frees it with put_purged().
     /// Returns: as take_dirty_since.
     run take_clean_since(std::uint64_t before) noexcept
     {
         return has_clean_since(before) ? take_to_purge(clean_by_age_.first()) : run{};
     }
 
-    /// Effects: takes such a run back. `is_dirty` says whether it has its memory still; `now` is never if it was
-    ///   discarded.
+    /// Effects: frees a run that was taken to be purged or discarded. `is_dirty`: it still has its memory. `now` is
+    ///   `never` if the run was discarded.
     void put_purged(const run& purged, bool is_dirty, std::uint64_t now) noexcept
     {
         --being_purged_;
@@ -222,7 +221,7 @@ public:
         put(purged.first, purged.length, is_dirty, now);
     }
 
-    /// Effects: marks the last run as never used, if it is free and has no memory.
+    /// Effects: marks the last run as never used, if it is free and clean.
     /// Returns: that run; `first` is no_slice if there is none.
     run forget_last_if_clean() noexcept
     {
@@ -235,8 +234,8 @@ public:
         return {last, record(last).length, true};
     }
 
-    /// Returns: a run that was taken to be purged; `first` is no_slice if there is none.
-    /// Complexity: O(1) if there is none, or else linear in runs.
+    /// Returns: a run that is being purged or discarded; `first` is no_slice if there is none.
+    /// Complexity: O(1) if there is none, otherwise linear in runs.
     run find_being_purged() const noexcept
     {
         if (being_purged_ == 0)
@@ -247,7 +246,7 @@ public:
         return {first, record(first).length, !record(first).is_dirty};
     }
 
-    /// Returns: slices in runs that were taken, except to be purged or discarded.
+    /// Returns: slices in runs in use, except runs that are being purged or discarded.
     std::size_t in_use() const noexcept { return in_use_ - slices_being_purged_ - slices_being_discarded_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
@@ -255,10 +254,10 @@ public:
     std::size_t being_purged() const noexcept { return slices_being_purged_; }
     /// Returns: slices in runs that are being discarded.
     std::size_t being_discarded() const noexcept { return slices_being_discarded_; }
-    /// Returns: slices up to the last one that is in use or was.
+    /// Returns: slices up to the last one that is or was in use.
     std::size_t used() const noexcept { return position(used_); }
 
-    /// Returns: whether all that is said above holds.
+    /// Returns: whether all runs and counts are consistent.
     /// Complexity: linear in runs.
     bool is_valid() const noexcept
     {
@@ -289,11 +288,11 @@ public:
     }
 
 private:
-    // Lists of free runs: one for each length up to here, then this many to each doubling.
+    // Lists of free runs: one for each length up to exact_lengths, then to_each_doubling lists per doubling.
     static constexpr std::uint32_t exact_lengths = 32;
     static constexpr unsigned to_each_doubling = 4;
-    /// Runs in a list that may be too short, of which there may be any number, until one that is longer has to do.
-    static constexpr std::size_t most_looks = 16;
+    /// Runs to examine in a list where some are too short, before a run from a list of longer runs is taken.
+    static constexpr std::size_t max_looks = 16;
     static constexpr std::size_t bin_count = exact_lengths + to_each_doubling * (32 - 5);
 
     using links_by_length = slice_links<Region, &run_links::next, &run_links::previous>;
@@ -312,12 +311,11 @@ private:
         return exact_lengths + to_each_doubling * (exponent - 5) + part;
     }
 
-    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when the search
-    ///   ends.
+    /// Returns: a free run of at least that length, or no_slice. Examines at most `looks` runs that may be too short.
     slice_index find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);
-        // In its own list, not all need be long enough; in those behind, all are.
+        // In the list of its own length, runs may be too short; in the lists after it, all are long enough.
         for (slice_index each = bins_[own].first(); each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
@@ -328,7 +326,7 @@ private:
         return last != no_slice && record(last).length >= length ? last : no_slice;
     }
 
-    /// Returns: the free run that ends where those slices begin that were never used, or no_slice.
+    /// Returns: the free run just before the slices that were never used, or no_slice.
     slice_index last_free() const noexcept
     {
         if (used_ == first_slice || record(used_ - 1).state != slice_state::free)
@@ -336,7 +334,7 @@ private:
         return used_ - record(used_ - 1).length;
     }
 
-    /// Takes a free run that is at least that long, as `find` finds it.
+    /// Takes a free run of at least that length, as find() does.
     run take_free_of(std::uint32_t length, std::size_t looks) noexcept
     {
         const slice_index found = find(length, looks);
@@ -348,7 +346,7 @@ private:
         return purged.is_zeroed ? slices_being_discarded_ : slices_being_purged_;
     }
 
-    /// Takes a free run out of the lists, so that it can be purged or discarded.
+    /// Removes a free run from the lists, to be purged or discarded.
     run take_to_purge(slice_index first) noexcept
     {
         run oldest = take_free(first);
@@ -359,7 +357,7 @@ private:
         if (oldest.first != first_slice && record(oldest.first - 1).state == slice_state::free)
             oldest.clean_begin = oldest.first - record(oldest.first - 1).length;
         if (end == used_)
-            oldest.clean_end = slice_at(region_.most_slices());
+            oldest.clean_end = slice_at(region_.max_slices());
         else if (record(end).state == slice_state::free)
             oldest.clean_end = end + record(end).length;
         mark(oldest.first, oldest.length, slice_state::being_purged);
@@ -368,7 +366,7 @@ private:
         return oldest;
     }
 
-    /// Takes a free run out of the lists, as one in use.
+    /// Removes a free run from the lists, and marks it as in use.
     run take_free(slice_index first) noexcept
     {
         const bool is_dirty = record(first).is_dirty;
@@ -379,12 +377,12 @@ private:
         return {first, length, !is_dirty};
     }
 
-    /// Makes a run of slices that were never used, and of the free one before them, if there is one.
+    /// Makes a run of slices that were never used, and the free run before them, if there is one.
     run take_untouched(std::uint32_t length, std::uint64_t now) noexcept
     {
         run whole{used_, 0, true};
         if (const slice_index last = last_free(); last != no_slice) {
-            // It is too short, or it would have been found.
+            // The run is too short, or find() would have found it.
             if (!region_.commit(position(last + length)))
                 return {};
             whole = take_free(last);
@@ -393,7 +391,7 @@ private:
             return {};
         whole.length = length;
         mark(whole.first, length, slice_state::in_use);
-        record(whole.first).freed_at = now; // What is not needed of it is as old.
+        record(whole.first).freed_at = now; // For the slices that cut_out() frees.
         return whole;
     }
 
@@ -412,7 +410,7 @@ private:
         return static_cast<std::uint32_t>((std::uintptr_t{0} - address) & (alignment - 1));
     }
 
-    /// Gives back what of `whole` is not needed, as old as it was.
+    /// Frees the slices of `whole` that are not needed, and keeps their age.
     run cut_out(run whole, std::uint32_t length, std::uint32_t before) noexcept
     {
         const std::uint64_t freed_at = record(whole.first).freed_at;
@@ -428,25 +426,25 @@ private:
 
     void put_rest(const run& whole, std::uint32_t length, std::uint64_t freed_at) noexcept
     {
-        mark(whole.first, length, slice_state::in_use); // first, or the rest would merge with what was there once
+        mark(whole.first, length, slice_state::in_use); // First: otherwise the rest merges with a stale run.
         if (length != whole.length)
             put(whole.first + length, whole.length - length, !whole.is_zeroed, freed_at);
     }
 
-    /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that
-    /// is dirty, or clean if none is: else a run to which something comes now and then would never be old.
+    /// Frees a run, merged with its free neighbours. All of it gets the age of its oldest dirty part, or, if it is
+    /// clean, of its oldest part: otherwise a run that other runs join now and then would never become old.
     void add_free(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         const auto join = [&](slice_index neighbour) {
-            const run_links& its = record(neighbour);
-            if (!are_to_be_joined(its.length, its.is_dirty, length, is_dirty))
+            const run_links& other = record(neighbour);
+            if (!are_to_be_joined(other.length, other.is_dirty, length, is_dirty))
                 return false;
-            if (its.is_dirty == is_dirty)
-                freed_at = std::min(freed_at, its.freed_at);
-            else if (its.is_dirty)
-                freed_at = its.freed_at;
-            is_dirty = is_dirty || its.is_dirty;
-            length += its.length;
+            if (other.is_dirty == is_dirty)
+                freed_at = std::min(freed_at, other.freed_at);
+            else if (other.is_dirty)
+                freed_at = other.freed_at;
+            is_dirty = is_dirty || other.is_dirty;
+            length += other.length;
             first = std::min(first, neighbour);
             unlist(neighbour);
             return true;
@@ -465,8 +463,8 @@ private:
         list(first, is_dirty, freed_at);
     }
 
-    /// A clean run counts as dirty as a whole when it is joined with a dirty one: so it is not, if it is much longer,
-    /// until that is clean.
+    /// A clean run that joins a dirty one counts as dirty as a whole. So a much longer clean run does not join a dirty
+    /// one.
     static constexpr bool are_to_be_joined(std::uint32_t length, bool is_dirty, std::uint32_t other_length,
                                            bool other_is_dirty) noexcept
     {
@@ -486,8 +484,8 @@ private:
 
     // Lists.
 
-    /// The lists by age are sorted, except for merged runs: one that is older than the first is added at
-    /// the front, any other at the back.
+    /// The lists by age are sorted, except for merged runs: a run that is older than the first one is added at the
+    /// front, any other at the back.
     void list(slice_index first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         run_links& added = record(first);
@@ -528,11 +526,11 @@ private:
     std::array<base::intrusive_list<links_by_length>, bin_count> bins_{};
     std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
     list_by_age by_age_;       ///< Dirty runs, oldest first.
-    list_by_age clean_by_age_; ///< Clean ones that may be discarded.
+    list_by_age clean_by_age_; ///< Clean runs that may be discarded, oldest first.
     slice_index used_{};
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
-    std::size_t being_purged_ = 0; ///< Runs.
+    std::size_t being_purged_ = 0; ///< The number of runs.
     std::size_t slices_being_purged_ = 0;
     std::size_t slices_being_discarded_ = 0;
 };

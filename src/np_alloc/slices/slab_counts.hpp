@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How many slabs a heap has of each class, how far they are carved, and their occupancy.
+/// The number of slabs of each class in a heap, how far they are carved, and their occupancy.
 ///
 ///     free blocks of a class = slabs * capacity - outstanding blocks
 ///     mean                   = free blocks / slabs with free blocks
 ///
 ///     dense | ..... | mean | ..... | sparse: its blocks may move to denser slabs, if those have room for all of them
 ///
-/// Thread safety: bytes any thread; the rest the holder of the heap lock.
+/// Thread safety: any thread may read bytes; everything else needs the heap lock.
 #pragma once
 
 #include "size_classes.hpp"
@@ -35,7 +35,7 @@ public:
     /// Effects: counts bytes that were carved from a slab.
     void add_carved(std::size_t size_class, std::size_t bytes) noexcept { add(carved_bytes_[size_class], bytes); }
 
-    /// Effects: counts slabs that now have free blocks; with `more` below 0, slabs that have become full.
+    /// Effects: counts slabs that now have free blocks; with a negative `more`, slabs that have become full.
     void add_listed(std::size_t size_class, block_count more) noexcept
     {
         listed_[size_class] += static_cast<std::uint32_t>(more);
@@ -47,7 +47,7 @@ public:
     /// Returns: bytes of slabs of that class.
     std::size_t bytes(std::size_t size_class) const noexcept
     {
-        return std::size_t{slabs(size_class)} * facts[size_class].slab_bytes;
+        return std::size_t{slabs(size_class)} * class_info[size_class].slab_bytes;
     }
 
     /// Returns: bytes of the carved parts of slabs of that class: see slice_record.hpp.
@@ -56,8 +56,8 @@ public:
         return carved_bytes_[size_class].load(std::memory_order_relaxed);
     }
 
-    /// Returns: whether a slab has at least, or at most, as many free blocks as the mean. `outstanding`: blocks of its
-    ///   class.
+    /// Returns: whether a slab has at least, or at most, the mean number of free blocks. `outstanding`: outstanding
+    ///   blocks of its class.
     bool is_sparse(const slice_record& slab, std::uint32_t outstanding) const noexcept
     {
         return of_all_like(slab) >= free_blocks(slab, outstanding);
@@ -67,7 +67,7 @@ public:
         return of_all_like(slab) <= free_blocks(slab, outstanding);
     }
 
-    /// Returns: whether other slabs have enough free blocks for the outstanding ones of this slab.
+    /// Returns: whether other slabs have enough free blocks for the outstanding blocks of this slab.
     bool has_room_elsewhere(const slice_record& slab, std::uint32_t outstanding) const noexcept
     {
         return listed(slab.size_class) >= 2 && free_blocks(slab, outstanding) >= slab.capacity;
@@ -79,13 +79,14 @@ private:
         return slabs_[size_class].load(std::memory_order_relaxed);
     }
 
-    /// Returns: free blocks in all slabs of its class.
+    /// Returns: free blocks in all slabs of the class.
     std::size_t free_blocks(const slice_record& slab, std::uint32_t outstanding) const noexcept
     {
         return std::size_t{slabs(slab.size_class)} * slab.capacity - outstanding;
     }
 
-    /// Returns: the same, if each slab with free blocks had as many as this one.
+    /// Returns: the number of free blocks in all slabs of the class, if each slab with free blocks had as many as this
+    ///   one.
     std::size_t of_all_like(const slice_record& slab) const noexcept
     {
         return std::size_t{slab.free_count} * listed(slab.size_class);
@@ -93,9 +94,9 @@ private:
 
     /// Adds to a counter that only the holder of the lock changes.
     template <class Number>
-    static void add(std::atomic<Number>& figure, Number more) noexcept
+    static void add(std::atomic<Number>& counter, Number more) noexcept
     {
-        figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+        counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 
     std::array<std::atomic<std::uint32_t>, class_count> slabs_{};

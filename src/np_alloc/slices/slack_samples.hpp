@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Estimates the slack of a heap's blocks (bytes that were not asked for), by class, from sampled requests: those that
-/// find a magazine empty, and all of a shared heap.
+/// Estimates the slack of a heap's blocks (bytes beyond the requests), by class, from sampled requests: requests that
+/// find a magazine empty, and all requests of a shared heap.
 ///
 ///     estimated slack of a class = blocks outstanding * (slack of the samples / number of samples)
 ///
 /// Other requests cost no instruction. A magazine is empty when a program allocates more blocks than it frees, so
 /// sampling follows the growth of a class. Requests that cached blocks serve are not sampled: if their sizes differ
-/// from the rest of the class, the mean is off, by less than the step between two classes.
+/// from those of other requests, the mean is off, by less than the step between two classes.
 ///
-/// Thread safety: `note` the holder of the heap lock, or the owner thread of the heap; figures any thread.
+/// Thread safety: `note` needs the heap lock, or is called by the owner thread of the heap; any thread may call
+///   `estimate`.
 #pragma once
 
 #include "size_classes.hpp"
@@ -28,28 +29,28 @@ public:
     /// Effects: samples a request that is `slack` bytes smaller than a block of that class.
     void note(std::size_t size_class, std::size_t slack) noexcept
     {
-        sample& its = samples_[size_class];
-        std::uint32_t requests = its.requests.load(std::memory_order_relaxed) + 1;
-        std::uint32_t bytes = its.bytes.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(slack);
-        if (requests == most_requests) { // Older samples lose weight.
+        sample& sums = samples_[size_class];
+        std::uint32_t requests = sums.requests.load(std::memory_order_relaxed) + 1;
+        std::uint32_t bytes = sums.bytes.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(slack);
+        if (requests == max_requests) { // Older samples lose weight.
             requests /= 2;
             bytes /= 2;
         }
-        its.requests.store(requests, std::memory_order_relaxed);
-        its.bytes.store(bytes, std::memory_order_relaxed);
+        sums.requests.store(requests, std::memory_order_relaxed);
+        sums.bytes.store(bytes, std::memory_order_relaxed);
     }
 
     /// Returns: the estimated slack of `blocks` blocks of that class, in bytes.
     std::size_t estimate(std::size_t size_class, std::size_t blocks) const noexcept
     {
-        const sample& its = samples_[size_class];
-        const std::uint32_t requests = its.requests.load(std::memory_order_relaxed);
-        return requests != 0 ? blocks * its.bytes.load(std::memory_order_relaxed) / requests : 0;
+        const sample& sums = samples_[size_class];
+        const std::uint32_t requests = sums.requests.load(std::memory_order_relaxed);
+        return requests != 0 ? blocks * sums.bytes.load(std::memory_order_relaxed) / requests : 0;
     }
 
 private:
-    static constexpr std::uint32_t most_requests = 1U << 10U;
-    static_assert(std::uint64_t{most_requests} * largest_in_slab <= ~std::uint32_t{0}, "the sum does not overflow");
+    static constexpr std::uint32_t max_requests = 1U << 10U;
+    static_assert(std::uint64_t{max_requests} * largest_in_slab <= ~std::uint32_t{0}, "the sum does not overflow");
 
     struct sample
     {

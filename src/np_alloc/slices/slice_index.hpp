@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Indices of slices, which do not convert to counts of slices, bytes or numbers of blocks, nor those to indices.
+/// Indices of slices. They convert neither to nor from counts of slices, bytes or numbers of blocks.
 ///
 ///     index + count -> index      index - count -> index      index - index -> count
 ///
@@ -13,14 +13,14 @@
 #include <limits>
 
 namespace memory_pool::np {
-/// The index of a slice in its region, or the end of some slices.
+/// The index of a slice in its region, or the end of a range of slices.
 enum class slice_index : std::uint32_t
 {
 };
 inline constexpr slice_index first_slice{};
 inline constexpr slice_index no_slice{std::numeric_limits<std::uint32_t>::max()};
 
-/// Returns: the index in a table that has an entry for each slice; of an end, how many slices lie before it.
+/// Returns: the index in a table with an entry for each slice; for an end, the number of slices before it.
 constexpr std::size_t position(slice_index slice) noexcept
 {
     return static_cast<std::size_t>(slice);

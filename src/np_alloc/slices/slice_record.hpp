@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A slab: a run that is cut into blocks of one class. What is known of it stands in the record of its first slice.
+/// A slab: a run that is cut into blocks of one class. Its metadata is in the record of its first slice.
 ///
 ///     | in use | free | in a magazine | free | free | ...
 ///         0        1         0           1      1            a bit for each block
@@ -9,11 +9,11 @@
 ///     capacity = free + outstanding         outstanding: in use, cached, or in transit from another thread
 ///     bytes of the slab = carved + never carved         carved: up to the end of the highest block ever allocated
 ///
-/// The bits lie in the record, so free blocks are not accessed: neither is its memory touched, nor is what is written
-/// into it by mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched
-/// that are not needed.
+/// The bits are in the record, so free blocks are never accessed: their memory stays untouched, and a program that
+/// overwrites one by mistake corrupts no metadata. The lowest free block is allocated first, which keeps blocks
+/// together, and unneeded pages untouched.
 ///
-/// Thread safety: none; the heap that owns the slab sees to it.
+/// Thread safety: none; the heap that owns the slab has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -35,27 +35,27 @@
 namespace memory_pool::np {
 class shared_heap;
 
-/// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a
-/// large block, its heap.
+/// The record of a slice: its part in a run; for the first slice of a slab, the slab; for the first slice of a large
+/// block, its heap.
 struct alignas(64) slice_record : run_links
 {
-    slice_index slab; ///< In every slice of a slab: the first one.
+    slice_index slab; ///< In every slice of a slab: its first slice.
 
-    std::uint32_t free_count; ///< Blocks that are free.
-    std::byte* begin;         ///< Of the blocks.
+    std::uint32_t free_count; ///< The number of free blocks.
+    std::byte* begin;         ///< Where the blocks begin.
     std::uint32_t block_bytes;
-    std::uint32_t capacity; ///< Blocks that fit.
-    std::uint16_t lowest;   ///< No word before this one has a bit.
+    std::uint32_t capacity; ///< The number of blocks.
+    std::uint16_t lowest;   ///< No word of bits before this one has a bit set.
     std::uint8_t size_class;
-    bool is_purged; ///< Its pages without blocks were given back since the last block was taken or put.
+    bool is_purged; ///< Its free pages were purged since a block was last taken or put.
 
-    slice_index next_slab; ///< In its heap's list of slabs of its class that have free blocks.
+    slice_index next_slab; ///< In its heap's list of slabs of its class with free blocks.
     slice_index previous_slab;
     slice_index next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
     slice_index previous_in_heap;
 
-    std::uint32_t clean_since; ///< Of a slice with clean pages: how many long runs there were.
-    std::uint8_t early_pages;  ///< Pages that went back before their time, since a block was last taken; 255: or more.
+    std::uint32_t clean_since; ///< Of a slice with clean pages: the count of long runs then.
+    std::uint8_t early_pages;  ///< Pages purged early since a block was last taken; 255: 255 or more.
     std::uint64_t touched_at;  ///< When a block was last taken or put, in milliseconds of the release clock.
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
@@ -65,12 +65,12 @@ struct alignas(64) slice_record : run_links
 
     alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
 
-    /// Returns: whether it is in its heap's list of slabs that have free blocks.
+    /// Returns: whether it is in its heap's list of slabs with free blocks.
     bool is_listed() const noexcept { return previous_slab != no_slice; }
     bool has_blocks() const noexcept { return free_count != 0; }
     bool is_empty() const noexcept { return free_count == capacity; }
 
-    /// Effects: makes it a slab whose blocks are all free.
+    /// Effects: makes the run a slab whose blocks are all free.
     void start(slice_index first, std::byte* memory, std::size_t number) noexcept
     {
         slab = first;
@@ -85,9 +85,10 @@ struct alignas(64) slice_record : run_links
         bits().fill(capacity);
     }
 
-    /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first, the lowest, is the
-    ///   last written. `first`: the number of the block to begin at, if that many from there on are free; else 0.
-    /// Returns: how many.
+    /// Effects: takes up to `count` blocks, and writes them in descending order: the last one, which is allocated
+    ///   first, is the lowest. `first`: the number of the block to begin at, if `count` blocks from there on are free;
+    ///   otherwise 0.
+    /// Returns: the number of blocks.
     std::uint32_t take(void** blocks, std::uint32_t count, std::uint32_t first = 0) noexcept
     {
         count = std::min(count, free_count);
@@ -109,8 +110,8 @@ struct alignas(64) slice_record : run_links
         return count;
     }
 
-    /// Effects: records that blocks were allocated, of which `highest` has the highest address.
-    /// Returns: how many bytes of the slab were carved for that.
+    /// Effects: records that blocks were allocated, the highest of them at `highest`.
+    /// Returns: bytes of the slab that were carved for them.
     std::size_t carve(void* highest) noexcept
     {
         std::byte* const end = static_cast<std::byte*>(highest) + block_bytes;
@@ -120,20 +121,20 @@ struct alignas(64) slice_record : run_links
     /// Returns: bytes up to the end of the highest block that was ever allocated.
     std::size_t carved_bytes() const noexcept { return static_cast<std::size_t>(carved_end - begin); }
 
-    /// Returns: whether its heap has to see to it after blocks came back: those were the first, or the last.
-    bool has_news() const noexcept { return !is_listed() || is_empty(); }
+    /// Returns: whether the first or the last outstanding block has returned, so that the heap must update its lists.
+    bool has_changed_state() const noexcept { return !is_listed() || is_empty(); }
 
-    /// What came of blocks that were put back.
+    /// Result of put().
     struct returned
     {
-        std::size_t seen; ///< Blocks of this slab, from the first one on.
+        std::size_t seen; ///< Leading blocks that belong to this slab.
         std::uint32_t taken_back;
     };
 
-    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class.
-    ///   `refuse(error_kind, block)` is called for each that is free already, or where none begins.
+    /// Effects: returns blocks to the slab, up to the first block of another slab. `info` describes the class of the
+    ///   slab. Calls `refuse(error_kind, block)` for each block that is free already, or where no block begins.
     template <class Refuse>
-    MEMORY_POOL_ALWAYS_INLINE returned put(const class_facts& its, void* const* blocks, std::size_t count,
+    MEMORY_POOL_ALWAYS_INLINE returned put(const size_class_info& info, void* const* blocks, std::size_t count,
                                            Refuse&& refuse) noexcept
     {
         std::byte* const memory = begin;
@@ -142,12 +143,12 @@ struct alignas(64) slice_record : run_links
         std::size_t seen = 0;
         for (; seen != count; ++seen) {
             const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(blocks[seen]) - memory);
-            if (offset >= its.slab_bytes)
+            if (offset >= info.slab_bytes)
                 break;
-            const std::size_t place = block_at(its, offset);
+            const std::size_t place = block_at(info, offset);
             const std::size_t word = place / base::bits_per_word;
             const std::uint64_t bit =
-                base::bit_in_word(place); // Not by bits(): GCC 12 makes 6 % more instructions of it.
+                base::bit_in_word(place); // Without bits(), which takes 6 % more instructions with GCC 12.
             if (MEMORY_POOL_UNLIKELY(place == no_block_there || (free_blocks[word] & bit) != 0)) {
                 refuse(place == no_block_there ? error_kind::misaligned_pointer : error_kind::double_free,
                        blocks[seen]);
@@ -165,27 +166,27 @@ struct alignas(64) slice_record : run_links
         return {seen, taken_back};
     }
 
-    /// Effects: puts the blocks behind `blocks[0]` back that lie behind it side by side, from `place` on, as those do
-    ///   that are freed in the order in which they were allocated: four or more, of one word of bits, and only if none
-    ///   of them is free. (For fewer, the branch costs more than it saves.)
-    /// Returns: how many.
+    /// Effects: returns the blocks after `blocks[0]` that also follow it in the slab, from block number `place` on; a
+    ///   program that frees blocks in the order of their allocation has such rows. A row has at least four blocks, in
+    ///   one word of bits, and none of them is free already. (For fewer blocks, the branch costs more than it saves.)
+    /// Returns: the number of blocks.
     MEMORY_POOL_ALWAYS_INLINE std::size_t put_row(std::size_t place, void* const* blocks, std::size_t count) noexcept
     {
-        constexpr std::size_t least = 4;
+        constexpr std::size_t min_blocks = 4;
         std::byte* behind = static_cast<std::byte*>(blocks[0]) + block_bytes;
-        if (MEMORY_POOL_LIKELY(count <= least || blocks[least] != behind + (least - 1) * block_bytes))
+        if (MEMORY_POOL_LIKELY(count <= min_blocks || blocks[min_blocks] != behind + (min_blocks - 1) * block_bytes))
             return 0;
         const std::size_t in_word = base::bits_per_word - place % base::bits_per_word;
-        const std::size_t most = std::min(count, std::min(capacity - place, in_word) + 1);
+        const std::size_t max_blocks = std::min(count, std::min(capacity - place, in_word) + 1);
         std::size_t end = 1;
-        for (; end < most && blocks[end] == behind; ++end)
+        for (; end < max_blocks && blocks[end] == behind; ++end)
             behind += block_bytes;
         if (end == 1)
             return 0;
         return bits().put_in_word(place, end - 1) ? end - 1 : 0;
     }
 
-    /// Returns: whether the block of that number is not free.
+    /// Returns: whether the block with that number is outstanding.
     bool is_outstanding(std::size_t number) const noexcept { return !bits().is_free(number); }
 
     core::slab_bits<> bits() noexcept { return core::slab_bits<>(free_blocks); }
@@ -194,8 +195,8 @@ struct alignas(64) slice_record : run_links
         return core::slab_bits<const std::uint64_t>(free_blocks);
     }
 
-    /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until that returns false.
-    /// Returns: whether it never did.
+    /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until it returns false.
+    /// Returns: whether no call returned false.
     template <class Visit>
     bool for_each_outstanding(Visit&& visit) const
     {
@@ -206,7 +207,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages without outstanding blocks. Pages
-    ///   have `page_bytes` each, and what is behind the last block, up to `slab_bytes`, belongs to it.
+    ///   have `page_bytes` each; memory behind the last block, up to `slab_bytes`, counts as a part of that block.
     template <class Visit>
     void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const
     {
@@ -222,15 +223,15 @@ struct alignas(64) slice_record : run_links
         }
     }
 
-    /// Returns: whether what is said of a slab of that class there is said here.
+    /// Returns: whether the record describes a slab of that class at that place.
     bool is_slab_of(slice_index first, const std::byte* memory, std::size_t number) const noexcept
     {
         return slab == first && begin == memory && size_class == number && block_bytes == sizes::size(number) &&
                capacity == slab_capacity(number);
     }
 
-    /// Returns: whether the number of free blocks is that of the bits, and none is set that stands for no block.
-    /// Preconditions: it is a slab of its class.
+    /// Returns: whether the free count matches the bits, and no bit beyond the last block is set.
+    /// Preconditions: the record describes a slab of its class.
     bool is_valid() const noexcept
     {
         return bits().count(capacity) == free_count && bits().is_consistent(lowest, capacity);

@@ -4,8 +4,8 @@
 /// The tag of a slice: one word that names its owner and its size class.
 ///
 ///     slice tag:               | address of a heap, a multiple of 128 | class |      a slab of that heap
-///                              |                  0                   |  127  |      first of a large block
-///                              |                  0                   |  126  |      one of its others
+///                              |                  0                   |  127  |      first slice of a large block
+///                              |                  0                   |  126  |      other slice of a large block
 ///                              |                  0                   |   0   |      neither
 ///
 /// Thread safety: pure functions.
@@ -21,7 +21,7 @@ using slice_tag = std::uintptr_t;
 inline constexpr slice_tag class_bits = 127;
 inline constexpr slice_tag large_block = 127;
 inline constexpr slice_tag inside_large_block = 126;
-inline constexpr slice_tag direct_block = 125; ///< Stands in no slice: a block outside of the region.
+inline constexpr slice_tag direct_block = 125; ///< Of a block outside of the region; no slice has it.
 inline constexpr slice_tag no_owner = 0;
 
 /// Returns: whether a slice with that tag is part of a slab.
@@ -30,5 +30,5 @@ constexpr bool is_of_slab(slice_tag tag) noexcept
     return tag > class_bits;
 }
 
-static_assert(class_count <= direct_block, "a class and the mark of large blocks must be told apart");
+static_assert(class_count <= direct_block, "a class and the mark of large blocks must differ");
 } // namespace memory_pool::np

@@ -23,6 +23,6 @@ public:
 using allocation_profile = core::allocation_profile<profile_mutex, metadata_pages>;
 using taken_profile = core::taken_profile<metadata_pages>;
 
-/// That of the process.
+/// The profile of the process.
 MEMORY_POOL_HIDDEN extern allocation_profile the_profile;
 } // namespace memory_pool::np

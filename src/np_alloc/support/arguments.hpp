@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Arguments that several functions of the interface have in common.
+/// Arguments that several functions of the interface share.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -16,7 +16,7 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// Returns: whether it is an alignment; if not, errno is EINVAL.
+/// Returns: whether `alignment` is valid; if not, errno is EINVAL.
 inline bool is_alignment(std::size_t alignment) noexcept
 {
     if (base::is_power_of_two(alignment))
@@ -25,14 +25,14 @@ inline bool is_alignment(std::size_t alignment) noexcept
     return false;
 }
 
-/// Returns: the number of characters of `text`, up to `most`.
-inline std::size_t length_of(const char* text, std::size_t most) noexcept
+/// Returns: the number of characters of `text`, up to `max_length`.
+inline std::size_t length_of(const char* text, std::size_t max_length) noexcept
 {
-    const void* const end = std::memchr(text, '\0', most);
-    return end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - text) : most;
+    const void* const end = std::memchr(text, '\0', max_length);
+    return end != nullptr ? static_cast<std::size_t>(static_cast<const char*>(end) - text) : max_length;
 }
 
-/// Returns: a copy of the first `length` characters, in a block from `allocate(bytes)`.
+/// Returns: a copy of the first `length` characters, in a block from `allocate(bytes)`; nullptr if that fails.
 template <class Allocate>
 char* copy_text(const char* text, std::size_t length, Allocate&& allocate) noexcept
 {
@@ -42,8 +42,8 @@ char* copy_text(const char* text, std::size_t length, Allocate&& allocate) noexc
     return copy;
 }
 
-/// Effects: writes `from` to a struct of the program, of size `bytes`: the members that both have, and 0 to those that
-///   only a later version of this library knows.
+/// Effects: copies `from` to the program's struct of `bytes` bytes. Copies the members that both versions have; zeroes
+///   members that only a later version of this library knows.
 template <class Struct>
 void write_sized(void* to, std::size_t bytes, const Struct& from) noexcept
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The allocation site of a block: the line of the program that called np_alloc_at.
+/// The call sites of blocks: lines of the program that called np_alloc_at.
 ///
 ///     blocks:   address -> file, line, bytes, checkpoints before it
 ///
-/// The table is outside of the blocks, and does not refer to a line of which no block is in use: the library that it is
-/// in may be gone by then. What is in use by site is counted on request: see site_list.hpp.
+/// The table is outside of the blocks. It does not refer to call sites without blocks in use, because their library may
+/// be unloaded. Statistics by call site are computed on request: see site_list.hpp.
 ///
-/// Recording is best effort: on OOM the block has no site.
+/// Recording is best effort: on OOM, a block has no call site.
 ///
-/// Of the last blocks that were freed, the end of the name is kept as a copy, so that a report of misuse can name the
-/// line:
+/// For the last freed blocks, the table keeps a copy of the end of the file name, so that a report of misuse can name
+/// the line:
 ///
-///     freed:    address -> end of file, line        one at each place: it goes when another comes there
+///     freed:    address -> end of file, line        one per place; a later block replaces it
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -40,46 +40,46 @@ namespace memory_pool::np {
 /// A number of checkpoints.
 using checkpoint_count = std::uint64_t;
 
-/// Returns: the end of a long name, so that there is room for more on its line.
-inline const char* shortened(const char* name, std::size_t most) noexcept
+/// Returns: the end of a long name, at most `max_length` characters.
+inline const char* shortened(const char* name, std::size_t max_length) noexcept
 {
     const std::size_t length = std::strlen(name);
-    return name + (length - std::min(length, most));
+    return name + (length - std::min(length, max_length));
 }
 
-/// Returns: the line as np_alloc_at was told, as reports and lists name it.
-inline base::message name_of(const call_site& site, std::size_t most_of_file) noexcept
+/// Returns: the text for a call site in reports and lists.
+inline base::message name_of(const call_site& site, std::size_t max_file_length) noexcept
 {
-    return base::message("%s:%d", shortened(site.file, most_of_file), static_cast<int>(site.line));
+    return base::message("%s:%d", shortened(site.file, max_file_length), static_cast<int>(site.line));
 }
 
-/// Blocks, and the lines that have asked for them.
+/// Blocks and their call sites.
 class call_sites : base::immovable<call_sites>
 {
 public:
-    /// Effects: gives all memory back. Nothing is remembered.
+    /// Effects: releases all memory, and forgets all blocks.
     void release() noexcept
     {
         const base::lock_guard lock(mutex_);
         blocks_.release();
     }
 
-    /// Effects: remembers who has asked for a block that is in use, and after how many checkpoints.
-    /// Returns: whether there is memory for that.
+    /// Effects: records the call site of a block in use, and the number of checkpoints before it.
+    /// Returns: false if there is no memory.
     bool remember(const void* block, std::size_t bytes, const call_site& site,
                   checkpoint_count checkpoints = 0) noexcept
     {
         const base::lock_guard lock(mutex_);
         MEMORY_POOL_DELAY_POINT();
         if (!blocks_.has_room()) {
-            freed_place(block) = {}; // The line that had it before is not to be taken for this one.
+            freed_place(block) = {}; // A report must not name the line of an earlier block.
             return false;
         }
         (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes, site, checkpoints});
         return true;
     }
 
-    /// Effects: forgets a block that is about to be free, if it is known.
+    /// Effects: forgets a block that is about to become free, if it is known.
     void forget(const void* block) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -89,23 +89,22 @@ public:
         }
     }
 
-    /// Returns: the name of the allocation site of a block that is in use and begins at `address`, or, if it
-    ///   `may_be_inside`, holds it; or if it `may_be_freed`, that was the last there. Without a text if it is not
-    ///   known.
-    /// Complexity: linear in blocks if it may be inside.
+    /// Returns: the call site of the block in use that begins at `address`, or, with `may_be_inside`, contains
+    ///   `address`. With `may_be_freed`, also the call site of the last block freed there. An empty text if unknown.
+    /// Complexity: linear in blocks with `may_be_inside`.
     base::message site_name(const void* address, bool may_be_inside, bool may_be_freed) noexcept
     {
-        constexpr std::size_t most_of_file = 160; // There is something before it.
+        constexpr std::size_t max_file_length = 160; // Leaves room for the text before it.
         const base::lock_guard lock(mutex_);
         if (const block_entry* const known = may_be_inside ? find_around(address) : find(address))
-            return name_of(known->site, most_of_file);
+            return name_of(known->site, max_file_length);
         const freed_block& last = freed_place(address);
         if (may_be_freed && last.address == reinterpret_cast<std::uintptr_t>(address))
-            return name_of({last.end_of_file.data(), last.line}, most_of_file);
+            return name_of({last.end_of_file.data(), last.line}, max_file_length);
         return base::message("%s", "");
     }
 
-    /// Effects: remembers a block at another address, or with another size, if it is known. It is as old as before.
+    /// Effects: records a new address or size of a known block, which keeps its checkpoints.
     void move(const void* from, const void* to, std::optional<std::size_t> bytes = std::nullopt) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -114,15 +113,15 @@ public:
             return;
         MEMORY_POOL_DELAY_POINT();
         if (from != to)
-            freed_place(from).keep(*known); // It will be free: here, as it is not forgotten otherwise.
+            freed_place(from).keep(*known); // No forget() follows for this address.
         block_entry moved = *known;
         moved.bytes = bytes.value_or(moved.bytes);
         moved.address = reinterpret_cast<std::uintptr_t>(to);
         blocks_.remove(known);
-        (void)blocks_.add(moved); // There is room: one has just gone.
+        (void)blocks_.add(moved); // There is room: an entry was just removed.
     }
 
-    /// Effects: adds to `list` what is in use and was asked for after that many checkpoints, or more.
+    /// Effects: adds to `list` the blocks in use that were allocated after at least that many checkpoints.
     /// Preconditions: the caller holds the lock until the list is finished.
     /// Complexity: linear in blocks.
     void add_to(site_list& list, checkpoint_count checkpoints) const noexcept MEMORY_POOL_REQUIRES(mutex_)
@@ -134,9 +133,9 @@ public:
         });
     }
 
-    /// Effects: calls `visit(const void* block)` for each block that is known, until that returns false.
-    /// Returns: whether it never did.
-    /// Preconditions: `visit` does not come here.
+    /// Effects: calls `visit(const void* block)` for each known block, until it returns false.
+    /// Returns: whether no call returned false.
+    /// Preconditions: `visit` does not use this object.
     template <class Visit>
     bool for_each_block(Visit&& visit) noexcept
     {
@@ -145,14 +144,14 @@ public:
             [&](const block_entry& each) { return visit(reinterpret_cast<const void*>(each.address)); });
     }
 
-    /// Returns: bytes that are taken from the system to remember all that.
+    /// Returns: bytes of memory that the table has obtained from the system.
     std::size_t bytes_taken() noexcept
     {
         const base::lock_guard lock(mutex_);
         return blocks_.bytes();
     }
 
-    /// Returns: whether the table is as it was made.
+    /// Returns: whether the table is consistent.
     bool is_valid() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -200,7 +199,7 @@ private:
         return freed_[mixed(reinterpret_cast<std::uintptr_t>(block)) % freed_.size()];
     }
 
-    /// Returns: the block that holds `address`, or nullptr.
+    /// Returns: the block that contains `address`, or nullptr.
     const block_entry* find_around(const void* address) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const block_entry* found = nullptr;

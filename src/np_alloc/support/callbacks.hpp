@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// Functions of the program that the library calls: of its pools, to trim and to list them. Pools are header-only, so
-/// the program and each shared library may have their own registry of pools, which registers functions:
-/// core/threads/pressure_trim.hpp, core/reports/report_listener.hpp.
+/// \file Functions of the program that the library calls to trim and list pools. Pools are header-only, so the program
+/// and each shared library may have a registry of pools. Each registry registers its functions: see
+/// core/threads/pressure_trim.hpp and core/reports/report_listener.hpp.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -25,10 +24,10 @@
 namespace memory_pool::np {
 /// Trims pools.
 using trim_function = void();
-/// Calls `each(view, bytes, argument)` for each pool with a name; the view, of `bytes` bytes, is a core::report_view.
+/// Calls `each(view, bytes, argument)` for each named pool; the view, of `bytes` bytes, is a core::report_view.
 using visit_function = void(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument);
 
-/// Functions of type `Function`, a pointer.
+/// Registered functions. `Function` is a pointer type.
 template <class Function>
 class callbacks : base::immovable<callbacks<Function>>
 {
@@ -42,21 +41,21 @@ public:
             *place = added;
     }
 
-    /// Effects: unregisters it, and waits for calls in progress.
+    /// Effects: unregisters a function, and waits for its calls in progress.
     void remove(Function removed) noexcept
     {
-        for (std::size_t i = 0; i != most; ++i)
+        for (std::size_t i = 0; i != max_functions; ++i)
             if (clear(i, removed))
                 for (os::short_wait wait; calls_[i].load(std::memory_order_acquire) != 0;)
                     wait.once_more();
     }
 
-    /// Effects: calls `call(function)` for each function, without the lock. One that is removed meanwhile is left
-    ///   out, as is each while another thread holds the lock.
+    /// Effects: calls `call(function)` for each function, without the lock. Skips functions removed in the meantime,
+    ///   and functions whose turn comes while another thread holds the lock.
     template <class Call>
     void for_each(Call&& call) noexcept
     {
-        for (std::size_t i = 0; i != most; ++i)
+        for (std::size_t i = 0; i != max_functions; ++i)
             if (const Function function = begin(i)) {
                 call(function);
                 calls_[i].fetch_sub(1, std::memory_order_release);
@@ -68,7 +67,7 @@ public:
     void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
-    /// Effects: in the child, forgets calls in progress, as those threads do not exist there.
+    /// Effects: forgets calls in progress in the child of a fork, where their threads do not exist.
     void forget_after_fork() noexcept
     {
         for (std::atomic<std::uint32_t>& each : calls_)
@@ -76,10 +75,10 @@ public:
     }
 
 private:
-    /// Programs and shared libraries with their own registry; functions of further ones are not called.
-    static constexpr std::size_t most = 64;
+    /// Maximum number of functions; more are ignored. A program or shared library with a registry needs one.
+    static constexpr std::size_t max_functions = 64;
 
-    /// Clears a place of the table. Returns: whether that function was there.
+    /// Clears a place of the table. Returns: whether the function was there.
     bool clear(std::size_t place, Function removed) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -101,7 +100,7 @@ private:
     }
 
     fork_mutex mutex_{lock_rank::callbacks};
-    std::array<Function, most> all_ MEMORY_POOL_GUARDED_BY(mutex_){};
-    std::array<std::atomic<std::uint32_t>, most> calls_{}; ///< In progress, of each place.
+    std::array<Function, max_functions> all_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    std::array<std::atomic<std::uint32_t>, max_functions> calls_{}; ///< Calls in progress, by place.
 };
 } // namespace memory_pool::np

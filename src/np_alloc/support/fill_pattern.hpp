@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
+/// Known bytes in free blocks and behind requested bytes, which reveal stray writes.
 ///
 ///     in use:      | what the program writes  | canary | last word |      up to the end of the block
-///     given back:  | 0xDF 0xDF 0xDF ...                | last word |      or zeros, as NP_ZERO says
+///     free:        | 0xDF 0xDF 0xDF ...                | last word |      or zeros, as NP_ZERO says
 ///
-/// A canary is drawn once for a process. Its bytes are any but 0, 1, 0xFF and the poison, which programs write most.
-/// The last word of a block of a slab is always canary, in use or free: so the next block can be verified for
-/// underflows at any time, whatever other threads do to this one. In the middle of that word is a zero, where a string
-/// ends that runs into it; not at its ends, where programs write zeros by mistake.
+/// The canary is drawn once per process. None of its bytes is 0, 1, 0xFF or the poison, the values that programs write
+/// most. The last word of a slab's block is always canary, whether the block is in use or free. So the next block can
+/// be checked for underflows at any time, whatever other threads do to this block. The middle byte of the word is zero,
+/// to terminate a string that runs into the word. The first and last bytes are not zero, because programs write zeros
+/// there by mistake.
 ///
-/// Thread safety: as far as the block is not shared.
+/// Thread safety: threads must not share a block, except where noted.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -29,19 +30,19 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// What blocks are filled with that are free. As an address, no processor takes it.
+/// The byte that fills free blocks. No processor accepts an address made of these bytes.
 inline constexpr unsigned char poison_byte = 0xDF;
 
-/// What is written behind blocks.
+/// The bytes behind blocks.
 class canary : base::immovable<canary>
 {
 public:
     /// The size of the last word of a block, which is always canary.
     static constexpr std::size_t last_bytes = sizeof(std::uint64_t);
-    /// How many bytes before the canary write_to_new() may overwrite.
-    static constexpr std::size_t most_before = 23;
+    /// The maximum number of bytes before the canary that write_to_new() may overwrite.
+    static constexpr std::size_t max_gap = 23;
 
-    /// Effects: draws it. Called once, before the first block is allocated.
+    /// Effects: draws the canary. Call it once, before the first allocation.
     void draw() noexcept
     {
         std::array<unsigned char, last_bytes> bytes{};
@@ -54,10 +55,9 @@ public:
         last_.store(load(bytes.data()), std::memory_order_relaxed);
     }
 
-    /// Effects: fills the bytes from `from` to `end`. Words that are canary already are not written to: another thread
-    ///   may be reading the last word.
-    /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be
-    ///   read.
+    /// Effects: writes canary from `from` to `end`. Skips words that are canary already: another thread may be reading
+    ///   the last word.
+    /// Preconditions: `end` is a multiple of 8; the whole word that contains `from` may be read.
     void write(std::byte* from, std::byte* end) const noexcept
     {
         std::byte* place = from - place_in_word(from);
@@ -69,15 +69,15 @@ public:
             store_other(place, word_at(place, end));
     }
 
-    /// Effects: the same in memory that the program has not written to yet, and whose last word is canary. Up to
-    ///   `most_before` bytes before `from` may change, too: reading them could miss the cache.
-    /// Preconditions: the block has 24 bytes at least.
+    /// Effects: as write(), for memory that the program has not written to and whose last word is canary. Up to
+    ///   `max_gap` bytes before `from` may change as well: reading them first could miss the cache.
+    /// Preconditions: the block has at least 24 bytes.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few)) {
-            store(end - most_of_few, word);
-            store(end - most_of_few + sizeof word, word);
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= max_few)) {
+            store(end - max_few, word);
+            store(end - max_few + sizeof word, word);
             return;
         }
         write_many(from - place_in_word(from), end - last_bytes, word);
@@ -99,8 +99,9 @@ public:
         __atomic_store_n(last_before(end), last_.load(std::memory_order_relaxed), __ATOMIC_RELAXED);
     }
 
-    /// Effects: the same, if it is zero. In fresh memory, this causes one page fault, for writing; a read first, two.
-    /// Returns: whether it was.
+    /// Effects: as write_last(), if the last word is zero. In fresh memory, this causes a single page fault, for
+    ///   writing; reading first would cause another.
+    /// Returns: whether the last word was zero.
     bool write_last_if_clear(std::byte* end) const noexcept
     {
         std::uint64_t clear = 0;
@@ -116,7 +117,8 @@ public:
         return __atomic_load_n(last_before(end), __ATOMIC_ACQUIRE) == 0;
     }
 
-    /// Effects: restores the last word of a damaged block, zero if that is purged, unless it has changed meanwhile.
+    /// Effects: restores the last word of a damaged block, to zero if the block is purged, unless another thread has
+    ///   changed the word.
     void mend_last(std::byte* end, bool is_purged) const noexcept
     {
         std::uint64_t damaged = __atomic_load_n(last_before(end), __ATOMIC_RELAXED);
@@ -140,23 +142,23 @@ public:
         return __atomic_load_n(last_before(end), __ATOMIC_RELAXED) == last_.load(std::memory_order_relaxed);
     }
 
-    /// Returns: whether they are as `write` left them.
-    /// Preconditions: as `write`; if there are any, the 24 bytes before `end` may be read.
+    /// Returns: whether the bytes from `from` to `end` are as write() left them.
+    /// Preconditions: as write(); if there are any bytes, the 24 bytes before `end` may be read.
     MEMORY_POOL_ALWAYS_INLINE bool is_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < most_of_few)) {
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < max_few)) {
             const unsigned char* const mask = zeros_and_ones + (end - from);
-            return (((load(end - most_of_few) ^ word) & load(mask)) |
-                    ((load(end - most_of_few + sizeof word) ^ word) & load(mask + sizeof word)) |
+            return (((load(end - max_few) ^ word) & load(mask)) |
+                    ((load(end - max_few + sizeof word) ^ word) & load(mask + sizeof word)) |
                     ((load(end - sizeof word) ^ last_.load(std::memory_order_relaxed)) &
                      load(mask + 2 * sizeof word))) == 0;
         }
         return are_words_intact(from, end);
     }
 
-    /// Returns: the same.
-    /// Preconditions: as `write`: what lies before `from` need not be readable.
+    /// Returns: as is_intact().
+    /// Preconditions: as write(); the bytes before the word that contains `from` need not be readable.
     MEMORY_POOL_NOINLINE bool are_words_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::byte* place = from - place_in_word(from);
@@ -169,8 +171,8 @@ public:
     }
 
 private:
-    /// Blocks of up to 1 KiB have no longer canary: they are compared without a loop.
-    static constexpr std::size_t most_of_few = 24;
+    /// The longest canary of blocks of up to 1 KiB, which is compared without a loop.
+    static constexpr std::size_t max_few = 24;
     static constexpr unsigned char zeros_and_ones[48] = {
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
         0,    0,    0,    0,    0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
@@ -182,14 +184,14 @@ private:
             store(place, word);
     }
 
-    /// Returns: whether programs often write that value.
+    /// Returns: whether programs often write `value` by mistake.
     static constexpr bool is_usual(unsigned char value) noexcept
     {
         constexpr unsigned char ones = 0xFF;
         return value <= 1 || value == ones || value == poison_byte;
     }
 
-    /// Returns: what stands at `place` in canary that ends at `end`.
+    /// Returns: the word at `place` of a canary that ends at `end`.
     std::uint64_t word_at(const std::byte* place, const std::byte* end) const noexcept
     {
         return (place + last_bytes == end ? last_ : word_).load(std::memory_order_relaxed);
@@ -200,8 +202,8 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) % sizeof(std::uint64_t);
     }
 
-    /// Returns: a word whose bytes in memory are ones from that place on, whatever the order of bytes.
-    static std::uint64_t bytes_from(std::size_t place) noexcept { return load(zeros_and_ones + most_of_few - place); }
+    /// Returns: a word whose bytes in memory have all bits set from `place` on, in any byte order.
+    static std::uint64_t bytes_from(std::size_t place) noexcept { return load(zeros_and_ones + max_few - place); }
 
     static std::uint64_t load(const void* from) noexcept
     {
@@ -220,10 +222,10 @@ private:
     std::atomic<std::uint64_t> last_{0};
 };
 
-/// That of the process.
+/// The canary of the process.
 inline canary the_canary;
 
-/// A word of that byte, or zeros for NP_ZERO=free. Set before the first block is allocated.
+/// A word of poison, or zeros for NP_ZERO=free. Set before the first allocation.
 inline std::atomic<std::uint64_t> the_poison{0x0101'0101'0101'0101U * poison_byte};
 
 /// Effects: fills free memory.
@@ -232,9 +234,9 @@ inline void poison(void* memory, std::size_t bytes) noexcept
     std::memset(memory, static_cast<unsigned char>(the_poison.load(std::memory_order_relaxed)), bytes);
 }
 
-/// Returns: the first word of free memory that is not fill pattern; or unless all of it `is_filled`, neither that, nor
-///   the last word of a block, nor zero, as fresh and purged memory is; nullptr if there is none.
-/// Preconditions: address and size are multiples of 8.
+/// Returns: the first damaged word of free memory; nullptr if there is none. An undamaged word is poison. Unless all
+///   memory `is_filled`, it may also be the last word of a block, or zero, as in fresh and purged memory.
+/// Preconditions: the address and the size are multiples of 8.
 inline const void* first_damage(const void* memory, std::size_t bytes, bool is_filled = false) noexcept
 {
     const std::uint64_t filled = the_poison.load(std::memory_order_relaxed);
@@ -251,10 +253,10 @@ inline const void* first_damage(const void* memory, std::size_t bytes, bool is_f
 namespace detail {
 inline constexpr std::size_t unit = 16;
 using vector = std::uint64_t __attribute__((vector_size(unit)));
-/// Larger blocks are left to functions that are called.
-inline constexpr std::size_t most_units_at_once = 8;
+/// Larger blocks are handled by functions that are not inlined.
+inline constexpr std::size_t max_units_at_once = 8;
 
-/// Effects: calls `visit(place)` for unit `number`, counted from the first, and counted back from the last.
+/// Effects: calls `visit(place)` twice: for unit `number` from the beginning, and for unit `number` from the end.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void visit_both(Byte* first, Byte* last, std::size_t number, Visit& visit) noexcept
 {
@@ -262,8 +264,8 @@ MEMORY_POOL_ALWAYS_INLINE void visit_both(Byte* first, Byte* last, std::size_t n
     visit(last - number * unit);
 }
 
-/// Effects: calls `visit(place)` for units of 16 bytes that cover all of a block but its last 8 bytes. They are counted
-///   from both ends, as many as the next power of two, and may overlap: so two comparisons do for all sizes, which are
+/// Effects: calls `visit(place)` for units of 16 bytes that cover a block except its last 8 bytes. Visits them from
+///   both ends, up to the next power of two, so units may overlap. This takes two comparisons for any size, which are
 ///   mispredicted less often than a loop.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
@@ -284,7 +286,7 @@ MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Vis
 MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noexcept
 {
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
-    if (bytes > detail::most_units_at_once * detail::unit) {
+    if (bytes > detail::max_units_at_once * detail::unit) {
         std::memset(block, static_cast<unsigned char>(word), bytes - canary::last_bytes);
         return;
     }
@@ -293,7 +295,7 @@ MEMORY_POOL_ALWAYS_INLINE void poison_block(void* block, std::size_t bytes) noex
                           [&](std::byte* place) { std::memcpy(place, &pattern, sizeof pattern); });
 }
 
-/// Returns: whether a free block is as `poison_block` left it, and its last word is canary.
+/// Returns: whether a free block is as `poison_block` left it and its last word is canary.
 /// Preconditions: as `poison_block`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t bytes) noexcept
 {
@@ -301,7 +303,7 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
     if (!the_canary.is_last_intact(first + bytes))
         return false;
     const std::uint64_t word = the_poison.load(std::memory_order_relaxed);
-    if (bytes > detail::most_units_at_once * detail::unit)
+    if (bytes > detail::max_units_at_once * detail::unit)
         return os::are_all(block, bytes - canary::last_bytes, static_cast<unsigned char>(word));
     const detail::vector expected = {word, word};
     detail::vector difference = {0, 0};
@@ -313,8 +315,8 @@ MEMORY_POOL_ALWAYS_INLINE bool is_poisoned_block(const void* block, std::size_t 
     return (difference[0] | difference[1]) == 0;
 }
 
-/// Returns: whether a block that was purged is zero still, and its last word that or canary: a thread may be about to
-///   hand it out.
+/// Returns: whether a purged block is still zero. Its last word may be canary, because a thread may be about to
+///   allocate the block.
 inline bool is_purged_block(const std::byte* block, std::size_t bytes) noexcept
 {
     const std::byte* const end = block + bytes;

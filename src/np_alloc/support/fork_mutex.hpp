@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The locks of np_alloc, around which a process may fork.
+/// np_alloc's locks, which a thread that forks holds during the fork.
 ///
-/// The thread that forks takes all of them before, and lets go of them afterwards, in the parent and in the child.
-/// Between that, functions of others run in it (pthread_atfork calls those that were registered first last before the
-/// fork, and first after it), and they may allocate. As what the locks guard is consistent then, and no other thread
-/// uses it, the thread passes them.
+/// The thread that forks takes all locks before the fork, and releases them afterwards, in the parent and in the child.
+/// In between, it also runs fork handlers of other code, which may allocate. (Of the pthread_atfork handlers, the first
+/// one registered runs last before the fork, and first after it.) At that time, the data behind the locks is consistent
+/// and no other thread uses it, so the locks are no-ops in that thread.
 ///
-/// Each thread counts the locks that it holds or waits for. So a process can tell that it is ended by a signal handler
-/// that interrupted a call, when it must not wait for locks. Each lock also knows its owner: a handler that needs a
-/// lock of the thread that it interrupted would deadlock, so that is reported, and ends the program.
+/// Each thread counts the locks that it holds or waits for. So if a signal handler interrupts a call and ends the
+/// process, the code that runs at exit can tell that it must not wait for locks. Each lock also knows its owner. A
+/// handler that needs a lock of the thread that it interrupts would deadlock, so the lock reports the error and ends
+/// the program.
 ///
 ///     lock:     in transition | os lock | owner = this thread           |
 ///     unlock:                   in transition | owner = none | os unlock |
 ///
-/// A lock in transition may be held and have no owner.
+/// A lock in transition may be held without an owner.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -37,10 +38,10 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// Whether this thread has all locks, as it is about to fork, or has just done so.
+/// True while this thread holds all locks, because it is about to fork, or has just forked.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 
-/// Locks that this thread holds or is about to take; one more while it holds all of them for a fork.
+/// The number of locks that this thread holds or is about to take; one more while it holds all of them for a fork.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t this_thread_locks = 0;
 
 class fork_mutex;
@@ -48,15 +49,15 @@ class fork_mutex;
 /// The lock that this thread is about to take or to release.
 MEMORY_POOL_HIDDEN inline __thread const fork_mutex* this_thread_transition = nullptr;
 
-/// Effects: counts a lock of this thread that is not an np::fork_mutex. Clears the transition if it is the only one:
-///   that has ended.
+/// Effects: counts a lock of this thread that is not an np::fork_mutex. If this is its only lock, clears the
+///   transition, which has ended.
 inline void count_lock() noexcept
 {
     if (this_thread_locks++ == 0)
         this_thread_transition = nullptr;
 }
 
-/// As long as it lives, this thread counts as one with a lock.
+/// Counts as a lock of this thread during its lifetime.
 class counted_lock : base::immovable<counted_lock>
 {
 public:
@@ -75,7 +76,7 @@ public:
     std::abort();
 }
 
-/// A lock whose lock() and unlock() are no-ops in a thread while it forks. Use with base::lock_guard.
+/// A lock whose lock() and unlock() are no-ops in a thread that forks. Use with base::lock_guard.
 class MEMORY_POOL_CAPABILITY fork_mutex : base::immovable<fork_mutex>, lock_order<is_checked>
 {
 public:
@@ -94,7 +95,9 @@ public:
         note(true);
     }
 
-    /// Returns: whether it was to be had at once. Not while this thread forks: it is for what can wait.
+    /// Effects: acquires the lock if it is free, but never while this thread forks, because callers can do without the
+    ///   lock.
+    /// Returns: true if the lock was acquired.
     bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true)
     {
         ++this_thread_locks;
@@ -136,7 +139,7 @@ public:
         is_held_for_fork_ = true;
     }
 
-    /// Effects: lets go of it. It may be new, if a handler has made what it guards.
+    /// Effects: releases the lock. A no-op for a lock that a fork handler has created since lock_for_fork().
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE()
     {
         if (!is_held_for_fork_)
@@ -150,8 +153,8 @@ private:
     /// Returns: an address that identifies the thread.
     static const void* this_thread() noexcept { return &this_thread_locks; }
 
-    // A handler sees the transition from before the lock is taken until the owner is set, and from before the owner is
-    // cleared until the lock is free. A thread without other locks has no earlier transition to restore.
+    // A signal handler sees the transition from before the lock is taken until the owner is set, and from before the
+    // owner is cleared until the lock is free. A thread without other locks has no earlier transition to restore.
 
     void begin_transition() noexcept
     {
@@ -166,8 +169,8 @@ private:
         MEMORY_POOL_LOCK_POINT(*this, owner != nullptr);
     }
 
-    /// Takes the lock for a thread that holds or waits for another, or for this one, if a handler calls. Restores the
-    /// transition that it interrupts.
+    /// Takes the lock for a thread that already holds or waits for a lock: another lock, or, in a signal handler, this
+    /// one. Restores the interrupted transition.
     // Not analyzed: a no-op in the thread that forks.
     MEMORY_POOL_NOINLINE void lock_further() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
@@ -203,17 +206,17 @@ private:
         this_thread_transition = interrupted;
     }
 
-    /// Waits for the lock. Reports a reentrant call if this thread owns it. During a transition, either this thread or
-    /// another one may hold it: another one soon sets an owner.
+    /// Waits for the lock. Reports a reentrant call if this thread owns it. If there is no owner yet, another
+    /// thread soon becomes the owner, unless this thread holds the lock in an interrupted call.
     MEMORY_POOL_SLOW_PATH void wait(const fork_mutex* interrupted) noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {
-        constexpr std::uint64_t longest_transition = 100'000'000; // In nanoseconds.
+        constexpr std::uint64_t max_transition = 100'000'000; // In nanoseconds.
         if (interrupted == this) {
             const std::uint64_t begin = os::nanoseconds();
             while (owner_.load(std::memory_order_relaxed) == nullptr) {
                 if (mutex_.try_lock())
                     return;
-                if (os::nanoseconds() - begin > longest_transition)
+                if (os::nanoseconds() - begin > max_transition)
                     report_reentrant_call();
                 os::sleep_for_a_moment();
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Hash tables whose pages count as metadata of np_alloc: see core/reports/hash_table.hpp.
+/// Hash tables whose pages count as np_alloc's metadata: see core/reports/hash_table.hpp.
 ///
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
@@ -14,7 +14,7 @@
 namespace memory_pool::np {
 using core::mixed;
 
-/// Entries by what they are found by.
+/// Map from key to entry.
 template <class Entry>
 using hash_table = core::hash_table<Entry, metadata_pages>;
 } // namespace memory_pool::np

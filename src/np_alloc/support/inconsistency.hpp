@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What np_verify finds wrong.
+/// A defect that np_verify finds.
 ///
 /// Thread safety: a value.
 #pragma once
 
 namespace memory_pool::np {
-/// What is wrong, and with what; or nothing.
+/// The defect and its address, or none.
 struct inconsistency
 {
-    const char* what = nullptr; ///< A text that stays, or nullptr if nothing is wrong.
+    const char* what = nullptr; ///< A static text; nullptr if nothing is wrong.
     const void* where = nullptr;
 
     explicit operator bool() const noexcept { return what != nullptr; }

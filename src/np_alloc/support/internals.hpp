@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Lets np_alloc name the library's internals as they name each other.
+/// Gives np_alloc short names for the namespaces of the library's internals.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The order in which a thread of np_alloc takes locks: see docs/locks.md. The checked build asserts it.
+/// The order in which a thread takes np_alloc's locks: see docs/locks.md. The checked build asserts the order.
 ///
 ///     held by a thread:   | count of the outermost rank | ... | count of the innermost |       a byte each
 ///
@@ -21,20 +21,20 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// The locks, outermost first. A thread that holds one waits only for those behind it.
+/// The ranks, outermost first. A thread that holds a lock waits only for locks of later ranks.
 enum class lock_rank : unsigned char
 {
     background, ///< The turn of the background work.
     pressure,   ///< The watch for memory pressure.
-    callbacks,  ///< Functions of programs and libraries that are called back.
+    callbacks,  ///< Registered functions of programs and libraries.
     heaps,      ///< The lists of heaps.
     heap,       ///< The slabs of a heap.
-    call_sites, ///< The call sites of traced blocks: a thread may take several, in one order.
+    call_sites, ///< The call sites of blocks: a thread may take several, in a fixed order.
     profile,    ///< The profile.
     runs,       ///< The page heap.
 };
 
-/// The base of a lock: it asserts no order, in the plain build.
+/// The base of a lock in the plain build, which asserts no order.
 template <bool IsAsserted>
 class lock_order
 {
@@ -49,14 +49,15 @@ protected:
 /// Locks that this thread holds, a byte for each rank.
 MEMORY_POOL_HIDDEN inline __thread std::uint64_t this_thread_ranks = 0;
 
-/// The base of a lock that asserts the order, in the checked build.
+/// The base of a lock in the checked build, which asserts the order.
 template <>
 class lock_order<true>
 {
 protected:
     constexpr explicit lock_order(lock_rank rank) noexcept : rank_(rank) {}
 
-    /// Returns: whether this thread holds no lock of the same rank, unless it may take several, or of one behind it.
+    /// Returns: whether this thread holds no lock of a later rank, and none of the same rank, unless it may take
+    ///   several.
     bool is_in_order() const noexcept
     {
         const bool may_be_one_of_several = rank_ == lock_rank::call_sites;

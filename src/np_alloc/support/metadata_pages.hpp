@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// Pages for metadata of np_alloc. They lie outside of its region, between guard pages: no linear overflow of a block
-/// reaches them.
+/// \file Pages for np_alloc's metadata. They are outside of the region, between guard pages, so that no linear overflow
+/// of a block reaches them.
 ///
 ///     | guard page | pages | guard page |
 ///
-///     metadata of the process = tables of the region + these pages + slabs of the internal heap + see figures.hpp
+///     metadata of the process = tables of the region + these pages + slabs of the internal heap + more:
+///                               see process_statistics.hpp
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -21,16 +21,16 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Returns: how many bytes whole pages for that many have.
+/// Returns: `bytes`, rounded up to whole pages.
 inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 {
     return base::round_up(bytes, os::page_size());
 }
 
-/// Bytes of all such pages, without guard pages.
+/// Bytes of all metadata pages, without guard pages.
 inline std::atomic<std::size_t> metadata_page_bytes{0};
 
-/// Returns: zeroed pages for that many bytes, between two inaccessible pages; nullptr on OOM.
+/// Returns: zeroed pages for `bytes` bytes, between two inaccessible pages; nullptr on OOM.
 inline void* take_metadata_pages(std::size_t bytes) noexcept
 {
     const std::size_t border_bytes = os::page_size();
@@ -47,7 +47,7 @@ inline void* take_metadata_pages(std::size_t bytes) noexcept
     return nullptr;
 }
 
-/// Effects: frees such pages. nullptr is ignored.
+/// Effects: frees pages from take_metadata_pages(). A no-op for nullptr.
 inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
 {
     if (pages == nullptr)

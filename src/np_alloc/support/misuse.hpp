@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reports of misuse of np_alloc, and how many there were.
+/// Reports and counts misuse of np_alloc.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -22,7 +22,7 @@
 #include <cstddef>
 
 namespace memory_pool::np {
-/// Keeps what the program sees in errno while the system is called.
+/// Preserves errno during its lifetime.
 class errno_as_it_was : base::immovable<errno_as_it_was>
 {
 public:
@@ -33,33 +33,34 @@ private:
     int value_;
 };
 
-/// Reports so far.
+/// The number of reports so far.
 inline std::atomic<std::size_t> misuse_reports{0};
 
-/// Blocks that were freed with a size that they have no room for, as far as that was seen; they are not reported.
+/// The number of blocks freed with a size larger than the block. Only some frees detect these blocks, and none reports
+/// them.
 inline std::atomic<std::size_t> size_mismatches{0};
 
-/// Effects: prints `text` on the standard error. Freeing is no cancellation point: the thread would end in the middle
-///   of it, before the report.
+/// Effects: prints `text` on stderr. Not a cancellation point, because free is not one either: the thread could end in
+///   the middle of free, before the report.
 MEMORY_POOL_SLOW_PATH inline void print(const char* text) noexcept
 {
     const os::uncancelled until_printed;
     base::print(text);
 }
 
-/// Effects: says, for the first of them, that a pointer from elsewhere is ignored.
+/// Effects: once per process, reports that a foreign pointer is ignored.
 MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
 {
     static std::atomic<bool> was_said{false};
     if (!was_said.exchange(true, std::memory_order_relaxed))
         print(base::message(
-                  "np_alloc: foreign pointer: address %p is not of np_alloc, and ignored, as are any that follow\n"
-                  "  remedy: free a block by the malloc that it is from; NP_FATAL_FOREIGN=1 ends the program here",
+                  "np_alloc: foreign pointer: address %p is not from np_alloc and is ignored, as are later ones\n"
+                  "  remedy: free each block by the malloc that allocated it; NP_FATAL_FOREIGN=1 ends the program here",
                   pointer)
                   .c_str());
 }
 
-/// Returns: what to do about a misuse of a block of that size.
+/// Returns: the remedy for a misuse of a block of that size.
 constexpr const char* remedy_for(error_kind kind, std::size_t block_bytes) noexcept
 {
     switch (kind) {
@@ -72,20 +73,19 @@ constexpr const char* remedy_for(error_kind kind, std::size_t block_bytes) noexc
                                 : "this memory was free: find the write through an old pointer, far past the end of "
                                   "a block, or before its beginning; NP_SAMPLE_BYTES=64K may stop at it";
     case error_kind::foreign_pointer:
-        return "give a block back to the allocator that handed it out; NP_FATAL_FOREIGN=0 ignores such pointers";
+        return "free each block by the allocator that allocated it; NP_FATAL_FOREIGN=0 ignores such pointers";
     default: return base::remedy_for(kind);
     }
 }
 
-/// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is
-///   not known.
+/// Returns: the call site of a misused block; an empty text if it is unknown.
 base::message site_name(error_kind kind, const void* block) noexcept;
 
-/// Effects: prints what else is known of a misuse of `block`: the thread, its calls, and of a sample, those that have
-///   allocated and freed it.
+/// Effects: prints the context of a misuse of `block`: the thread, the thread's call stack, and, for a sample, the call
+///   stacks of the block's allocation and free.
 void print_context(const void* block) noexcept;
 
-/// Returns: the text of a report, which ends with the allocation site of the block, if known.
+/// Returns: the text of a report, which ends with the call site of the block, if it is known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const void* block, std::size_t block_bytes,
                                                           const char* where, const char* remedy) noexcept
 {
@@ -95,9 +95,8 @@ MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const
                          line.c_str());
 }
 
-/// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if unknown. `where` is what it was given
-///   to, and `remedy` what to do about it, if that is not what it always is. Pointers from elsewhere are ignored
-///   instead if the user wants that.
+/// Effects: reports a misuse of `block`. `block_bytes`: its size, or 0 if unknown; `where`: the pool, heap or library
+///   that received the block; `remedy`: nullptr for the usual one. Ignores foreign pointers if the user has chosen to.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* block, std::size_t block_bytes,
                                                 const char* where = "np_alloc", const char* remedy = nullptr) noexcept
 {
@@ -114,7 +113,8 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* blo
     get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
 
-/// Effects: reports that `count` more were found together with others, the last of which was of that kind.
+/// Effects: reports that `count` more errors were found at the same time. `kind` and `block_bytes` describe the last
+///   error.
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_kind kind,
                                                      std::size_t block_bytes) noexcept
 {
@@ -128,11 +128,12 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_ki
     get_error_handler()({kind, nullptr, block_bytes, "np_alloc", text.c_str()});
 }
 
-/// Effects: calls the error handler, if that is one in C: those in C++ have no kinds for accesses.
+/// Effects: calls the error handler if it is a C handler: C++ handlers have no kinds for accesses.
 /// Thread safety: async-signal-safe.
 void tell_of_access(const np_error_report& report);
 
-/// Misuse found while locks were held. Its destructor reports it, without them: an error handler may call back.
+/// Misuse found while locks are held. The destructor reports it without the locks, because an error handler may call
+/// np_alloc.
 class misuse_list : public base::misuse_log, base::immovable<misuse_list>
 {
 public:

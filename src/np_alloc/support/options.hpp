@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a program or the user may choose, at run time.
+/// Options that the program or the user sets at run time.
 ///
 ///     np_option_set(option, value)   ->   | value | value | value | ...   <-   at start: NAME=VALUE in the program's
 ///                                                                              np_options, then in the environment
 ///
-/// The environment is ignored in a process with another user's privileges, such as a setuid program.
+/// A process with another user's privileges, such as a setuid program, ignores the environment.
 ///
-/// Nothing that every call of malloc or free does asks for one of them.
+/// No option is read on every call of malloc or free.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -29,24 +29,24 @@
 #include <utility>
 
 namespace memory_pool::np {
-/// What is known of an option.
-struct option_facts
+/// The properties of an option.
+struct option_info
 {
-    const char* variable; ///< In the environment: NP_ and the option's name in capitals.
-    std::size_t least;
-    std::size_t most;
+    const char* variable; ///< Environment variable: NP_ and the option's name in capitals.
+    std::size_t min;
+    std::size_t max;
     std::size_t value;      ///< The default.
-    bool has_never = false; ///< Is `most` also called "never"?
-    bool has_zero = false;  ///< Are 1, 2 and 3 also called "free", "alloc" and "free,alloc"?
+    bool has_never = false; ///< `max` is also called "never".
+    bool has_zero = false;  ///< 1, 2 and 3 are also called "free", "alloc" and "free,alloc".
 };
 
-/// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
+/// Options of every build are numbered from 1; options of the checked build, from 64.
 inline constexpr std::size_t options_of_all = 17;
 inline constexpr std::size_t options_of_checks = 8;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
-/// All options, in the order of their numbers. `ignores_foreign`: pointers of another malloc are expected.
-constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(bool ignores_foreign) noexcept
+/// All options, by number. `ignores_foreign`: foreign pointers are expected.
+constexpr std::array<option_info, options_of_all + options_of_checks> info_of_options(bool ignores_foreign) noexcept
 {
     constexpr std::size_t kilo = std::size_t{1} << 10;
     constexpr std::size_t mega = kilo * kilo;
@@ -82,16 +82,16 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
 /// The values of all options.
 class options : base::immovable<options>
 {
-    // Here, as a compiler may otherwise not see that this can be done before the program runs.
+    // A separate constructor: otherwise a compiler may not see that this can run at compile time.
     template <std::size_t Count, std::size_t... Number>
-    constexpr options(const std::array<option_facts, Count>& all, std::index_sequence<Number...>) noexcept
-        : facts_{all[Number]...}, values_{all[Number].value...}
+    constexpr options(const std::array<option_info, Count>& all, std::index_sequence<Number...>) noexcept
+        : infos_{all[Number]...}, values_{all[Number].value...}
     {
     }
 
 public:
     constexpr explicit options(bool ignores_foreign) noexcept
-        : options(facts_of_options(ignores_foreign), std::make_index_sequence<option_count>())
+        : options(info_of_options(ignores_foreign), std::make_index_sequence<option_count>())
     {
     }
 
@@ -101,14 +101,14 @@ public:
         return number - 1 < options_of_all || (is_checked && number - first_of_checks < options_of_checks);
     }
 
-    /// Returns: the option of that name, in small letters and without NP_; np_option_none if there is none.
+    /// Returns: the option with that name, in lower case and without NP_; np_option_none if there is none.
     np_option find(const char* name) const noexcept;
 
-    /// Returns: the value that `text` stands for; nothing if the option cannot have it.
+    /// Returns: the value of `text`; nothing if it is not valid for the option.
     /// Preconditions: is_one(option).
     std::optional<std::size_t> value_in(np_option option, const char* text) const noexcept;
 
-    /// Returns: whether it must be chosen before the first block is asked for.
+    /// Returns: whether the option must be set before the first allocation.
     static constexpr bool is_for_the_start(np_option option) noexcept
     {
         return option == np_option_region_bytes || option == np_option_poison || option == np_option_guard_pages ||
@@ -121,26 +121,27 @@ public:
         return values_[index_of(option)].load(std::memory_order_relaxed);
     }
 
-    /// Returns: whether the option may have that value. If not, it stays as it is.
+    /// Effects: sets an option if the value is valid for it.
+    /// Returns: whether the value is valid.
     /// Preconditions: is_one(option).
     bool set(np_option option, std::size_t value) noexcept
     {
-        const option_facts& its = facts_[index_of(option)];
-        if (value < its.least || value > its.most)
+        const option_info& info = infos_[index_of(option)];
+        if (value < info.min || value > info.max)
             return false;
         values_[index_of(option)].store(value, std::memory_order_relaxed);
         return true;
     }
 
-    /// Effects: the first time that `environment` is not nullptr: sets the options in `embedded`, a text like
-    ///   np_options or nullptr, then those in `environment`. Reports invalid values and unknown names on stderr; of the
-    ///   environment, names that begin with NP_.
+    /// Effects: the first time that `environment` is not nullptr, sets the options in `embedded` (a text like
+    ///   np_options, or nullptr), and then the options in `environment`. Reports invalid values and unknown names on
+    ///   stderr. In the environment, considers only names that begin with NP_.
     void read_once(const char* const* environment, const char* embedded = embedded_options()) noexcept;
 
-    /// Returns: the value of NP_REPORT in the environment, which is a path; nullptr if it is not there, or empty.
+    /// Returns: the path in NP_REPORT in the environment; nullptr if it is not set, or empty.
     static const char* report_path(const char* const* environment) noexcept;
 
-    /// Returns: the same of NP_PROFILE.
+    /// Returns: as report_path(), for NP_PROFILE.
     static const char* profile_path(const char* const* environment) noexcept;
 
 private:
@@ -163,15 +164,15 @@ private:
     /// Returns: np_options; nullptr if the program does not define it.
     static const char* embedded_options() noexcept;
 
-    /// Effects: sets what `setting` has, a NAME=VALUE. `where` is for a report.
+    /// Effects: sets the option in `setting`, which is NAME=VALUE. Reports name `where`.
     void read(const char* setting, const char* where) noexcept;
     const char* nearest(const char* variable, std::size_t length) const noexcept;
 
-    const std::array<option_facts, option_count> facts_;
+    const std::array<option_info, option_count> infos_;
     std::array<std::atomic<std::size_t>, option_count> values_;
     std::atomic<bool> is_read_{false};
 };
 
-/// Those of the process.
+/// The options of the process.
 MEMORY_POOL_HIDDEN extern options the_options;
 } // namespace memory_pool::np

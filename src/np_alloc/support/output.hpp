@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where a text for the user goes, piece by piece.
+/// The destination of a text for the user, which receives it in pieces.
 ///
-/// Thread safety: as the function behind it.
+/// Thread safety: as for the function that writes.
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
@@ -16,13 +16,13 @@
 #include <cstring>
 
 namespace memory_pool::np {
-/// A function of the program, or the standard error.
+/// A function of the program, or stderr.
 class output
 {
 public:
     using function = void (*)(const char* text, std::size_t length, void* argument);
 
-    /// Effects: if `write` is nullptr, chooses the standard error.
+    /// Effects: makes an output to `write`; nullptr: to stderr.
     output(function write, void* argument) noexcept
         : write_(write != nullptr ? write : &to_standard_error), argument_(argument)
     {

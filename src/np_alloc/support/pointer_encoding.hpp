@@ -7,7 +7,7 @@
 ///     pointer:   byte-reversed, xor key       a partial overwrite changes the high bytes of the address
 ///     count:     xor another key
 ///
-/// Thread safety: any thread; `draw` before all others.
+/// Thread safety: any thread; call `draw` first.
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
@@ -19,18 +19,18 @@
 #include <cstdint>
 
 namespace memory_pool::np {
-/// An encoding with keys that are unpredictable from outside of the process.
+/// An encoding with keys that other processes cannot predict.
 class pointer_encoding : base::immovable<pointer_encoding>
 {
 public:
-    /// Effects: draws the keys. Called before anything is encoded.
+    /// Effects: draws the keys. Call it before encoding anything.
     void draw() noexcept
     {
         key_.store(static_cast<std::uintptr_t>(os::random_number()), std::memory_order_relaxed);
         count_key_.store(os::random_number(), std::memory_order_relaxed);
     }
 
-    /// Returns: the encoded pointer; nullptr for nullptr, whose code would be the key.
+    /// Returns: the encoded pointer; nullptr for nullptr, whose encoding would reveal the key.
     void* encode(const void* pointer) const noexcept
     {
         if (pointer == nullptr)
@@ -48,7 +48,7 @@ public:
         return reinterpret_cast<void*>(reversed(bits));
     }
 
-    /// Returns: a count encoded, or an encoded one decoded.
+    /// Returns: the count encoded, or decoded if it is encoded: both are the same operation.
     std::uint64_t convert_count(std::uint64_t count) const noexcept
     {
         return count ^ count_key_.load(std::memory_order_relaxed);

@@ -9,12 +9,12 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(allocation_counters, are_empty_when_off)
+TEST(allocation_counters, are_an_empty_class_when_disabled)
 {
     EXPECT_TRUE(std::is_empty_v<core::allocation_counters<false>>);
 }
 
-TEST(allocation_counters, keep_the_peak)
+TEST(allocation_counters, track_the_peak)
 {
     core::allocation_counters<true> counters;
     counters.count_allocation();
@@ -31,7 +31,7 @@ TEST(allocation_counters, keep_the_peak)
     EXPECT_EQ(statistics.failures, 1u);
 }
 
-TEST(allocation_counters, begin_the_peak_anew_at_the_blocks_in_use)
+TEST(allocation_counters, reset_the_peak_to_the_blocks_in_use)
 {
     core::allocation_counters<true> counters;
     counters.count_allocation();

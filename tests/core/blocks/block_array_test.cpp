@@ -23,7 +23,7 @@ std::vector<void*> take_all(block_array<T>& blocks)
     return taken;
 }
 
-TEST(block_array, is_exhausted_until_it_has_memory)
+TEST(block_array, is_exhausted_before_allocate)
 {
     block_array<int> blocks;
     EXPECT_EQ(blocks.size(), 0u);
@@ -35,7 +35,7 @@ TEST(block_array, is_exhausted_until_it_has_memory)
     EXPECT_FALSE(blocks.is_exhausted());
 }
 
-TEST(block_array, hands_out_each_block_once_in_address_order)
+TEST(block_array, takes_each_block_once_in_address_order)
 {
     for (const std::size_t count : {1u, 15u, 16u, 17u, 100u}) {
         block_array<std::uint64_t> blocks;
@@ -89,7 +89,7 @@ TEST(block_array, aligns_blocks_for_their_type)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 128, 0u);
 }
 
-TEST(block_array, has_states_if_the_type_is_not_trivially_destructible)
+TEST(block_array, tracks_block_states_of_types_with_destructors)
 {
     block_array<std::string> blocks;
     blocks.allocate(20);
@@ -106,7 +106,7 @@ TEST(block_array, has_states_if_the_type_is_not_trivially_destructible)
     EXPECT_EQ(states, expected);
 }
 
-TEST(block_array, owns_addresses_in_its_blocks)
+TEST(block_array, owns_only_addresses_in_its_blocks)
 {
     block_array<std::string> blocks;
     EXPECT_FALSE(blocks.owns(nullptr));

@@ -40,7 +40,7 @@ protected:
         EXPECT_EQ(upstream_.mismatched(), 0U);
     }
 
-    /// Takes blocks as a store does, until there are `count`, or no more.
+    /// Takes `count` blocks as a store does, or fewer if there are no more.
     static std::vector<void*> take(core::cache_revocation& from, std::size_t count)
     {
         std::vector<void*> blocks;
@@ -78,25 +78,25 @@ protected:
     test::shared_accounting_upstream upstream_;
 };
 
-TEST_F(cache_revocation, gives_each_thread_one_cache_which_goes_with_it)
+TEST_F(cache_revocation, gives_each_thread_one_cache_until_it_exits)
 {
-    gate its(&upstream_);
-    core::thread_cache* const mine = its.cache_of_this_thread();
+    gate revocation(&upstream_);
+    core::thread_cache* const mine = revocation.cache_of_this_thread();
     ASSERT_NE(mine, nullptr);
     EXPECT_TRUE(mine->slot->is_open());
-    EXPECT_EQ(its.cache_of_this_thread(), mine);
+    EXPECT_EQ(revocation.cache_of_this_thread(), mine);
     test::in_a_thread([&] {
-        EXPECT_NE(its.cache_of_this_thread(), mine);
-        put(its, take(its, 10));
-        const core::cache_revocation::locked lock(its);
-        EXPECT_EQ(its.cached.caches.in_use(), 2U);
+        EXPECT_NE(revocation.cache_of_this_thread(), mine);
+        put(revocation, take(revocation, 10));
+        const core::cache_revocation::locked lock(revocation);
+        EXPECT_EQ(revocation.cached.caches.in_use(), 2U);
     });
-    const core::cache_revocation::locked lock(its);
-    EXPECT_EQ(its.cached.caches.in_use(), 1U);
-    EXPECT_EQ(its.cached.in_use(), 0U) << "what the thread had cached is free";
+    const core::cache_revocation::locked lock(revocation);
+    EXPECT_EQ(revocation.cached.caches.in_use(), 1U);
+    EXPECT_EQ(revocation.cached.in_use(), 0U) << "blocks cached by the thread are free";
 }
 
-TEST_F(cache_revocation, gives_no_cache_where_free_blocks_are_filled_or_upstream_has_no_memory)
+TEST_F(cache_revocation, gives_no_cache_when_filling_free_blocks_or_out_of_memory)
 {
     gate filling(&upstream_, unbounded, true);
     EXPECT_EQ(filling.cache_of_this_thread(), nullptr);
@@ -110,94 +110,94 @@ TEST_F(cache_revocation, gives_no_cache_where_free_blocks_are_filled_or_upstream
     EXPECT_NE(caching.cache_of_this_thread(), nullptr);
 }
 
-TEST_F(cache_revocation, keeps_caches_closed_and_empty_while_all_blocks_are_needed)
+TEST_F(cache_revocation, keeps_caches_closed_while_suspended)
 {
-    gate its(&upstream_);
-    const std::vector<void*> used = take(its, 10);
-    put(its, take(its, 10));
-    core::thread_cache* const cache = its.cache_of_this_thread();
+    gate revocation(&upstream_);
+    const std::vector<void*> used = take(revocation, 10);
+    put(revocation, take(revocation, 10));
+    core::thread_cache* const cache = revocation.cache_of_this_thread();
     {
-        const core::cache_revocation::suspension suspended(its);
-        EXPECT_EQ(its.take_without_lock(cache), nullptr);
-        EXPECT_FALSE(its.put_without_lock(cache, used[0]));
-        const core::cache_revocation::locked lock(its);
-        EXPECT_FALSE(its.open(*cache));
-        EXPECT_EQ(its.cached.slabs.handed_out(), 10U) << "the slabs know what is in use";
-        its.put_locked(cache, used[0]);
-        EXPECT_EQ(its.cached.slabs.handed_out(), 9U);
+        const core::cache_revocation::suspension suspended(revocation);
+        EXPECT_EQ(revocation.take_without_lock(cache), nullptr);
+        EXPECT_FALSE(revocation.put_without_lock(cache, used[0]));
+        const core::cache_revocation::locked lock(revocation);
+        EXPECT_FALSE(revocation.open(*cache));
+        EXPECT_EQ(revocation.cached.slabs.outstanding(), 10U) << "the slabs count exactly";
+        revocation.put_locked(cache, used[0]);
+        EXPECT_EQ(revocation.cached.slabs.outstanding(), 9U);
     }
-    const core::cache_revocation::locked lock(its);
-    EXPECT_TRUE(its.open(*cache));
+    const core::cache_revocation::locked lock(revocation);
+    EXPECT_TRUE(revocation.open(*cache));
 }
 
-TEST_F(cache_revocation, takes_from_the_caches_of_others_what_a_limit_leaves)
+TEST_F(cache_revocation, revokes_cached_blocks_of_other_threads_at_the_limit)
 {
-    gate its(&upstream_, 100);
+    gate revocation(&upstream_, 100);
     test::lasting_thread other;
-    other.does([&its] { put(its, take(its, 60)); });
-    const std::vector<void*> all = take(its, 101);
+    other.does([&revocation] { put(revocation, take(revocation, 60)); });
+    const std::vector<void*> all = take(revocation, 101);
     EXPECT_EQ(all.size(), 100U);
     EXPECT_EQ(std::set<void*>(all.begin(), all.end()).size(), 100U);
-    other.does([&its] { EXPECT_EQ(take(its, 1).size(), 0U); });
-    put(its, all);
-    EXPECT_EQ(in_use(its), 0U);
+    other.does([&revocation] { EXPECT_EQ(take(revocation, 1).size(), 0U); });
+    put(revocation, all);
+    EXPECT_EQ(in_use(revocation), 0U);
 }
 
-TEST_F(cache_revocation, hands_blocks_to_waiters_first_and_opens_no_cache_for_so_long)
+TEST_F(cache_revocation, serves_waiters_first_and_opens_no_cache_meanwhile)
 {
-    gate its(&upstream_, 2);
-    core::thread_cache* const cache = its.cache_of_this_thread();
-    const std::vector<void*> used = take(its, 2);
-    const core::cache_revocation::locked lock(its);
-    its.cached.close_caches();
+    gate revocation(&upstream_, 2);
+    core::thread_cache* const cache = revocation.cache_of_this_thread();
+    const std::vector<void*> used = take(revocation, 2);
+    const core::cache_revocation::locked lock(revocation);
+    revocation.cached.close_caches();
     {
-        const core::cache_revocation::queued_waiter first(its);
-        const core::cache_revocation::queued_waiter second(its);
-        EXPECT_FALSE(its.open(*cache));
-        its.put_locked(cache, used[1]);
+        const core::cache_revocation::queued_waiter first(revocation);
+        const core::cache_revocation::queued_waiter second(revocation);
+        EXPECT_FALSE(revocation.open(*cache));
+        revocation.put_locked(cache, used[1]);
         EXPECT_EQ(first.block, used[1]);
         EXPECT_EQ(second.block, nullptr);
-        EXPECT_EQ(its.take_locked(cache), nullptr);
-        EXPECT_EQ(its.cached.in_use(), 2U);
+        EXPECT_EQ(revocation.take_locked(cache), nullptr);
+        EXPECT_EQ(revocation.cached.in_use(), 2U);
     }
-    EXPECT_EQ(its.cached.in_use(), 1U) << "the waiter has gone without its block";
-    EXPECT_EQ(its.take_locked(cache), used[1]);
-    EXPECT_TRUE(its.open(*cache));
+    EXPECT_EQ(revocation.cached.in_use(), 1U) << "the first waiter left its block behind";
+    EXPECT_EQ(revocation.take_locked(cache), used[1]);
+    EXPECT_TRUE(revocation.open(*cache));
 }
 
 TEST_F(cache_revocation, reports_misuse_without_the_lock)
 {
     test::error_recorder recorder;
-    gate its(&upstream_);
+    gate revocation(&upstream_);
     int foreign[2] = {};
-    recorder.handle_by([&its] { EXPECT_EQ(in_use(its), 0U) << "the error handler may use the pool"; });
+    recorder.handle_by([&revocation] { EXPECT_EQ(in_use(revocation), 0U) << "the error handler may use the pool"; });
     {
-        core::cache_revocation::locked lock(its);
-        its.put_locked(nullptr, &foreign[0]);
+        core::cache_revocation::locked lock(revocation);
+        revocation.put_locked(nullptr, &foreign[0]);
         EXPECT_TRUE(recorder.reports().empty());
         lock.report_early();
         EXPECT_EQ(recorder.reports().size(), 1U);
-        its.put_locked(nullptr, &foreign[1]);
+        revocation.put_locked(nullptr, &foreign[1]);
         EXPECT_EQ(recorder.reports().size(), 1U);
     }
     EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::foreign_pointer));
     EXPECT_EQ(recorder.reports().back().address, &foreign[1]);
 }
 
-TEST_F(cache_revocation, throws_what_upstream_throws_if_no_cache_has_a_block)
+TEST_F(cache_revocation, forwards_upstream_exceptions_once_caches_are_empty)
 {
-    gate its(&upstream_);
+    gate revocation(&upstream_);
     test::lasting_thread other;
-    other.does([&its] { put(its, take(its, 10)); });
-    std::vector<void*> all = take(its, 1);
+    other.does([&revocation] { put(revocation, take(revocation, 10)); });
+    std::vector<void*> all = take(revocation, 1);
     upstream_.fail_always();
     const auto take_rest = [&] {
         while (true)
-            all.push_back(take(its, 1).at(0));
+            all.push_back(take(revocation, 1).at(0));
     };
     EXPECT_THROW(take_rest(), std::bad_alloc);
-    const core::cache_revocation::locked lock(its);
-    EXPECT_EQ(all.size(), its.cached.slabs.capacity());
-    EXPECT_EQ(its.cached.slabs.handed_out(), all.size());
+    const core::cache_revocation::locked lock(revocation);
+    EXPECT_EQ(all.size(), revocation.cached.slabs.capacity());
+    EXPECT_EQ(revocation.cached.slabs.outstanding(), all.size());
 }
 } // namespace

@@ -33,7 +33,7 @@ protected:
         blocks_.caches.for_each_in_use([this](core::thread_cache& cache) { blocks_.caches.put(cache); });
     }
 
-    /// Makes an open cache that a thread would have.
+    /// Begins and opens a cache, as for a thread.
     core::thread_cache& open_cache(core::cached_slabs& of, core::cache_slot& slot)
     {
         core::thread_cache& cache = of.begin_cache();
@@ -47,7 +47,7 @@ protected:
         std::set<void*> taken;
         while (taken.size() != count)
             if (!taken.insert(blocks_.take_or_fill(cache)).second)
-                ADD_FAILURE() << "a block twice";
+                ADD_FAILURE() << "the same block twice";
         return taken;
     }
 
@@ -65,7 +65,7 @@ protected:
     core::cache_slot other_;
 };
 
-TEST_F(cached_slabs, have_no_cache_without_memory_and_one_once_there_is_some)
+TEST_F(cached_slabs, create_a_cache_only_if_memory_is_available)
 {
     upstream_.fail_always();
     EXPECT_THROW((void)blocks_.begin_cache(), std::bad_alloc);
@@ -76,7 +76,7 @@ TEST_F(cached_slabs, have_no_cache_without_memory_and_one_once_there_is_some)
     blocks_.caches.for_each_in_use([this](core::thread_cache& cache) { blocks_.caches.put(cache); });
 }
 
-TEST_F(cached_slabs, hand_out_nothing_until_there_are_slabs)
+TEST_F(cached_slabs, return_nullptr_without_slabs)
 {
     core::thread_cache& cache = open_cache(blocks_, mine_);
     EXPECT_EQ(blocks_.take_or_fill(cache), nullptr);
@@ -90,18 +90,18 @@ TEST_F(cached_slabs, count_free_blocks_wherever_they_are)
     core::thread_cache& cache = open_cache(blocks_, mine_);
     const std::set<void*> taken = take(cache, 100);
     EXPECT_EQ(blocks_.in_use(), 100U);
-    EXPECT_GT(blocks_.slabs.handed_out(), 100U) << "the spare span and the cache have some";
+    EXPECT_GT(blocks_.slabs.outstanding(), 100U) << "blocks in the spare span and in the cache";
     for (void* const each : taken)
         EXPECT_TRUE(blocks_.put_or_spill(cache, each));
     EXPECT_GT(exchange_.blocks_in_depot(), 0U);
     EXPECT_EQ(blocks_.in_use(), 0U);
     blocks_.gather();
-    EXPECT_EQ(blocks_.slabs.handed_out(), 0U);
+    EXPECT_EQ(blocks_.slabs.outstanding(), 0U);
     EXPECT_EQ(exchange_.blocks_in_depot(), 0U);
     EXPECT_FALSE(mine_.is_open());
 }
 
-TEST_F(cached_slabs, leave_a_share_of_few_blocks_to_each_thread)
+TEST_F(cached_slabs, share_few_blocks_among_threads)
 {
     const std::size_t limit = 40;
     core::cached_slabs few({stride, memory_pool::cache_line_size, limit}, limit, {false, false, false}, {"few", stride},
@@ -110,25 +110,25 @@ TEST_F(cached_slabs, leave_a_share_of_few_blocks_to_each_thread)
     core::thread_cache& cache = open_cache(few, mine_);
     core::thread_cache& others = open_cache(few, other_);
     EXPECT_NE(few.take_or_fill(cache), nullptr);
-    EXPECT_EQ(exchange_.blocks_in(cache), 7U) << "the first batch is eight";
+    EXPECT_EQ(exchange_.blocks_in(cache), 7U) << "the first batch has eight blocks";
     for (std::size_t i = 0; i != 8; ++i)
         EXPECT_NE(few.take_or_fill(cache), nullptr);
-    EXPECT_LE(exchange_.blocks_in(cache), (limit - 8) / 4) << "half of an equal share of the rest";
+    EXPECT_LE(exchange_.blocks_in(cache), (limit - 8) / 4) << "half of an equal share of the remaining blocks";
     std::size_t left = 0;
     while (few.take_or_fill(others) != nullptr)
         ++left;
     EXPECT_EQ(left, limit - 9 - exchange_.blocks_in(cache));
     EXPECT_EQ(few.in_use(), limit - exchange_.blocks_in(cache));
     few.gather();
-    EXPECT_EQ(few.slabs.handed_out(), few.in_use());
+    EXPECT_EQ(few.slabs.outstanding(), few.in_use());
     for (core::thread_cache* const each : {&cache, &others})
         few.caches.put(*each);
     exchange_.release(few.caches);
 }
 
-TEST_F(cached_slabs, spill_a_full_magazine_into_the_slabs_if_there_is_no_empty_one)
+TEST_F(cached_slabs, spill_a_full_magazine_into_the_slabs_if_none_is_empty)
 {
-    // Magazines are provided for the blocks that there are now.
+    // The exchange provides magazines for the present capacity only.
     core::thread_cache& cache = open_cache(blocks_, mine_);
     blocks_.slabs.grow(1000);
     const std::set<void*> taken = take(cache, 1000);
@@ -139,7 +139,7 @@ TEST_F(cached_slabs, spill_a_full_magazine_into_the_slabs_if_there_is_no_empty_o
     EXPECT_TRUE(mine_.is_open());
 }
 
-TEST_F(cached_slabs, hand_a_thread_without_a_cache_what_the_depot_has)
+TEST_F(cached_slabs, serve_threads_without_a_cache_from_the_depot)
 {
     blocks_.slabs.grow(1);
     core::thread_cache& cache = open_cache(blocks_, mine_);
@@ -150,14 +150,14 @@ TEST_F(cached_slabs, hand_a_thread_without_a_cache_what_the_depot_has)
         EXPECT_TRUE(blocks_.put_or_spill(cache, each));
     const std::size_t in_depot = exchange_.blocks_in_depot();
     ASSERT_GT(in_depot, 0U);
-    std::size_t handed_out = 0;
+    std::size_t allocated = 0;
     while (blocks_.take_next() != nullptr)
-        ++handed_out;
-    EXPECT_EQ(handed_out, all - exchange_.blocks_in(cache)) << "not what an open cache has";
-    EXPECT_EQ(blocks_.in_use(), handed_out);
+        ++allocated;
+    EXPECT_EQ(allocated, all - exchange_.blocks_in(cache)) << "all but the blocks in the open cache";
+    EXPECT_EQ(blocks_.in_use(), allocated);
 }
 
-TEST_F(cached_slabs, uncount_blocks_that_the_slabs_refuse)
+TEST_F(cached_slabs, do_not_count_blocks_that_the_slabs_reject)
 {
     const test::error_recorder recorder;
     blocks_.slabs.grow(1);

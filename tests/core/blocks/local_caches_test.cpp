@@ -58,7 +58,7 @@ protected:
             rejected_ += caches_.make_room(store_);
     }
 
-    std::size_t in_use() const { return store_.handed_out() - caches_.count(); }
+    std::size_t in_use() const { return store_.outstanding() - caches_.count(); }
 
     std::vector<void*> cached() const
     {
@@ -81,26 +81,26 @@ TEST_F(local_caches, are_empty_until_they_are_refilled)
     EXPECT_EQ(caches_.take(&block, 1), 0U);
     EXPECT_EQ(caches_.count(), 0U);
     EXPECT_EQ(caches_.refill(store_, core::slab::any_number), 0U);
-    EXPECT_EQ(caches_.count(), store_.handed_out());
+    EXPECT_EQ(caches_.count(), store_.outstanding());
     EXPECT_TRUE(caches_.take(block));
     EXPECT_EQ(in_use(), 1U);
     put(block);
 }
 
-TEST_F(local_caches, are_refilled_with_no_more_than_was_asked_for)
+TEST_F(local_caches, are_not_refilled_beyond_the_request)
 {
     EXPECT_EQ(caches_.refill(store_, 70), 0U);
     EXPECT_GT(caches_.count(), 0U);
     EXPECT_LE(caches_.count(), 70U);
 }
 
-TEST_F(local_caches, take_back_no_nullptr)
+TEST_F(local_caches, reject_nullptr)
 {
     EXPECT_FALSE(caches_.put(nullptr));
     EXPECT_EQ(caches_.count(), 0U);
 }
 
-TEST_F(local_caches, hand_a_block_that_has_just_come_back_out_next)
+TEST_F(local_caches, reuse_the_block_freed_last)
 {
     const std::vector<void*> blocks = take(10);
     put(blocks[3]);
@@ -133,14 +133,14 @@ TEST_F(local_caches, visit_each_cached_block_once_in_any_order_of_frees)
     EXPECT_EQ(rejected_, 0U);
 }
 
-TEST_F(local_caches, are_empty_as_long_as_they_are_suspended)
+TEST_F(local_caches, are_empty_while_suspended)
 {
     const std::vector<void*> blocks = take(100);
     EXPECT_EQ(caches_.suspend(store_), 0U);
     EXPECT_TRUE(caches_.are_suspended());
     EXPECT_FALSE(caches_.are_used());
     EXPECT_EQ(caches_.count(), 0U);
-    EXPECT_EQ(store_.handed_out(), 100U) << "the bits say exactly what is in use";
+    EXPECT_EQ(store_.outstanding(), 100U) << "the bits of the slabs are exact";
     EXPECT_FALSE(caches_.put(blocks[0]));
     EXPECT_EQ(store_.put(blocks.data(), blocks.size()), 0U);
     caches_.resume();
@@ -153,7 +153,7 @@ TEST_F(local_caches, count_changes_while_they_are_watched)
     const std::vector<void*> blocks = take(100);
     EXPECT_EQ(caches_.watch(store_), 0U);
     EXPECT_TRUE(caches_.is_watched());
-    EXPECT_FALSE(caches_.put(blocks[0])) << "it goes straight into its slab";
+    EXPECT_FALSE(caches_.put(blocks[0])) << "the caller frees it to its slab";
     const std::uint64_t before = caches_.changes();
     std::size_t freed = 0;
     for (void* each : blocks) {
@@ -169,7 +169,7 @@ TEST_F(local_caches, count_changes_while_they_are_watched)
         put(blocks[i]);
 }
 
-TEST_F(local_caches, tell_a_walk_which_blocks_they_have)
+TEST_F(local_caches, report_cached_blocks_to_a_walk)
 {
     const std::vector<void*> blocks = take(10);
     EXPECT_EQ(caches_.watch(store_), 0U);
@@ -188,7 +188,7 @@ TEST_F(local_caches, tell_a_walk_which_blocks_they_have)
     EXPECT_EQ(store_.put(blocks.data(), blocks.size()), 0U);
 }
 
-TEST_F(local_caches, return_how_many_blocks_the_slabs_reject)
+TEST_F(local_caches, count_blocks_that_the_slabs_reject)
 {
     const test::error_recorder recorder;
     const std::vector<void*> blocks = take(2);
@@ -200,7 +200,7 @@ TEST_F(local_caches, return_how_many_blocks_the_slabs_reject)
     caches_.resume();
 }
 
-TEST_F(local_caches, are_closed_for_good_when_they_are_abandoned)
+TEST_F(local_caches, stay_closed_once_abandoned)
 {
     const std::vector<void*> blocks = take(5);
     EXPECT_EQ(caches_.abandon(store_), 0U);

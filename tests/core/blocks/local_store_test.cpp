@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The blocks of one thread, by their own functions; block_pool_test.cpp tests them as a pool.
+// Tests the blocks of one thread directly; block_pool_test.cpp tests them through a pool.
 #include <memory_pool/core/blocks/local_store.hpp>
 
 #include <memory_pool/base/poisoning.hpp>
@@ -26,7 +26,7 @@ using memory_pool::error_kind;
 namespace {
 constexpr std::size_t block_size = 48;
 
-/// Knows the blocks in use.
+/// Records the blocks in use.
 struct recording_observer
 {
     static inline std::set<const void*> used;
@@ -64,7 +64,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(local_store, takes_nothing_from_upstream_at_first)
+TEST_F(local_store, allocates_nothing_from_upstream_at_construction)
 {
     const store<> blocks(&upstream_);
     EXPECT_EQ(upstream_.calls(), 0U);
@@ -73,7 +73,7 @@ TEST_F(local_store, takes_nothing_from_upstream_at_first)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, hands_out_each_block_of_its_limit_once)
+TEST_F(local_store, allocates_each_block_up_to_the_limit_once)
 {
     store<memory_pool::counting_policy> blocks(&upstream_, memory_pool::pool_options{}.with_max_capacity(700));
     const std::vector<void*> used = take(blocks, 700);
@@ -88,7 +88,7 @@ TEST_F(local_store, hands_out_each_block_of_its_limit_once)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, asks_upstream_once_more_if_memory_was_freed_for_it)
+TEST_F(local_store, retries_upstream_after_relief)
 {
     store<memory_pool::counting_policy> blocks(&upstream_);
     upstream_.fail_always();
@@ -122,7 +122,7 @@ TEST_F(local_store, moves_cached_blocks_in_bulk)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, visits_each_block_in_use_once_whatever_is_cached)
+TEST_F(local_store, visits_each_block_in_use_once)
 {
     store<> blocks(&upstream_);
     std::vector<void*> used = take(blocks, 1000);
@@ -143,7 +143,7 @@ TEST_F(local_store, visits_each_block_in_use_once_whatever_is_cached)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, trims_to_what_is_in_use_and_clears_without_giving_back)
+TEST_F(local_store, trims_free_chunks_and_keeps_them_in_clear)
 {
     store<> blocks(&upstream_);
     (void)take(blocks, 20'000);
@@ -167,7 +167,7 @@ TEST_F(local_store, trims_to_what_is_in_use_and_clears_without_giving_back)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, reports_and_does_not_count_a_block_that_is_freed_twice_or_written_to)
+TEST_F(local_store, reports_double_frees_and_writes_after_free)
 {
     const test::error_recorder recorder;
     store<memory_pool::checking_policy> blocks(&upstream_, memory_pool::pool_options{}.with_max_capacity(1));
@@ -186,7 +186,7 @@ TEST_F(local_store, reports_and_does_not_count_a_block_that_is_freed_twice_or_wr
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(local_store, tells_the_observer_of_each_block_also_when_all_are_freed_at_once)
+TEST_F(local_store, notifies_the_observer_of_each_block)
 {
     recording_observer::used.clear();
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The profile of the process, without pools; profiling_policy_test.cpp tests it with them.
+// Tests the profile of the process without pools; profiling_policy_test.cpp tests it with pools.
 #include <memory_pool/core/blocks/pool_profile.hpp>
 
 #include <support/threads.hpp>
@@ -16,7 +16,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// The profile is that of all tests of the program: each one has blocks, and names, of its own.
+/// All tests of the program share the profile, so each test uses blocks and pool names of its own.
 class pool_profile : public testing::Test
 {
 protected:
@@ -30,7 +30,7 @@ protected:
         core::pool_profile::set_mean(mean_before_);
     }
 
-    /// Returns: the sum over all call stacks of the pool with that name.
+    /// Returns the sum over all call stacks of the pool with that name.
     static core::profile_values sum_of(const core::pool_profile::taken& taken, std::string_view pool)
     {
         core::profile_values sum;
@@ -62,14 +62,14 @@ protected:
     std::array<std::array<char, block_size>, 10> blocks_{};
 };
 
-TEST_F(pool_profile, is_one_for_the_process)
+TEST_F(pool_profile, is_shared_by_all_threads)
 {
     core::pool_profile* of_another = nullptr;
     test::in_a_thread([&of_another] { of_another = &core::pool_profile::get(); });
     EXPECT_EQ(of_another, &core::pool_profile::get());
 }
 
-TEST_F(pool_profile, keeps_what_was_allocated_and_forgets_what_is_freed)
+TEST_F(pool_profile, counts_allocated_blocks_and_blocks_in_use)
 {
     const core::profile_values before = values_of("kept");
     allocate_all("kept");
@@ -92,7 +92,7 @@ TEST_F(pool_profile, samples_nothing_with_a_mean_of_0)
     EXPECT_EQ(values_of("off").allocated_blocks, before);
     core::pool_profile::set_mean(1);
     core::pool_profile::allocated("off", blocks_.data(), block_size);
-    EXPECT_EQ(values_of("off").allocated_blocks, before + 1) << "on again, from the next block on";
+    EXPECT_EQ(values_of("off").allocated_blocks, before + 1) << "samples again";
 }
 
 TEST_F(pool_profile, samples_nothing_while_a_call_stack_is_taken)
@@ -107,7 +107,7 @@ TEST_F(pool_profile, samples_nothing_while_a_call_stack_is_taken)
     EXPECT_EQ(values_of("while sampling").allocated_blocks, before + 10);
 }
 
-TEST_F(pool_profile, cuts_names_that_are_too_long_for_reports)
+TEST_F(pool_profile, truncates_long_pool_names)
 {
     const std::string name(127, 'n');
     allocate_all((name + "end").c_str());
@@ -115,7 +115,7 @@ TEST_F(pool_profile, cuts_names_that_are_too_long_for_reports)
     EXPECT_EQ(values_of(name).blocks_in_use, 10U);
 }
 
-TEST_F(pool_profile, takes_samples_in_use_among_given_blocks)
+TEST_F(pool_profile, selects_the_samples_of_given_blocks)
 {
     allocate_all("in use");
     core::pool_profile::freed(&blocks_[1]);
@@ -127,13 +127,13 @@ TEST_F(pool_profile, takes_samples_in_use_among_given_blocks)
             visit(this);
         }));
         const core::profile_values values = sum_of(taken, "in use");
-        EXPECT_EQ(values.blocks_in_use, count != 0 ? count - 1 : 0) << "not what earlier calls were for";
+        EXPECT_EQ(values.blocks_in_use, count != 0 ? count - 1 : 0) << "blocks of earlier calls are not selected";
         EXPECT_EQ(values.bytes_in_use, values.blocks_in_use * block_size);
     }
     EXPECT_EQ(values_of("in use").blocks_in_use, 9U);
 }
 
-TEST_F(pool_profile, loses_no_sample_of_threads_at_the_same_time)
+TEST_F(pool_profile, loses_no_sample_of_concurrent_threads)
 {
     constexpr std::size_t threads = 4;
     static std::array<std::array<char, 1000>, threads> many{};
@@ -148,7 +148,7 @@ TEST_F(pool_profile, loses_no_sample_of_threads_at_the_same_time)
     });
     for (const auto& of_thread : many)
         for (std::size_t i = 0; i != 500; ++i)
-            core::pool_profile::freed(&of_thread[i]); // Some may have been allocated after they were freed.
+            core::pool_profile::freed(&of_thread[i]); // The other thread may have freed it before its allocation.
     const core::profile_values values = values_of("threads");
     EXPECT_EQ(values.allocated_blocks - before.allocated_blocks, threads * 1000);
     EXPECT_EQ(values.blocks_in_use, threads * 100);

@@ -50,7 +50,7 @@ void in_another_thread(Work&& work)
     std::thread(std::forward<Work>(work)).join();
 }
 
-// The pools and resources for one thread, alike: `take` allocates something, whose end is that of the result.
+// The pools and resources for one thread, with one interface: the owner that `take` returns frees the allocation.
 
 using owner = std::unique_ptr<void, std::function<void(void*)>>;
 
@@ -147,7 +147,7 @@ using every_kind =
                    arena_blocks<mp::checking_policy>, large_arena_blocks<mp::checking_policy>>;
 TYPED_TEST_SUITE(pool_for_one_thread, every_kind, );
 
-TYPED_TEST(pool_for_one_thread, reports_another_thread_that_frees_with_the_numbers_of_both)
+TYPED_TEST(pool_for_one_thread, reports_a_free_by_another_thread_with_both_thread_numbers)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -168,7 +168,7 @@ TYPED_TEST(pool_for_one_thread, reports_another_thread_that_frees_with_the_numbe
     EXPECT_EQ(mine.take() == nullptr, false);
 }
 
-TYPED_TEST(pool_for_one_thread, reports_another_thread_that_allocates)
+TYPED_TEST(pool_for_one_thread, reports_an_allocation_by_another_thread)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -177,7 +177,7 @@ TYPED_TEST(pool_for_one_thread, reports_another_thread_that_allocates)
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread});
 }
 
-TYPED_TEST(pool_for_one_thread, reports_another_thread_that_trims)
+TYPED_TEST(pool_for_one_thread, reports_a_trim_by_another_thread)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -200,7 +200,7 @@ TYPED_TEST(pool_for_one_thread, reports_each_other_thread_once)
     }
 }
 
-TYPED_TEST(pool_for_one_thread, is_handed_over_by_a_call)
+TYPED_TEST(pool_for_one_thread, hand_over_changes_the_owner)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -210,10 +210,10 @@ TYPED_TEST(pool_for_one_thread, is_handed_over_by_a_call)
     in_another_thread([&] { first = mine.take(); });
     EXPECT_TRUE(recorder.reports().empty());
     second = nullptr;
-    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread}) << "it is the other one's now";
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::wrong_thread}) << "the other thread owns the pool now";
 }
 
-TEST(pool_for_one_thread, reports_another_thread_that_visits_objects_by_handles)
+TEST(pool_for_one_thread, reports_a_visit_of_handles_by_another_thread)
 {
     handles<mp::checking_policy> mine;
     const auto kept = mine.take();
@@ -227,7 +227,7 @@ TEST(pool_for_one_thread, reports_another_thread_that_visits_objects_by_handles)
     EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::wrong_thread));
 }
 
-TEST(pool_for_one_thread, does_not_mind_which_thread_releases_objects_that_have_outlived_it)
+TEST(pool_for_one_thread, accepts_objects_that_outlive_it_from_any_thread)
 {
     const test::error_recorder recorder;
     pointers<mp::checking_policy> mine;
@@ -238,7 +238,7 @@ TEST(pool_for_one_thread, does_not_mind_which_thread_releases_objects_that_have_
     EXPECT_TRUE(recorder.reports().empty());
 }
 
-TYPED_TEST(pool_for_one_thread, is_handed_over_when_nothing_is_in_use)
+TYPED_TEST(pool_for_one_thread, changes_the_owner_when_empty)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -251,7 +251,7 @@ TYPED_TEST(pool_for_one_thread, is_handed_over_when_nothing_is_in_use)
     EXPECT_TRUE(recorder.reports().empty());
 }
 
-TYPED_TEST(pool_for_one_thread, may_be_destroyed_by_any_thread)
+TYPED_TEST(pool_for_one_thread, can_be_destroyed_by_any_thread)
 {
     std::optional<TypeParam> mine(std::in_place);
     const test::error_recorder recorder;
@@ -267,7 +267,7 @@ TYPED_TEST(pool_for_one_thread, may_be_destroyed_by_any_thread)
 }
 
 #if TESTS_MAY_FORK
-TYPED_TEST(pool_for_one_thread, may_be_used_in_the_child_of_a_fork)
+TYPED_TEST(pool_for_one_thread, can_be_used_in_a_forked_child)
 {
     TypeParam mine;
     const test::error_recorder recorder;
@@ -312,14 +312,14 @@ struct shared_objects
     mp::concurrent_object_pool<std::string, mp::checking_policy> pool;
 };
 
-TEST(pool_use, is_allowed_to_any_thread_where_threads_share_the_pool)
+TEST(pool_use, is_not_checked_in_concurrent_pools)
 {
     expect_no_report_of_threads<shared_objects>();
     expect_no_report_of_threads<from_resource<mp::basic_synchronized_pool_resource<mp::checking_policy>, 48>>();
     expect_no_report_of_threads<from_resource<mp::basic_synchronized_arena_resource<mp::checking_policy>, 48>>();
 }
 
-TEST(pool_use, is_allowed_to_any_thread_that_holds_a_lock_of_the_library)
+TEST(pool_use, is_not_checked_under_a_lock_of_the_library)
 {
     const test::error_recorder recorder;
     mp::basic_unsynchronized_arena_resource<mp::checking_policy> arenas;
@@ -345,7 +345,7 @@ TEST(pool_use, is_allowed_to_any_thread_that_holds_a_lock_of_the_library)
 
 // The end of a pool.
 
-/// Storage of a pool that stays after its end.
+/// Storage that stays after the pool in it is destroyed.
 template <class Pool>
 class storage
 {
@@ -374,7 +374,7 @@ template <class Pool>
 void expect_late_pointers_reported()
 {
     const test::error_recorder recorder;
-    std::string name = "orders"; // that ends with the pool
+    std::string name = "orders"; // does not outlive the pool
     storage<Pool> home;
     auto kept = home.make(mp::pool_options{}.with_name(name.c_str())).make_unique();
     const void* const object = kept.get();
@@ -388,10 +388,10 @@ void expect_late_pointers_reported()
     next.destroy(next.create());
     next.destroy(next.create());
     home.destroy();
-    EXPECT_EQ(recorder.reports().size(), 1u) << "another pool in the same place works";
+    EXPECT_EQ(recorder.reports().size(), 1u) << "no report for another pool at that address";
 }
 
-TEST(pool_end, is_reported_when_a_unique_ptr_outlives_its_pool)
+TEST(pool_end, is_reported_when_a_unique_ptr_outlives_the_pool)
 {
     expect_late_pointers_reported<mp::object_pool<int, mp::checking_policy>>();
     expect_late_pointers_reported<mp::object_pool<std::string, mp::checking_policy>>();
@@ -415,7 +415,7 @@ void expect_late_blocks_reported()
     EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::leak));
 }
 
-TEST(pool_end, is_reported_when_a_block_comes_back_later)
+TEST(pool_end, is_reported_when_a_block_is_freed_later)
 {
     expect_late_blocks_reported<mp::basic_block_pool<mp::checking_policy>>();
     expect_late_blocks_reported<mp::basic_concurrent_block_pool<mp::checking_policy>>();
@@ -478,8 +478,8 @@ TEST(pool_end, is_reported_when_containers_and_objects_outlive_their_resource)
     expect_late_resource_use_reported<mp::basic_synchronized_pool_resource<mp::checking_policy>>(pools, upstream, name);
 }
 
-#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // which report these themselves
-TEST(pool_end_death_test, is_found_in_a_scope_that_was_left_and_in_memory_that_was_freed)
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // which report the accesses themselves
+TEST(pool_end_death_test, is_reported_after_scope_exit_and_after_delete)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     using pool_type = mp::object_pool<std::string, mp::checking_policy>;

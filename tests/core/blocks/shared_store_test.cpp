@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The blocks that threads share, by their own functions; concurrent_block_pool_test.cpp tests them as a pool.
+// Tests the blocks shared by threads directly; concurrent_block_pool_test.cpp tests them through a pool.
 #include <memory_pool/core/blocks/shared_store.hpp>
 
 #include <support/error_recorder.hpp>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t stride = 64;
 constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-/// A store as a pool has it.
+/// A store as in a pool.
 struct store : core::shared_store
 {
     explicit store(std::pmr::memory_resource* upstream, std::size_t limit = unbounded, bool fills = false)
@@ -62,7 +62,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(shared_store, takes_nothing_from_upstream_at_first)
+TEST_F(shared_store, allocates_nothing_from_upstream_at_construction)
 {
     store blocks(&upstream_);
     EXPECT_EQ(upstream_.calls(), 0U);
@@ -71,7 +71,7 @@ TEST_F(shared_store, takes_nothing_from_upstream_at_first)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(shared_store, knows_what_is_in_use_wherever_free_blocks_are)
+TEST_F(shared_store, counts_blocks_in_use_exactly)
 {
     store blocks(&upstream_);
     const std::vector<void*> mine = take(blocks, 1000);
@@ -91,7 +91,7 @@ TEST_F(shared_store, knows_what_is_in_use_wherever_free_blocks_are)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(shared_store, hands_out_all_of_a_limit_also_what_other_threads_have_cached)
+TEST_F(shared_store, allocates_up_to_the_limit_from_caches_of_other_threads)
 {
     store blocks(&upstream_, 300);
     test::in_a_thread([&] {
@@ -117,7 +117,7 @@ TEST_F(shared_store, visits_each_block_in_use_once)
     put(blocks, used);
 }
 
-TEST_F(shared_store, gives_chunks_without_blocks_in_use_back)
+TEST_F(shared_store, trims_chunks_without_blocks_in_use)
 {
     store blocks(&upstream_);
     put(blocks, take(blocks, 20'000));
@@ -129,7 +129,7 @@ TEST_F(shared_store, gives_chunks_without_blocks_in_use_back)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(shared_store, loses_nothing_when_upstream_fails)
+TEST_F(shared_store, loses_no_block_when_upstream_fails)
 {
     store blocks(&upstream_);
     const std::vector<void*> first = take(blocks, 10);
@@ -147,7 +147,7 @@ TEST_F(shared_store, loses_nothing_when_upstream_fails)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(shared_store, hands_a_block_that_comes_back_to_the_one_that_waits)
+TEST_F(shared_store, hands_a_freed_block_to_the_waiting_thread)
 {
     store blocks(&upstream_, 1);
     void* const only = blocks.take();
@@ -172,7 +172,7 @@ TEST_F(shared_store, hands_a_block_that_comes_back_to_the_one_that_waits)
     });
 }
 
-TEST_F(shared_store, marks_and_verifies_blocks_where_free_ones_are_filled)
+TEST_F(shared_store, marks_and_verifies_filled_blocks)
 {
     const test::error_recorder recorder;
     store blocks(&upstream_, unbounded, true);
@@ -186,7 +186,7 @@ TEST_F(shared_store, marks_and_verifies_blocks_where_free_ones_are_filled)
     EXPECT_TRUE(blocks.verify());
 }
 
-TEST_F(shared_store, counts_what_each_thread_has_counted)
+TEST_F(shared_store, sums_the_counts_of_all_threads)
 {
     store blocks(&upstream_);
     const std::vector<void*> used = take(blocks, 5);

@@ -40,7 +40,7 @@ struct aggregate
     std::string second;
 };
 
-/// An aggregate that only pools destroy.
+/// An aggregate with a private destructor, which only pools can call.
 struct kept_aggregate
 {
     int value;
@@ -50,14 +50,14 @@ private:
     friend struct mp::lifetime_access;
 };
 
-static_assert(core::is_nothrow_makeable<kept_aggregate, int>(), "asked without a temporary object");
+static_assert(core::is_nothrow_makeable<kept_aggregate, int>(), "checked without a temporary object");
 static_assert(!core::takes_braces<aggregate, const aggregate&>, "copied");
 static_assert(!core::takes_braces<std::vector<int>, std::size_t, int>);
 static_assert(!core::takes_braces<std::string, char, char, char, char, char>, "no constructor, and no aggregate");
 static_assert(core::is_nothrow_makeable<std::array<int, 2>, int, int>());
 static_assert(!core::is_nothrow_makeable<std::string, const char*>());
 
-TEST(construct_at, makes_objects_and_aggregates)
+TEST(construct_at, constructs_objects_and_aggregates)
 {
     alignas(aggregate) std::array<std::byte, sizeof(aggregate)> room{};
     auto* const made = core::construct_at<aggregate>(room.data(), 7, "seven");
@@ -77,7 +77,7 @@ TEST(construct_at, makes_objects_and_aggregates)
     numbers->~vector();
 }
 
-/// A pool, and objects whose operators it must not use: see hostile_types.hpp.
+/// A policy, and objects whose operators a pool must not use: see hostile_types.hpp.
 template <class Operators, class Policy>
 struct hostile_case
 {
@@ -285,7 +285,7 @@ struct hostile_resource : Operators
     }
 };
 
-TEST(hostile_resources, have_allocators_and_owners)
+TEST(hostile_resources, work_with_allocators_and_owners)
 {
     hostile_resource<test::deleted_operators> forbidding;
     const std::vector<int, mp::resource_allocator<int, decltype(forbidding)>> numbers({1, 2, 3}, forbidding);

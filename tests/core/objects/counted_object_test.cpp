@@ -26,7 +26,7 @@ using core::object_access;
 using memory_pool::error_kind;
 
 namespace {
-/// Writes down what comes back.
+/// Records the objects whose last reference is gone.
 class recording_listener final : public core::slab_listener
 {
 public:
@@ -49,7 +49,7 @@ template <class Count>
 class counted_object : public testing::Test
 {
 protected:
-    /// The header is not at the beginning.
+    /// Its header is not at offset 0.
     struct item
     {
         char before[24] = {};
@@ -59,7 +59,7 @@ protected:
     };
     using header = core::counted_object<Count>;
 
-    /// Puts items of that many bytes into slabs of the listener, each with one reference.
+    /// Creates `count` items with one reference each, in blocks of `stride` bytes, in slabs of the listener.
     template <class Use>
     void with_items(std::size_t count, std::size_t stride, Use&& use)
     {
@@ -71,10 +71,10 @@ protected:
         std::vector<header*> items;
         while (void* const block = store.take_one_late()) {
             memory_pool::detail::base::permit_access(block, sizeof(item));
-            header& its = (::new (block) item)->header;
-            object_access::settle(its, layout);
-            object_access::count(its).begin();
-            items.push_back(&its);
+            header& object_header = (::new (block) item)->header;
+            object_access::settle(object_header, layout);
+            object_access::count(object_header).begin();
+            items.push_back(&object_header);
         }
         ASSERT_EQ(items.size(), count);
         use(items, store);
@@ -101,7 +101,7 @@ TYPED_TEST(counted_object, finds_its_slab_from_any_block_of_any_size)
         });
 }
 
-TYPED_TEST(counted_object, goes_back_to_its_store_with_its_last_reference)
+TYPED_TEST(counted_object, returns_to_its_store_with_its_last_reference)
 {
     for (const std::size_t stride : {std::size_t{32}, std::size_t{1'000'000}})
         this->with_items(2, stride, [this](const auto& items, const core::slab_store&) {
@@ -128,7 +128,7 @@ TYPED_TEST(counted_object, reports_a_reference_that_is_dropped_twice)
     });
 }
 
-TYPED_TEST(counted_object, keeps_a_link_instead_of_its_count_and_place_for_a_time)
+TYPED_TEST(counted_object, can_store_a_link_in_place_of_count_and_place)
 {
     this->with_items(20, 100'000, [](const auto& items, const core::slab_store& store) {
         void* const next = reinterpret_cast<void*>(static_cast<std::uintptr_t>(0x0123'4567'89ab'cde8U));

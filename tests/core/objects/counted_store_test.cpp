@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Without pointers and pools; intrusive_pool_test.cpp and recycling_pool_test.cpp test the stores with them.
+// Tests the stores without pointers and pools; intrusive_pool_test.cpp and recycling_pool_test.cpp test the rest.
 #include <memory_pool/core/objects/counted_store.hpp>
 
 #include <memory_pool/block_pool.hpp>
@@ -30,11 +30,11 @@ namespace {
 using plain = core::plain_reference_count<std::uint32_t>;
 using atomic = core::atomic_reference_count<std::uint32_t>;
 
-/// Its reference is at the end of the one before in a chain.
+/// An element of a chain: its destructor drops its reference to the next one.
 template <class Count>
 struct item : test::counted_object, core::counted_object<Count>
 {
-    explicit item(int value = 0, item* its_next = nullptr) : test::counted_object(value), next(its_next) {}
+    explicit item(int value = 0, item* next_item = nullptr) : test::counted_object(value), next(next_item) {}
     ~item()
     {
         if (next != nullptr)
@@ -45,7 +45,7 @@ struct item : test::counted_object, core::counted_object<Count>
     int state = 0;
 };
 
-/// No pointer to the base can be cast to one of these.
+/// Has a virtual base: static_cast cannot convert a pointer to the base back.
 struct item_with_virtual_base : test::counted_object, virtual core::counted_object<plain>
 {
 };
@@ -105,7 +105,7 @@ TYPED_TEST(counted_store, destroys_an_object_when_its_last_reference_is_gone)
     EXPECT_EQ(store->blocks.in_use(), 0U);
 }
 
-TYPED_TEST(counted_store, gives_the_block_back_when_a_constructor_throws)
+TYPED_TEST(counted_store, frees_the_block_when_a_constructor_throws)
 {
     const auto store = this->make_constructing();
     TestFixture::item_type::until_throw = 0;
@@ -113,39 +113,39 @@ TYPED_TEST(counted_store, gives_the_block_back_when_a_constructor_throws)
     EXPECT_EQ(store->blocks.in_use(), 0U);
 }
 
-TYPED_TEST(counted_store, destroys_a_long_chain_and_needs_no_stack_for_it)
+TYPED_TEST(counted_store, destroys_a_long_chain_without_recursion)
 {
     auto store = this->make_constructing();
     typename TestFixture::item_type* first = nullptr;
     for (int i = 0; i != 100'000; ++i)
         first = store->make_in(store->blocks.allocate(), i, first);
-    store.reset(); // The chain outlives it.
+    store.reset(); // The chain outlives the owner of the store.
     EXPECT_EQ(TestFixture::item_type::alive, 100'000);
     object_access::release(*first);
 }
 
-TYPED_TEST(counted_store, recycles_an_object_as_it_was_left)
+TYPED_TEST(counted_store, recycles_an_object_with_its_state)
 {
     const auto store = this->make_recycling(memory_pool::recycle::nothing);
-    auto* const object = store->hand_out(store->blocks.allocate(), [](auto& its) { its.state = 1; });
+    auto* const object = store->hand_out(store->blocks.allocate(), [](auto& target) { target.state = 1; });
     const int made = TestFixture::item_type::alive;
     EXPECT_GE(made, 1);
     EXPECT_EQ(references(*object), 1U);
     object_access::release(*object);
     EXPECT_EQ(store->blocks.in_use(), 0U);
-    auto* const again = store->hand_out(store->blocks.allocate(), [](auto& its) { its.state *= 10; });
+    auto* const again = store->hand_out(store->blocks.allocate(), [](auto& target) { target.state *= 10; });
     EXPECT_EQ(again, object);
     EXPECT_EQ(again->state, 10);
     EXPECT_EQ(TestFixture::item_type::alive, made);
     object_access::release(*again);
 }
 
-TYPED_TEST(counted_store, resets_what_comes_back_by_the_action_that_is_set)
+TYPED_TEST(counted_store, resets_returned_objects_with_the_current_action)
 {
-    using its_item = typename TestFixture::item_type;
+    using stored_type = typename TestFixture::item_type;
     const test::error_recorder recorder;
-    const auto store = this->make_recycling([](its_item& its) { its.state = 5; });
-    auto* const object = store->hand_out(store->blocks.allocate(), [](its_item& its) { its.state = 1; });
+    const auto store = this->make_recycling([](stored_type& target) { target.state = 5; });
+    auto* const object = store->hand_out(store->blocks.allocate(), [](stored_type& target) { target.state = 1; });
     object_access::count(*object).add();
     object_access::release(*object);
     EXPECT_EQ(object->state, 1);
@@ -155,12 +155,12 @@ TYPED_TEST(counted_store, resets_what_comes_back_by_the_action_that_is_set)
     const auto state_next = [&store] {
         int state = 0;
         object_access::release(
-            *store->hand_out(store->blocks.allocate(), [&state](its_item& its) { state = its.state; }));
+            *store->hand_out(store->blocks.allocate(), [&state](stored_type& target) { state = target.state; }));
         return state;
     };
     EXPECT_EQ(state_next(), 5);
-    store->set_reset([](its_item& its) {
-        its.state = 6;
+    store->set_reset([](stored_type& target) {
+        target.state = 6;
         throw std::runtime_error("reset");
     });
     EXPECT_EQ(state_next(), 5);
@@ -172,19 +172,19 @@ TYPED_TEST(counted_store, resets_what_comes_back_by_the_action_that_is_set)
     EXPECT_EQ(store->blocks.in_use(), 0U);
 }
 
-TYPED_TEST(counted_store, keeps_an_object_in_use_to_which_a_function_has_kept_a_pointer)
+TYPED_TEST(counted_store, keeps_an_object_that_a_callback_still_references)
 {
-    using its_item = typename TestFixture::item_type;
-    its_item* kept = nullptr;
+    using stored_type = typename TestFixture::item_type;
+    stored_type* kept = nullptr;
     bool keeps = true;
-    const auto keep = [&](its_item& its) {
+    const auto keep = [&](stored_type& target) {
         if (!keeps)
             return;
-        object_access::count(its).add();
-        kept = &its;
+        object_access::count(target).add();
+        kept = &target;
     };
     const auto store = this->make_recycling(keep);
-    object_access::release(*store->hand_out(store->blocks.allocate(), [](its_item&) {}));
+    object_access::release(*store->hand_out(store->blocks.allocate(), [](stored_type&) {}));
     ASSERT_NE(kept, nullptr);
     EXPECT_EQ(store->blocks.in_use(), 1U);
     EXPECT_EQ(references(*kept), 1U);
@@ -194,8 +194,8 @@ TYPED_TEST(counted_store, keeps_an_object_in_use_to_which_a_function_has_kept_a_
 
     for (const bool init_keeps : {false, true}) {
         keeps = init_keeps;
-        const auto init = [&](its_item& its) {
-            keep(its);
+        const auto init = [&](stored_type& target) {
+            keep(target);
             throw std::runtime_error("init");
         };
         EXPECT_THROW((void)store->hand_out(store->blocks.allocate(), init), std::runtime_error);

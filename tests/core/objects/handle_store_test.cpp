@@ -41,7 +41,7 @@ struct item : test::counted_object
     }
 };
 
-/// A store as a pool has it, which is a base of the pool.
+/// A store as in a pool, which derives from it.
 template <class Blocks, class Places>
 struct store_of : core::handle_store<item, Blocks, Places>
 {
@@ -107,7 +107,7 @@ TYPED_TEST(handle_store, finds_an_object_until_it_is_destroyed)
     EXPECT_TRUE(store.has_only(1));
 }
 
-TYPED_TEST(handle_store, gives_block_and_place_back_when_a_constructor_throws)
+TYPED_TEST(handle_store, frees_block_and_place_when_a_constructor_throws)
 {
     TypeParam store(&this->upstream_);
     item::until_throw = 0;
@@ -117,10 +117,10 @@ TYPED_TEST(handle_store, gives_block_and_place_back_when_a_constructor_throws)
     EXPECT_TRUE(store.has_only(0));
 }
 
-TYPED_TEST(handle_store, gives_the_block_back_if_there_is_no_memory_for_a_place)
+TYPED_TEST(handle_store, frees_the_block_if_there_is_no_memory_for_a_place)
 {
     TypeParam store(&this->upstream_);
-    void* const kept = store.blocks_.allocate(); // Else trimming would give memory back for the place.
+    void* const kept = store.blocks_.allocate(); // Otherwise, a trim would free memory for the place.
     store.blocks_.deallocate(store.blocks_.allocate());
     this->upstream_.fail_always();
     EXPECT_THROW((void)store.create(), std::bad_alloc);
@@ -132,7 +132,7 @@ TYPED_TEST(handle_store, gives_the_block_back_if_there_is_no_memory_for_a_place)
     EXPECT_TRUE(store.has_only(1));
 }
 
-TYPED_TEST(handle_store, makes_all_objects_of_many_or_none)
+TYPED_TEST(handle_store, constructs_all_objects_of_a_bulk_or_none)
 {
     TypeParam store(&this->upstream_);
     std::vector<typename TypeParam::handle> handles(200);
@@ -154,7 +154,7 @@ TYPED_TEST(handle_store, makes_all_objects_of_many_or_none)
     EXPECT_TRUE(store.has_only(200));
 }
 
-TYPED_TEST(handle_store, prepares_no_more_than_the_limit)
+TYPED_TEST(handle_store, rejects_a_bulk_beyond_the_limit)
 {
     TypeParam store(&this->upstream_, pool_options{}.with_max_capacity(100));
     EXPECT_THROW(store.reserve_all(101), memory_pool::pool_exhausted);
@@ -165,11 +165,11 @@ TYPED_TEST(handle_store, prepares_no_more_than_the_limit)
     store.construct_many(handles.data(), 100, 0);
     EXPECT_EQ(store.try_prepare_many(handles.data() + 100, 50), 0U);
     handles[120] = handles[0];
-    EXPECT_EQ(store.destroy_many(handles.data(), 150), 100U) << "not null ones, and none twice";
+    EXPECT_EQ(store.destroy_many(handles.data(), 150), 100U) << "ignores null and duplicate handles";
     EXPECT_TRUE(store.has_only(0));
 }
 
-TYPED_TEST(handle_store, destroys_also_what_destructors_make)
+TYPED_TEST(handle_store, destroys_objects_that_destructors_create)
 {
     TypeParam store(&this->upstream_);
     for (int i = 0; i != 10; ++i)
@@ -187,7 +187,7 @@ TYPED_TEST(handle_store, destroys_also_what_destructors_make)
     store.destroy_all_alive();
     EXPECT_EQ(item::alive, 0);
     EXPECT_LE(to_make, 0);
-    EXPECT_EQ(destroyed, 1U) << "its handles are stale";
+    EXPECT_EQ(destroyed, 1U) << "its handle is stale";
     EXPECT_FALSE(store.is_clearing());
     EXPECT_TRUE(store.has_only(0));
     item::at_end = nullptr;
@@ -204,7 +204,7 @@ TYPED_TEST(handle_store, reserves_places_and_blocks)
     EXPECT_TRUE(store.has_only(1000));
 }
 
-TEST(checked_handle_store, reports_handles_of_others_and_objects_that_overflow)
+TEST(checked_handle_store, reports_foreign_handles_and_buffer_overflows)
 {
     using store_type = store_of<memory_pool::basic_block_pool<memory_pool::checking_policy>, core::local_places>;
     const test::error_recorder recorder;
@@ -218,7 +218,7 @@ TEST(checked_handle_store, reports_handles_of_others_and_objects_that_overflow)
     EXPECT_EQ(store.find({}), nullptr);
     EXPECT_EQ(recorder.kinds(), test::kinds(2, error_kind::foreign_pointer));
     test::write_behind(store.find(mine), sizeof(item));
-    EXPECT_TRUE(store.destroy_one(mine)) << "it is destroyed anyway";
+    EXPECT_TRUE(store.destroy_one(mine)) << "destroyed despite the overflow";
     EXPECT_EQ(recorder.kinds().back(), error_kind::buffer_overflow);
     EXPECT_TRUE(store.has_only(0));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// place_table_test.cpp tests what these places have in common with shared ones.
+// place_table_test.cpp tests the behavior that local and shared places have in common.
 #include <memory_pool/core/objects/local_places.hpp>
 
 #include <memory_pool/core/objects/place_table.hpp>
@@ -45,16 +45,16 @@ protected:
         return {index, core::local_places::begin(*place, object)};
     }
 
-    void* find(handle its) const { return places_.find(its.index, its.generation); }
+    void* find(handle key) const { return places_.find(key.index, key.generation); }
 
-    bool end(handle its)
+    bool end(handle key)
     {
         void* object = nullptr;
-        core::local_place* const place = places_.end_object(its.index, its.generation, object);
+        core::local_place* const place = places_.end_object(key.index, key.generation, object);
         if (place == nullptr)
             return false;
-        EXPECT_NE(object, nullptr) << "it is the caller's to destroy";
-        places_.put_back(*place, its.index, object);
+        EXPECT_NE(object, nullptr) << "the caller destroys it";
+        places_.put_back(*place, key.index, object);
         return true;
     }
 
@@ -63,21 +63,21 @@ protected:
     std::array<int, 200> objects_{};
 };
 
-TEST_F(local_places, find_an_object_as_long_as_it_is_alive)
+TEST_F(local_places, find_only_live_objects)
 {
-    const handle its = make(&objects_[0]);
-    EXPECT_EQ(its.generation, 1U);
-    EXPECT_EQ(find(its), &objects_[0]);
-    EXPECT_EQ(find({its.index, its.generation + 1}), nullptr);
-    EXPECT_EQ(find({its.index, 0}), nullptr);
-    EXPECT_TRUE(end(its));
-    EXPECT_FALSE(end(its));
-    EXPECT_EQ(find(its), nullptr);
-    EXPECT_FALSE(end({its.index, its.generation + 1})) << "an even generation is of no object";
+    const handle key = make(&objects_[0]);
+    EXPECT_EQ(key.generation, 1U);
+    EXPECT_EQ(find(key), &objects_[0]);
+    EXPECT_EQ(find({key.index, key.generation + 1}), nullptr);
+    EXPECT_EQ(find({key.index, 0}), nullptr);
+    EXPECT_TRUE(end(key));
+    EXPECT_FALSE(end(key));
+    EXPECT_EQ(find(key), nullptr);
+    EXPECT_FALSE(end({key.index, key.generation + 1})) << "no object has an even generation";
     EXPECT_TRUE(places_.verify(0));
 }
 
-TEST_F(local_places, use_the_place_next_that_was_freed_last)
+TEST_F(local_places, reuse_the_place_freed_last)
 {
     std::vector<handle> handles;
     handles.reserve(objects_.size());
@@ -94,7 +94,7 @@ TEST_F(local_places, use_the_place_next_that_was_freed_last)
     EXPECT_TRUE(places_.verify(objects_.size()));
 }
 
-TEST_F(local_places, take_none_without_growth)
+TEST_F(local_places, return_nullptr_without_growth)
 {
     std::uint32_t index = 0;
     EXPECT_EQ(places_.take(index, nullptr, [](auto&& is_needed) { return !is_needed(); }), nullptr);
@@ -116,24 +116,24 @@ TEST_F(local_places, hold_a_block_before_its_object_is_alive)
     EXPECT_EQ(core::local_places::take_object(*place), &objects_[5]);
     EXPECT_EQ(core::local_places::take_object(*place), nullptr);
     places_.put_back(*place, index, nullptr);
-    EXPECT_EQ(make(&objects_[0]).generation, 1U) << "there was no object";
+    EXPECT_EQ(make(&objects_[0]).generation, 1U) << "no object has used the place";
 }
 
-TEST_F(local_places, leave_an_object_to_whom_takes_all)
+TEST_F(local_places, hold_an_ended_object_until_it_is_taken)
 {
-    const handle its = make(&objects_[0]);
-    EXPECT_TRUE(places_.end_object_later(its.index, its.generation));
-    EXPECT_FALSE(places_.end_object_later(its.index, its.generation));
-    EXPECT_EQ(find(its), nullptr);
-    core::local_place& place = places_.at(its.index);
+    const handle key = make(&objects_[0]);
+    EXPECT_TRUE(places_.end_object_later(key.index, key.generation));
+    EXPECT_FALSE(places_.end_object_later(key.index, key.generation));
+    EXPECT_EQ(find(key), nullptr);
+    core::local_place& place = places_.at(key.index);
     core::local_places::visit(place, [](void*) { FAIL(); }, [](auto&&...) {});
     EXPECT_EQ(core::local_places::take_object(place), &objects_[0]);
-    EXPECT_EQ(places_.generation(its.index), its.generation + 1) << "counted once";
-    places_.put_back(place, its.index, nullptr);
+    EXPECT_EQ(places_.generation(key.index), key.generation + 1) << "incremented once";
+    places_.put_back(place, key.index, nullptr);
     EXPECT_TRUE(places_.verify(0));
 }
 
-TEST_F(local_places, walk_over_objects_that_are_alive)
+TEST_F(local_places, walk_over_live_objects)
 {
     std::vector<handle> handles;
     handles.reserve(objects_.size());
@@ -154,6 +154,6 @@ TEST_F(local_places, walk_over_objects_that_are_alive)
     EXPECT_FALSE(core::local_places::walk().next(places_));
     EXPECT_EQ(find(handles[1]), nullptr);
     EXPECT_TRUE(places_.verify(0));
-    EXPECT_EQ(make(&objects_[0]).index, 0U) << "in the order of their numbers";
+    EXPECT_EQ(make(&objects_[0]).index, 0U) << "in the order of indices";
 }
 } // namespace

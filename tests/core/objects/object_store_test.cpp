@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A store of objects without pointers to them; intrusive_pool_test.cpp and others test it as a pool.
+// Tests a store of objects directly; intrusive_pool_test.cpp and others test it through pools.
 #include <memory_pool/core/objects/object_store.hpp>
 
 #include <memory_pool/block_pool.hpp>
@@ -25,7 +25,7 @@ using memory_pool::error_kind;
 using memory_pool::pool_options;
 
 namespace {
-/// An object that waits for its end in a list.
+/// An object with a link for the list of objects to destroy.
 struct item
 {
     static inline int alive = 0;
@@ -44,7 +44,7 @@ struct item
     void* next = nullptr;
 };
 
-/// A store whose objects are made at each use, or, if it `Keeps` them, with their blocks.
+/// A store that constructs an object at each use or, if it `Keeps` objects, together with the blocks.
 template <bool Keeps, class Policy = memory_pool::default_policy>
 class store final : public core::object_store<store<Keeps, Policy>, memory_pool::basic_block_pool<Policy>>
 {
@@ -68,10 +68,10 @@ public:
 
     void end(item* ended)
     {
-        this->in_turn(this, ended, [this](item* its) {
+        this->in_turn(this, ended, [this](item* object) {
             if (!Keeps)
-                its->~item();
-            this->blocks.deallocate(its);
+                object->~item();
+            this->blocks.deallocate(object);
         });
     }
 
@@ -115,7 +115,7 @@ protected:
     test::accounting_upstream upstream_;
 };
 
-TEST_F(object_store, leaves_nothing_if_it_cannot_be_made)
+TEST_F(object_store, frees_all_memory_if_construction_fails)
 {
     EXPECT_THROW((void)core::make_object_store<store<true>>({}, nullptr), std::invalid_argument);
     EXPECT_THROW((void)core::make_object_store<store<true>>(pool_options{}.with_max_capacity(0), &upstream_),
@@ -132,37 +132,37 @@ TEST_F(object_store, leaves_nothing_if_it_cannot_be_made)
     EXPECT_GE(item::alive, 100);
 }
 
-TEST_F(object_store, lives_until_its_last_object_is_back)
+TEST_F(object_store, lives_until_its_last_object_returns)
 {
     auto owner = make<store<false>>();
-    store<false>& its = *owner;
+    store<false>& pool = *owner;
     std::vector<item*> objects;
     for (int i = 0; i != 100; ++i)
-        objects.push_back(its.take());
+        objects.push_back(pool.take());
     owner.reset();
     EXPECT_EQ(item::alive, 100);
     for (item* const each : objects) {
         EXPECT_GT(upstream_.live_bytes(), 0U);
-        its.end(each);
+        pool.end(each);
     }
     EXPECT_EQ(upstream_.live_bytes(), 0U);
 }
 
-TEST_F(object_store, destroys_kept_objects_that_nobody_uses_at_once)
+TEST_F(object_store, destroys_unused_kept_objects_at_once)
 {
     auto owner = make<store<true>>(100);
-    store<true>& its = *owner;
-    item* const first = its.take();
-    item* const second = its.take();
+    store<true>& pool = *owner;
+    item* const first = pool.take();
+    item* const second = pool.take();
     owner.reset();
     EXPECT_EQ(item::alive, 2);
-    its.end(second);
+    pool.end(second);
     EXPECT_EQ(item::alive, 1);
-    its.end(first);
+    pool.end(first);
     EXPECT_EQ(upstream_.live_bytes(), 0U);
 }
 
-TEST_F(object_store, destroys_kept_objects_of_slabs_that_it_trims)
+TEST_F(object_store, destroys_kept_objects_of_trimmed_slabs)
 {
     const auto owner = make<store<true>>(10'000);
     const std::size_t before = upstream_.live_bytes();
@@ -174,24 +174,24 @@ TEST_F(object_store, destroys_kept_objects_of_slabs_that_it_trims)
     EXPECT_EQ(owner->blocks.capacity(), 0U);
 }
 
-TEST_F(object_store, ends_after_a_trim_in_which_it_is_abandoned)
+TEST_F(object_store, can_be_abandoned_during_a_trim)
 {
     auto owner = make<store<true>>(100);
-    store<true>& its = *owner;
+    store<true>& pool = *owner;
     std::size_t calls = 0;
     item::at_end = [&](item&) {
         if (++calls != 10)
             return;
         owner.reset();
-        EXPECT_GT(upstream_.live_bytes(), 0U) << "the others are still to be destroyed";
+        EXPECT_GT(upstream_.live_bytes(), 0U) << "other objects are not destroyed yet";
     };
-    EXPECT_GT(its.trim(), 0U);
+    EXPECT_GT(pool.trim(), 0U);
     EXPECT_EQ(owner, nullptr);
     EXPECT_EQ(item::alive, 0);
     EXPECT_EQ(upstream_.live_bytes(), 0U);
 }
 
-TEST_F(object_store, ends_objects_one_after_another_that_end_each_other)
+TEST_F(object_store, destroys_objects_that_release_each_other_one_by_one)
 {
     const auto owner = make<store<false>>();
     std::vector<item*> objects;
@@ -214,21 +214,21 @@ TEST_F(object_store, ends_objects_one_after_another_that_end_each_other)
     EXPECT_EQ(owner->blocks.in_use(), 0U);
 }
 
-TEST_F(object_store, reports_objects_in_use_as_leaks_if_the_policy_says_so)
+TEST_F(object_store, reports_leaks_if_the_policy_checks_them)
 {
     using fatal = store<false, memory_pool::leak_fatal_policy<>>;
     const test::error_recorder recorder;
     auto owner = make<fatal>();
     owner->end(owner->take());
     owner.reset();
-    EXPECT_TRUE(recorder.reports().empty()) << "all are back";
+    EXPECT_TRUE(recorder.reports().empty()) << "no object is in use";
     for (const bool is_silent : {true, false}) {
-        fatal& its = *make<fatal>().release();
-        item* const leaks[] = {its.take(), its.take()};
-        is_silent ? its.abandon_silently() : its.abandon();
+        fatal& pool = *make<fatal>().release();
+        item* const leaks[] = {pool.take(), pool.take()};
+        is_silent ? pool.abandon_silently() : pool.abandon();
         EXPECT_EQ(recorder.reports().size(), is_silent ? 0U : 1U);
         for (item* const each : leaks)
-            its.end(each);
+            pool.end(each);
     }
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::leak});
     EXPECT_TRUE(test::contains(recorder.reports()[0].text, "2 ")) << recorder.reports()[0].text;

@@ -31,7 +31,7 @@ TEST(place_table, has_distinct_places_that_never_move)
         std::uint32_t index = 0;
         for (std::size_t i = 0; i != 5000; ++i, index = table.after(index)) {
             if (table.find(index) == nullptr) {
-                EXPECT_EQ(table.capacity(), i) << "no place is left out";
+                EXPECT_EQ(table.capacity(), i) << "skips no place";
                 EXPECT_TRUE(table.grow());
             }
             EXPECT_EQ(table.at(index), 0u);
@@ -49,12 +49,12 @@ TEST(place_table, has_distinct_places_that_never_move)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
-TEST(place_table, walks_in_the_order_of_indices_up_to_any_end)
+TEST(place_table, walks_in_index_order_up_to_any_end)
 {
     core::place_table<std::uint64_t> table(std::pmr::get_default_resource());
     core::place_table<std::uint64_t>::walk none_yet;
     EXPECT_EQ(none_yet.index(), table.none);
-    EXPECT_FALSE(none_yet.next(table, 0)) << "there is no place";
+    EXPECT_FALSE(none_yet.next(table, 0)) << "no place yet";
     while (table.capacity() < 64 + 128 + 256)
         EXPECT_TRUE(table.grow());
     std::uint32_t end = 0;
@@ -83,7 +83,7 @@ TEST(place_table, continues_a_walk_after_growth)
     EXPECT_FALSE(walk.next(table, 1 + 32));
 }
 
-TEST(place_table, has_a_limit)
+TEST(place_table, cannot_grow_beyond_max_capacity)
 {
     small_table table(std::pmr::get_default_resource());
     EXPECT_TRUE(table.grow());
@@ -93,20 +93,20 @@ TEST(place_table, has_a_limit)
     EXPECT_EQ(table.capacity(), 64u + 128u);
 }
 
-TEST(place_table, finds_nothing_for_an_index_that_is_not_one_of_its)
+TEST(place_table, finds_nothing_for_an_invalid_index)
 {
     small_table table(std::pmr::get_default_resource());
     EXPECT_EQ(table.find(0), nullptr);
     EXPECT_TRUE(table.grow());
     EXPECT_NE(table.find(0), nullptr);
     EXPECT_NE(table.find(63 * 32), nullptr);
-    EXPECT_EQ(table.find(64 * 32), nullptr) << "behind the last of its chunk";
+    EXPECT_EQ(table.find(64 * 32), nullptr) << "past the end of its chunk";
     for (std::uint32_t chunk = 1; chunk != 32; ++chunk)
         EXPECT_EQ(table.find(chunk), nullptr);
     EXPECT_EQ(table.find(small_table::none), nullptr);
 }
 
-TEST(place_table, is_as_it_was_when_upstream_fails)
+TEST(place_table, is_unchanged_when_upstream_fails)
 {
     test::accounting_upstream upstream;
     small_table table(&upstream);
@@ -118,7 +118,7 @@ TEST(place_table, is_as_it_was_when_upstream_fails)
     EXPECT_NE(table.find(0), nullptr);
 }
 
-TEST(place_table, has_smaller_chunks_where_upstream_is_short_of_memory)
+TEST(place_table, falls_back_to_smaller_chunks)
 {
     test::accounting_upstream upstream;
     {
@@ -126,9 +126,9 @@ TEST(place_table, has_smaller_chunks_where_upstream_is_short_of_memory)
         EXPECT_TRUE(table.grow());
         upstream.allow_chunks_of_at_most(60 * sizeof(std::uint64_t));
         EXPECT_TRUE(table.grow());
-        EXPECT_EQ(table.capacity(), 64u + 32u) << "of 128, 64 and 32 places";
+        EXPECT_EQ(table.capacity(), 64u + 32u) << "after trying 128 and 64 places";
         upstream.allow_chunks_of_at_most(31 * sizeof(std::uint64_t));
-        EXPECT_THROW((void)table.grow(), std::bad_alloc) << "an eighth at least, so that there are few chunks";
+        EXPECT_THROW((void)table.grow(), std::bad_alloc) << "at least an eighth of the full chunk";
         upstream.allow_chunks_of_at_most(100'000);
         EXPECT_TRUE(table.grow());
         EXPECT_EQ(table.capacity(), 64u + 32u + 256u);
@@ -144,7 +144,7 @@ TEST(place_table, has_smaller_chunks_where_upstream_is_short_of_memory)
         EXPECT_EQ(index, 3u);
         EXPECT_FALSE(walk.next(table, 3));
         EXPECT_EQ(places.size(), table.capacity());
-        EXPECT_EQ(table.find(32 * 32 + 1), nullptr) << "behind the last place of the smaller chunk";
+        EXPECT_EQ(table.find(32 * 32 + 1), nullptr) << "past the end of the smaller chunk";
         EXPECT_EQ(table.bytes(), upstream.live_bytes());
     }
     EXPECT_EQ(upstream.live_bytes(), 0u);
@@ -168,12 +168,12 @@ protected:
 using kinds = testing::Types<core::local_places, core::shared_places>;
 TYPED_TEST_SUITE(places, kinds, );
 
-TYPED_TEST(places, are_not_used_again_after_the_last_generation)
+TYPED_TEST(places, are_retired_after_the_last_generation)
 {
     const std::uint32_t index = this->take();
     EXPECT_EQ(index, 0u);
     auto& place = this->places_.at(index);
-    // As after 2^31 - 2 objects.
+    // The state after 2^31 - 2 objects.
     if constexpr (std::is_same_v<TypeParam, core::local_places>)
         place.generation = core::retired_generation - 2;
     else
@@ -190,11 +190,11 @@ TYPED_TEST(places, are_not_used_again_after_the_last_generation)
 
     EXPECT_NE(this->take(), index);
     this->places_.reset();
-    EXPECT_NE(this->take(), index) << "also when all places are free";
+    EXPECT_NE(this->take(), index) << "even when all places are free";
     EXPECT_EQ(this->places_.generation(index), core::retired_generation);
 }
 
-TYPED_TEST(places, say_when_there_are_no_more)
+TYPED_TEST(places, return_nullptr_when_exhausted)
 {
     std::uint32_t index = 0;
     EXPECT_EQ(this->places_.take(index, nullptr, [](auto&&) { return false; }), nullptr);

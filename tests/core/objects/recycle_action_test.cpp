@@ -27,7 +27,7 @@ struct plain
 {
 };
 
-TEST(recycle_action, does_nothing_if_that_is_what_was_asked_for)
+TEST(recycle_action, nothing_leaves_the_object_unchanged)
 {
     const core::recycle_action<resettable> action(mp::recycle::nothing);
     resettable object;
@@ -55,7 +55,7 @@ TEST(recycle_action, calls_a_function)
     EXPECT_TRUE(action.runs_code());
 }
 
-TEST(recycle_action, refuses_what_cannot_be_called)
+TEST(recycle_action, rejects_a_missing_or_empty_function)
 {
     EXPECT_TRUE(contains(
         what_of<std::invalid_argument>([] { const core::recycle_action<plain> action(mp::recycle::call_destroy); }),
@@ -65,7 +65,7 @@ TEST(recycle_action, refuses_what_cannot_be_called)
         "is empty"));
 }
 
-TEST(reset_object, reports_what_the_action_throws)
+TEST(reset_object, reports_exceptions_of_the_action)
 {
     const error_recorder errors;
     const core::recycle_action<resettable> action(

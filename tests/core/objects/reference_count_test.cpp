@@ -12,7 +12,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Of 8 bits, so that the ends can be reached: half is 128, idle 64, saturated 192.
+/// A count of 8 bits, so that tests reach its limits: half is 128, idle 64, saturated 192.
 template <class Count>
 class reference_count_test : public testing::Test
 {
@@ -24,14 +24,14 @@ protected:
 using counts = testing::Types<core::plain_reference_count<std::uint8_t>, core::atomic_reference_count<std::uint8_t>>;
 TYPED_TEST_SUITE(reference_count_test, counts, );
 
-TYPED_TEST(reference_count_test, has_one_reference_when_it_begins)
+TYPED_TEST(reference_count_test, begins_with_one_reference)
 {
     this->count_.begin();
     EXPECT_EQ(this->count_.read(), 1);
     EXPECT_EQ(this->count_.drop(), core::dropped::the_last);
 }
 
-TYPED_TEST(reference_count_test, says_which_reference_is_the_last)
+TYPED_TEST(reference_count_test, detects_the_last_drop)
 {
     this->count_.begin();
     this->count_.add();
@@ -42,14 +42,14 @@ TYPED_TEST(reference_count_test, says_which_reference_is_the_last)
     EXPECT_EQ(this->count_.read(), 0);
 }
 
-TYPED_TEST(reference_count_test, keeps_the_references_that_were_added_before_it_begins)
+TYPED_TEST(reference_count_test, keeps_references_added_before_begin)
 {
     this->count_.add();
     this->count_.begin();
     EXPECT_EQ(this->count_.read(), 2);
 }
 
-TYPED_TEST(reference_count_test, does_not_end_again_while_it_is_idle)
+TYPED_TEST(reference_count_test, never_drops_the_last_reference_while_idle)
 {
     for (int i = 0; i != 3; ++i) {
         this->count_.add();
@@ -58,14 +58,14 @@ TYPED_TEST(reference_count_test, does_not_end_again_while_it_is_idle)
     EXPECT_EQ(this->count_.resume(), 0);
 }
 
-TYPED_TEST(reference_count_test, resumes_with_the_references_that_stayed)
+TYPED_TEST(reference_count_test, resumes_with_the_remaining_references)
 {
     this->count_.add();
     EXPECT_EQ(this->count_.resume(), 1);
     EXPECT_EQ(this->count_.drop(), core::dropped::the_last);
 }
 
-TYPED_TEST(reference_count_test, saturates_instead_of_running_over)
+TYPED_TEST(reference_count_test, saturates_instead_of_overflowing)
 {
     this->count_.begin();
     for (int i = 0; i != 1000; ++i)
@@ -76,7 +76,7 @@ TYPED_TEST(reference_count_test, saturates_instead_of_running_over)
     EXPECT_GE(this->count_.read(), TestFixture::zones::half);
 }
 
-TYPED_TEST(reference_count_test, does_not_saturate_below_the_half)
+TYPED_TEST(reference_count_test, does_not_saturate_below_half)
 {
     this->count_.begin();
     for (int i = 1; i != TestFixture::zones::half - 1; ++i)
@@ -87,19 +87,19 @@ TYPED_TEST(reference_count_test, does_not_saturate_below_the_half)
     EXPECT_EQ(this->count_.drop(), core::dropped::the_last);
 }
 
-TYPED_TEST(reference_count_test, notices_that_there_was_none_to_drop)
+TYPED_TEST(reference_count_test, reports_a_drop_without_a_reference)
 {
     this->count_.write(0);
     EXPECT_EQ(this->count_.drop(), core::dropped::one_too_many);
     EXPECT_EQ(this->count_.read(), 0);
 }
 
-TEST(atomic_reference_count, has_one_last_reference_however_many_threads_drop_theirs)
+TEST(atomic_reference_count, has_exactly_one_last_drop_among_threads)
 {
     for (int round = 0; round != 200; ++round) {
         core::atomic_reference_count<std::uint32_t> count;
         count.begin();
-        int seen = 0; // what the others did is seen by the last
+        int seen = 0; // The thread that drops last sees the writes of all threads.
         std::atomic<int> last{0};
         constexpr int threads = 4;
         std::vector<int> written(threads, 0);

@@ -11,11 +11,11 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Ends others when it ends.
+/// Ends other nodes when it ends.
 struct node
 {
     std::string name;
-    std::vector<std::pair<const void*, node*>> ends; ///< Of which store, and what.
+    std::vector<std::pair<const void*, node*>> ends; ///< Each with its store.
     void* next = nullptr;
 };
 
@@ -45,7 +45,7 @@ protected:
     std::vector<std::string> log_;
 };
 
-TEST_F(release_scope_test, ends_an_object_at_once_if_none_is_ending)
+TEST_F(release_scope_test, ends_an_object_immediately_if_none_is_ending)
 {
     node a{"a", {}};
     end(&store_, a);
@@ -53,7 +53,7 @@ TEST_F(release_scope_test, ends_an_object_at_once_if_none_is_ending)
     EXPECT_EQ(core::innermost_release_scope, nullptr);
 }
 
-TEST_F(release_scope_test, ends_those_of_the_same_store_after_the_one_that_is_ending)
+TEST_F(release_scope_test, defers_objects_of_the_same_store)
 {
     node b{"b", {}};
     node c{"c", {}};
@@ -62,7 +62,7 @@ TEST_F(release_scope_test, ends_those_of_the_same_store_after_the_one_that_is_en
     EXPECT_EQ(log_, (std::vector<std::string>{"begin a", "end a", "begin c", "end c", "begin b", "end b"}));
 }
 
-TEST_F(release_scope_test, ends_those_of_another_store_at_once)
+TEST_F(release_scope_test, ends_objects_of_another_store_immediately)
 {
     node b{"b", {}};
     node a{"a", {{&other_store_, &b}}};
@@ -70,7 +70,7 @@ TEST_F(release_scope_test, ends_those_of_another_store_at_once)
     EXPECT_EQ(log_, (std::vector<std::string>{"begin a", "begin b", "end b", "end a"}));
 }
 
-TEST_F(release_scope_test, needs_no_more_stack_for_a_longer_chain_even_between_stores)
+TEST_F(release_scope_test, bounds_recursion_for_chains_across_stores)
 {
     std::vector<node> chain(10'000);
     for (std::size_t i = 0; i + 1 != chain.size(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// place_table_test.cpp tests what these places have in common with those for one thread.
+// place_table_test.cpp tests the behavior that shared and local places have in common.
 #include <memory_pool/core/objects/shared_places.hpp>
 
 #include <memory_pool/core/objects/place_table.hpp>
@@ -22,7 +22,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Knows whether it is alive, and how often it was destroyed.
+/// Records whether it is alive and how often it was destroyed.
 struct object_of_test
 {
     std::atomic<bool> is_alive{true};
@@ -53,7 +53,7 @@ protected:
         return {index, core::shared_places::begin(*place, &object)};
     }
 
-    void* find(handle its) const { return places_.find(its.index, its.generation); }
+    void* find(handle key) const { return places_.find(key.index, key.generation); }
 
     void destroy(core::shared_place& place, std::uint32_t index, void* ended)
     {
@@ -63,21 +63,21 @@ protected:
         places_.put_back(place, index, ended);
     }
 
-    /// Returns: whether it was alive.
-    bool end(handle its)
+    /// Returns whether the object was alive.
+    bool end(handle key)
     {
         void* object = nullptr;
-        core::shared_place* const place = places_.end_object(its.index, its.generation, object);
+        core::shared_place* const place = places_.end_object(key.index, key.generation, object);
         if (place != nullptr && object != nullptr)
-            destroy(*place, its.index, object);
+            destroy(*place, key.index, object);
         return place != nullptr;
     }
 
     template <class Use>
-    bool visit(handle its, Use&& use)
+    bool visit(handle key, Use&& use)
     {
-        return places_.visit(its.index, its.generation, use,
-                             [&](core::shared_place& place, void* object) { this->destroy(place, its.index, object); });
+        return places_.visit(key.index, key.generation, use,
+                             [&](core::shared_place& place, void* object) { this->destroy(place, key.index, object); });
     }
 
     test::accounting_upstream upstream_;
@@ -86,57 +86,57 @@ protected:
     std::array<object_of_test, 500> objects_;
 };
 
-TEST_F(shared_places, find_an_object_as_long_as_it_is_alive)
+TEST_F(shared_places, find_only_live_objects)
 {
-    const handle its = make(objects_[0]);
-    EXPECT_EQ(find(its), &objects_[0]);
-    EXPECT_FALSE(end({its.index, its.generation + 1}));
-    EXPECT_TRUE(end(its));
+    const handle key = make(objects_[0]);
+    EXPECT_EQ(find(key), &objects_[0]);
+    EXPECT_FALSE(end({key.index, key.generation + 1}));
+    EXPECT_TRUE(end(key));
     EXPECT_EQ(objects_[0].ends, 1);
-    EXPECT_FALSE(end(its));
-    EXPECT_FALSE(end({its.index, its.generation + 1})) << "an even generation is of no object";
-    EXPECT_FALSE(visit(its, [](void*) { FAIL(); }));
-    EXPECT_EQ(find(its), nullptr);
+    EXPECT_FALSE(end(key));
+    EXPECT_FALSE(end({key.index, key.generation + 1})) << "no object has an even generation";
+    EXPECT_FALSE(visit(key, [](void*) { FAIL(); }));
+    EXPECT_EQ(find(key), nullptr);
     const handle next = make(objects_[0]);
-    EXPECT_EQ(next.index, its.index);
-    EXPECT_EQ(next.generation, its.generation + 2);
+    EXPECT_EQ(next.index, key.index);
+    EXPECT_EQ(next.generation, key.generation + 2);
     EXPECT_TRUE(places_.verify(1));
 }
 
-TEST_F(shared_places, have_the_last_visitor_destroy_an_object)
+TEST_F(shared_places, let_the_last_visitor_destroy_the_object)
 {
-    const handle its = make(objects_[0]);
-    EXPECT_TRUE(visit(its, [&](void* object) {
+    const handle key = make(objects_[0]);
+    EXPECT_TRUE(visit(key, [&](void* object) {
         EXPECT_EQ(object, &objects_[0]);
-        EXPECT_TRUE(visit(its, [&](void*) {
-            EXPECT_TRUE(end(its));
-            EXPECT_EQ(find(its), nullptr) << "its handles are stale";
-            EXPECT_FALSE(visit(its, [](void*) { FAIL(); }));
+        EXPECT_TRUE(visit(key, [&](void*) {
+            EXPECT_TRUE(end(key));
+            EXPECT_EQ(find(key), nullptr) << "its handle is stale";
+            EXPECT_FALSE(visit(key, [](void*) { FAIL(); }));
             EXPECT_TRUE(objects_[0].is_alive);
         }));
-        EXPECT_TRUE(objects_[0].is_alive) << "there is another visitor";
+        EXPECT_TRUE(objects_[0].is_alive) << "the outer visitor still uses it";
         EXPECT_FALSE(places_.verify(0));
     }));
     EXPECT_EQ(objects_[0].ends, 1);
     EXPECT_TRUE(places_.verify(0));
 }
 
-TEST_F(shared_places, let_a_visitor_go_that_throws)
+TEST_F(shared_places, survive_a_throwing_visitor)
 {
-    const handle its = make(objects_[0]);
-    EXPECT_THROW((void)visit(its, [](void*) { throw std::runtime_error("visitor"); }), std::runtime_error);
+    const handle key = make(objects_[0]);
+    EXPECT_THROW((void)visit(key, [](void*) { throw std::runtime_error("visitor"); }), std::runtime_error);
     EXPECT_TRUE(objects_[0].is_alive);
     EXPECT_TRUE(places_.verify(1));
     const auto end_and_throw = [&](void*) {
-        EXPECT_TRUE(end(its));
+        EXPECT_TRUE(end(key));
         throw std::runtime_error("visitor");
     };
-    EXPECT_THROW((void)visit(its, end_and_throw), std::runtime_error);
+    EXPECT_THROW((void)visit(key, end_and_throw), std::runtime_error);
     EXPECT_EQ(objects_[0].ends, 1);
     EXPECT_TRUE(places_.verify(0));
 }
 
-TEST_F(shared_places, take_none_without_growth_and_change_nothing_without_memory)
+TEST_F(shared_places, return_nullptr_without_growth)
 {
     std::uint32_t index = 0;
     EXPECT_EQ(places_.take(index, nullptr, [](auto&& is_needed) { return !is_needed(); }), nullptr);
@@ -147,7 +147,7 @@ TEST_F(shared_places, take_none_without_growth_and_change_nothing_without_memory
     EXPECT_EQ(make(objects_[0]).index, 0U);
 }
 
-TEST_F(shared_places, forget_all_objects)
+TEST_F(shared_places, reset_invalidates_all_handles)
 {
     std::vector<handle> handles;
     handles.reserve(objects_.size());
@@ -160,10 +160,10 @@ TEST_F(shared_places, forget_all_objects)
     for (const handle each : handles)
         EXPECT_EQ(find(each), nullptr);
     EXPECT_TRUE(places_.verify(0));
-    EXPECT_EQ(make(objects_[0]).index, 0U) << "in the order of their numbers";
+    EXPECT_EQ(make(objects_[0]).index, 0U) << "in the order of indices";
 }
 
-TEST_F(shared_places, destroy_each_object_once_while_threads_visit_and_destroy_it)
+TEST_F(shared_places, destroy_each_object_once_under_contention)
 {
     std::vector<handle> handles;
     handles.reserve(objects_.size());
@@ -176,7 +176,7 @@ TEST_F(shared_places, destroy_each_object_once_while_threads_visit_and_destroy_i
             found_alive += end(each) ? 1U : 0U;
         }
     });
-    EXPECT_EQ(found_alive, objects_.size()) << "one thread for each";
+    EXPECT_EQ(found_alive, objects_.size()) << "exactly one thread per object";
     for (const object_of_test& each : objects_)
         EXPECT_EQ(each.ends, 1);
     EXPECT_TRUE(places_.verify(0));

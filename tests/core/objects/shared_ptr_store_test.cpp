@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The stores behind shared_pool and recycling_shared_pool, without these.
+// Tests the stores of shared_pool and recycling_shared_pool without these pools.
 #include <memory_pool/core/objects/shared_ptr_store.hpp>
 
 #include <memory_pool/block_pool.hpp>
@@ -26,11 +26,11 @@ namespace core = memory_pool::detail::core;
 using memory_pool::error_kind;
 
 namespace {
-/// Is alone, or owns the next one of a chain.
+/// Owns the next item of a chain, if any.
 struct item : test::counted_object
 {
-    explicit item(int value = 0, std::shared_ptr<item> its_next = nullptr)
-        : counted_object(value), next(std::move(its_next))
+    explicit item(int value = 0, std::shared_ptr<item> next_item = nullptr)
+        : counted_object(value), next(std::move(next_item))
     {
     }
 
@@ -91,7 +91,7 @@ TYPED_TEST(shared_ptr_store, keeps_the_block_until_the_last_weak_ptr_is_gone)
     EXPECT_EQ(store->blocks.in_use(), 0U);
 }
 
-TYPED_TEST(shared_ptr_store, has_object_and_control_block_in_one_block)
+TYPED_TEST(shared_ptr_store, keeps_object_and_control_block_in_one_block)
 {
     const auto store = this->make_constructing();
     const auto aligned =
@@ -109,7 +109,7 @@ TYPED_TEST(shared_ptr_store, has_object_and_control_block_in_one_block)
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.get()) % 64, 0U);
 }
 
-TYPED_TEST(shared_ptr_store, gives_the_block_back_when_a_constructor_or_init_throws)
+TYPED_TEST(shared_ptr_store, frees_the_block_when_a_constructor_or_init_throws)
 {
     const auto store = this->make_constructing();
     item::until_throw = 0;
@@ -117,16 +117,16 @@ TYPED_TEST(shared_ptr_store, gives_the_block_back_when_a_constructor_or_init_thr
     EXPECT_EQ(store->blocks.in_use(), 0U);
     item::until_throw = -1;
     const auto kept = this->make_recycling(memory_pool::recycle::nothing);
-    const auto init = [](item& its) {
-        its.state = 3;
+    const auto init = [](item& target) {
+        target.state = 3;
         throw std::runtime_error("init");
     };
     EXPECT_THROW((void)kept->hand_out(kept->blocks.allocate(), init), std::runtime_error);
     EXPECT_EQ(kept->blocks.in_use(), 0U);
-    EXPECT_EQ(kept->hand_out(kept->blocks.allocate(), [](item&) {})->state, 3) << "as init has left it";
+    EXPECT_EQ(kept->hand_out(kept->blocks.allocate(), [](item&) {})->state, 3) << "keeps the state from init";
 }
 
-TYPED_TEST(shared_ptr_store, outlives_its_pool_until_the_last_object_and_weak_ptr_are_gone)
+TYPED_TEST(shared_ptr_store, outlives_its_pool_until_the_last_pointer_is_gone)
 {
     auto store = this->make_constructing();
     std::shared_ptr<item> object = store->make_in(store->blocks.allocate(), 7);
@@ -140,7 +140,7 @@ TYPED_TEST(shared_ptr_store, outlives_its_pool_until_the_last_object_and_weak_pt
     EXPECT_EQ(this->upstream_.live_bytes(), 0U);
 }
 
-TYPED_TEST(shared_ptr_store, destroys_a_long_chain_and_needs_no_stack_for_it)
+TYPED_TEST(shared_ptr_store, destroys_a_long_chain_without_recursion)
 {
     const auto store = this->make_constructing();
     std::shared_ptr<item> first;
@@ -152,17 +152,17 @@ TYPED_TEST(shared_ptr_store, destroys_a_long_chain_and_needs_no_stack_for_it)
     }
     first.reset();
     EXPECT_EQ(item::alive, 0);
-    EXPECT_EQ(store->blocks.in_use(), 1U) << "the weak_ptr has its block";
+    EXPECT_EQ(store->blocks.in_use(), 1U) << "the weak_ptr keeps its block";
     EXPECT_EQ(middle.lock(), nullptr);
     middle.reset();
     EXPECT_EQ(store->blocks.in_use(), 0U);
 }
 
-TYPED_TEST(shared_ptr_store, recycles_objects_and_resets_them_with_their_last_shared_ptr)
+TYPED_TEST(shared_ptr_store, resets_objects_when_the_last_shared_ptr_is_gone)
 {
     const test::error_recorder recorder;
-    auto store = this->make_recycling([](item& its) { its.state = 5; });
-    std::shared_ptr<item> object = store->hand_out(store->blocks.allocate(), [](item& its) { its.state = 1; });
+    auto store = this->make_recycling([](item& target) { target.state = 5; });
+    std::shared_ptr<item> object = store->hand_out(store->blocks.allocate(), [](item& target) { target.state = 1; });
     const int made = item::alive;
     item* const address = object.get();
     std::weak_ptr<item> weak = object;

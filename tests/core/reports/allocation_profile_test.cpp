@@ -33,7 +33,7 @@ using profile_of_test = core::allocation_profile<base::mutex, core::system_pages
 
 struct allocation_profile : testing::Test
 {
-    // Its pages stay, as it is never destroyed in a program.
+    // The profile never frees its pages: in a program, it is never destroyed.
     const std::unique_ptr<profile_of_test> owner = std::make_unique<profile_of_test>();
     profile_of_test& profile = *owner;
     std::array<const void*, 2> parse{at(1), at(9)};
@@ -44,7 +44,7 @@ struct allocation_profile : testing::Test
         return {stack.data(), stack.data() + stack.size(), {}, false};
     }
 
-    /// A block that is surely a sample.
+    /// Adds a block that is sampled with certainty.
     void add(std::uintptr_t block, std::size_t bytes, const std::array<const void*, 2>& stack,
              const void* home = nullptr)
     {
@@ -80,7 +80,7 @@ struct allocation_profile : testing::Test
     }
 };
 
-TEST_F(allocation_profile, is_empty_in_the_beginning)
+TEST_F(allocation_profile, is_empty_initially)
 {
     EXPECT_TRUE(lines().empty());
     (void)profile.forget(at(64));
@@ -88,7 +88,7 @@ TEST_F(allocation_profile, is_empty_in_the_beginning)
     EXPECT_TRUE(lines().empty());
 }
 
-TEST_F(allocation_profile, sums_up_by_call_stack_most_bytes_in_use_first)
+TEST_F(allocation_profile, sums_by_call_stack_and_sorts_by_bytes_in_use)
 {
     add(64, 100, parse);
     add(128, 1000, print);
@@ -96,7 +96,7 @@ TEST_F(allocation_profile, sums_up_by_call_stack_most_bytes_in_use_first)
     EXPECT_EQ(lines(), (std::vector<line>{{{at(2), at(9)}, {1, 1000, 1, 1000}}, {{at(1), at(9)}, {2, 150, 2, 150}}}));
 }
 
-TEST_F(allocation_profile, keeps_what_was_allocated_when_a_block_is_forgotten)
+TEST_F(allocation_profile, keeps_allocated_totals_after_a_free)
 {
     add(64, 100, parse);
     EXPECT_TRUE(profile.forget(at(64)));
@@ -105,13 +105,13 @@ TEST_F(allocation_profile, keeps_what_was_allocated_when_a_block_is_forgotten)
     EXPECT_EQ(profile.samples_in_use(), 0U);
 }
 
-TEST_F(allocation_profile, counts_a_sample_by_its_weight)
+TEST_F(allocation_profile, weights_samples)
 {
     EXPECT_TRUE(profile.add(at(64), 100, 1000, calls(parse), nullptr)); // 1 / (1 - exp(-0.1)) = 10.508
     EXPECT_EQ(lines(), (std::vector<line>{{{at(1), at(9)}, {11, 1051, 11, 1051}}}));
 }
 
-TEST_F(allocation_profile, follows_a_block_that_moves_or_is_resized)
+TEST_F(allocation_profile, tracks_moved_and_resized_blocks)
 {
     add(64, 100, parse);
     profile.move(at(64), at(128));
@@ -124,7 +124,7 @@ TEST_F(allocation_profile, follows_a_block_that_moves_or_is_resized)
     EXPECT_EQ(profile.samples_in_use(), 0U);
 }
 
-TEST_F(allocation_profile, takes_a_block_at_an_address_that_it_knows_for_a_new_one)
+TEST_F(allocation_profile, replaces_the_sample_at_a_known_address)
 {
     add(64, 100, parse);
     add(64, 20, print);
@@ -132,7 +132,7 @@ TEST_F(allocation_profile, takes_a_block_at_an_address_that_it_knows_for_a_new_o
     EXPECT_EQ(lines()[0], (line{{at(2), at(9)}, {1, 20, 1, 20}}));
 }
 
-TEST_F(allocation_profile, forgets_all_of_a_home)
+TEST_F(allocation_profile, forgets_all_blocks_of_a_home)
 {
     for (std::uintptr_t block = 1; block != 2001; ++block)
         add(block * 64, 50, parse, block % 2 == 0 ? &parse : nullptr);
@@ -141,7 +141,7 @@ TEST_F(allocation_profile, forgets_all_of_a_home)
     EXPECT_EQ(lines()[0].values[3], 50'000U);
 }
 
-TEST_F(allocation_profile, tells_stacks_apart_that_begin_alike)
+TEST_F(allocation_profile, distinguishes_stacks_with_a_common_prefix)
 {
     for (std::uintptr_t depth = 1; depth <= core::profile_sample::max_frames; ++depth) {
         std::vector<const void*> deep(depth, at(5));
@@ -173,7 +173,7 @@ TEST_F(allocation_profile, truncates_stacks_of_more_than_64_frames)
               1);
 }
 
-TEST_F(allocation_profile, leaves_stacks_whole_that_are_not_too_deep)
+TEST_F(allocation_profile, does_not_truncate_shallow_stacks)
 {
     (void)sample_at_depth(profile, 3);
     core::taken_profile<core::system_pages> taken;
@@ -185,18 +185,18 @@ TEST_F(allocation_profile, leaves_stacks_whole_that_are_not_too_deep)
 #endif
 
 #if defined(__linux__)
-TEST_F(allocation_profile, knows_the_modules_of_its_frames)
+TEST_F(allocation_profile, resolves_the_modules_of_frames)
 {
     (void)sample_at_depth(profile, 3);
     core::taken_profile<core::system_pages> taken;
     ASSERT_TRUE(profile.take(taken));
     ASSERT_NE(profile.modules(), nullptr);
-    EXPECT_EQ(taken.begin()->begin->module, profile.modules()) << "the program is the first";
+    EXPECT_EQ(taken.begin()->begin->module, profile.modules()) << "the program is the first module";
     EXPECT_TRUE(profile.modules()->is_loaded);
 }
 #endif
 
-TEST_F(allocation_profile, has_room_for_many_stacks)
+TEST_F(allocation_profile, stores_thousands_of_stacks)
 {
     for (std::uintptr_t i = 1; i <= 10'000; ++i) {
         const std::array<const void*, 2> stack{at(i), at(9)};
@@ -213,7 +213,7 @@ TEST_F(allocation_profile, distinguishes_pools_by_name)
     std::string name = "orders";
     for (const std::uintptr_t block : {64U, 128U, 192U}) {
         EXPECT_TRUE(profile.add(at(block), 10, 1, {parse.data(), parse.data() + 2, name, false}, nullptr));
-        name = block == 64 ? "order" : "orders"; // Copied: another text is there now.
+        name = block == 64 ? "order" : "orders"; // The profile must have copied the name.
     }
     core::taken_profile<core::system_pages> taken;
     ASSERT_TRUE(profile.take(taken));
@@ -224,7 +224,7 @@ TEST_F(allocation_profile, distinguishes_pools_by_name)
 }
 
 #if !defined(_WIN32)
-TEST(system_pages, are_none_if_the_system_gives_no_memory)
+TEST(system_pages, return_nullptr_if_the_system_fails)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::protect, 1);
@@ -239,7 +239,7 @@ TEST(system_pages, are_none_if_the_system_gives_no_memory)
 }
 #endif
 
-/// Pages of which only some are left.
+/// Allows `left` allocations, then fails.
 struct scarce_pages
 {
     static inline std::size_t left = 0;
@@ -254,7 +254,7 @@ struct scarce_pages
     static void give(void* pages, std::size_t bytes) noexcept { core::system_pages::give(pages, bytes); }
 };
 
-TEST_F(allocation_profile, has_no_samples_without_memory_and_all_once_there_is_some)
+TEST_F(allocation_profile, drops_samples_without_memory)
 {
     using scarce_profile = core::allocation_profile<base::mutex, scarce_pages>;
     const auto scarce = std::make_unique<scarce_profile>();
@@ -277,7 +277,7 @@ TEST_F(allocation_profile, has_no_samples_without_memory_and_all_once_there_is_s
     EXPECT_TRUE(is_taken());
 }
 
-TEST_F(allocation_profile, does_not_move_a_block_that_is_no_sample)
+TEST_F(allocation_profile, ignores_moves_of_blocks_without_a_sample)
 {
     add(64, 100, parse);
     profile.move(at(128), at(192));
@@ -285,18 +285,18 @@ TEST_F(allocation_profile, does_not_move_a_block_that_is_no_sample)
     EXPECT_TRUE(profile.forget(at(64)));
 }
 
-TEST_F(allocation_profile, takes_samples_in_use_of_one_home)
+TEST_F(allocation_profile, selects_samples_in_use_by_home)
 {
     add(64, 100, parse);
     add(128, 30, parse);
     add(192, 50, print);
     profile.set_home(at(64), this);
-    profile.set_home(at(256), this); // No sample.
+    profile.set_home(at(256), this); // The profile has no such sample.
     core::taken_profile<core::system_pages> taken;
     ASSERT_TRUE(profile.take_in_use_of(this, taken));
     ASSERT_EQ(taken.end() - taken.begin(), 1);
     EXPECT_EQ(taken.begin()->values.bytes_in_use, 100U);
     EXPECT_EQ(taken.begin()->values.blocks_in_use, 1U);
-    EXPECT_EQ(lines()[0].values[3], 130U) << "all, again";
+    EXPECT_EQ(lines()[0].values[3], 130U) << "all homes again";
 }
 } // namespace

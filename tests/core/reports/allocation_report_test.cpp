@@ -16,7 +16,7 @@ std::array<const void*, 2> calls_from(std::uintptr_t address)
     return {reinterpret_cast<const void*>(address), nullptr};
 }
 
-TEST(reported_calls, have_each_call_stack_once_and_as_many_as_there_is_room_for)
+TEST(reported_calls, accept_each_call_stack_once_up_to_their_capacity)
 {
     const auto reported = std::make_unique<core::reported_calls>();
     std::uintptr_t count = 1;

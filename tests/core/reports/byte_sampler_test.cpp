@@ -12,7 +12,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(byte_sampler, has_the_functions_of_the_mathematical_library)
+TEST(byte_sampler, approximates_log_and_expm1)
 {
     for (double number = 1e-18; number < 1e18; number *= 1.37) {
         EXPECT_NEAR(core::natural_logarithm(number), std::log(number), 1e-10) << number;
@@ -20,14 +20,14 @@ TEST(byte_sampler, has_the_functions_of_the_mathematical_library)
     }
 }
 
-TEST(byte_sampler, has_no_samples_without_a_mean)
+TEST(byte_sampler, takes_no_samples_without_a_mean)
 {
     core::byte_sampler sampler;
     for (int times = 0; times != 1000; ++times)
         EXPECT_FALSE(sampler.is_due(1'000'000, 0));
 }
 
-TEST(byte_sampler, samples_blocks_so_that_their_weights_add_up_to_all)
+TEST(byte_sampler, weights_sum_to_the_number_of_blocks)
 {
     constexpr std::size_t mean = 1000;
     for (const std::size_t bytes : {10U, 100U, 1000U, 3000U}) {
@@ -40,7 +40,7 @@ TEST(byte_sampler, samples_blocks_so_that_their_weights_add_up_to_all)
     }
 }
 
-TEST(byte_sampler, samples_each_block_that_is_much_larger_than_the_mean)
+TEST(byte_sampler, samples_each_block_much_larger_than_the_mean)
 {
     core::byte_sampler sampler;
     for (int times = 0; times != 1000; ++times)
@@ -48,28 +48,28 @@ TEST(byte_sampler, samples_each_block_that_is_much_larger_than_the_mean)
     EXPECT_DOUBLE_EQ(core::weight_of_sample(1000, 1), 1);
 }
 
-TEST(byte_sampler, follows_a_new_mean_at_once)
+TEST(byte_sampler, applies_a_new_mean_immediately)
 {
     core::byte_sampler sampler;
     EXPECT_FALSE(sampler.is_due(1, std::size_t{1} << 40U));
-    EXPECT_TRUE(sampler.is_due(1000, 1)) << "not only after the old distance";
+    EXPECT_TRUE(sampler.is_due(1000, 1)) << "drops the old distance";
     EXPECT_FALSE(sampler.is_due(1000, 0));
 }
 
-TEST(byte_sampler, has_a_sample_hardly_ever_with_the_greatest_mean)
+TEST(byte_sampler, almost_never_samples_with_the_maximum_mean)
 {
-    constexpr std::size_t greatest = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t max_mean = std::numeric_limits<std::size_t>::max();
     for (std::uint64_t seed = 1; seed != 1000; ++seed) {
         core::byte_sampler sampler(seed);
-        EXPECT_FALSE(sampler.is_due(1, greatest));
+        EXPECT_FALSE(sampler.is_due(1, max_mean));
         EXPECT_GT(sampler.left(), std::int64_t{1} << 40U);
     }
 }
 
-TEST(byte_sampler, lets_pass_what_is_no_sample)
+TEST(byte_sampler, passes_blocks_until_a_sample_is_due)
 {
     core::byte_sampler sampler;
-    EXPECT_FALSE(sampler.may_pass(1, 1000)) << "it has not begun";
+    EXPECT_FALSE(sampler.may_pass(1, 1000)) << "not initialized yet";
     while (sampler.is_due(1, 1000) || sampler.left() < 100) {
     }
     const auto left = static_cast<std::size_t>(sampler.left());
@@ -88,7 +88,7 @@ TEST(byte_sampler, is_deterministic_for_a_seed)
         EXPECT_EQ(one.is_due(100, 1000), other.is_due(100, 1000));
 }
 
-TEST(byte_sampler, begins_elsewhere_in_each_thread)
+TEST(byte_sampler, uses_a_different_seed_for_each_instance)
 {
     core::byte_sampler one;
     core::byte_sampler other;

@@ -22,7 +22,7 @@ std::vector<std::string> lines_of(const Calls& calls)
     return lines;
 }
 
-TEST(print_calls, names_the_module_and_the_function_as_far_as_they_are_known)
+TEST(print_calls, names_the_module_and_function_if_known)
 {
     static const char data = 0;
     const std::array<const void*, 3> calls{reinterpret_cast<const void*>(&std::getenv), &data,
@@ -34,7 +34,7 @@ TEST(print_calls, names_the_module_and_the_function_as_far_as_they_are_known)
     EXPECT_EQ(lines[1].substr(lines[1].size() - 9), " (getenv)");
     EXPECT_NE(lines[2].find("+0x"), std::string::npos);
     EXPECT_EQ(lines[2].find('('), std::string::npos);
-    EXPECT_EQ(lines[3], "    0x10") << "of no module";
+    EXPECT_EQ(lines[3], "    0x10") << "no module has this address";
 }
 
 TEST(print_calls, prints_nothing_without_calls)

@@ -29,7 +29,7 @@ struct code_modules : testing::Test
     core::code_modules<core::system_pages> modules;
     os::load_counts counts{};
 
-    /// Notes that this is all code now.
+    /// Makes `all` the complete list of loaded code.
     void load(const std::vector<os::loaded_code>& all)
     {
         ++counts.loads;
@@ -57,7 +57,7 @@ struct code_modules : testing::Test
     }
 };
 
-TEST_F(code_modules, are_walked_only_if_something_has_changed)
+TEST_F(code_modules, are_walked_only_after_a_change)
 {
     load({code(0x10'0000, "/a.so")});
     EXPECT_EQ(modules.begin(counts), 0U);
@@ -81,7 +81,7 @@ TEST_F(code_modules, find_the_module_and_offset_of_an_address)
     }
 }
 
-TEST_F(code_modules, tell_code_apart_that_has_the_same_address_one_after_the_other)
+TEST_F(code_modules, distinguish_modules_loaded_at_a_reused_address)
 {
     load({code(0x10'0000, "/a.so", "a")});
     const core::code_frame before = frame_at(0x10'2010);
@@ -96,7 +96,7 @@ TEST_F(code_modules, tell_code_apart_that_has_the_same_address_one_after_the_oth
     EXPECT_EQ(after.module->path, "/b.so");
 }
 
-TEST_F(code_modules, know_a_library_that_is_loaded_again_elsewhere)
+TEST_F(code_modules, recognize_a_library_reloaded_at_another_address)
 {
     for (const char* const build_id : {"id", ""}) {
         const core::code_module* known = nullptr;
@@ -115,7 +115,7 @@ TEST_F(code_modules, know_a_library_that_is_loaded_again_elsewhere)
     EXPECT_EQ(count(), 2U);
 }
 
-TEST_F(code_modules, tell_two_copies_of_a_library_apart_that_are_loaded_at_once)
+TEST_F(code_modules, distinguish_two_loaded_copies_of_a_library)
 {
     load({code(0x10'0000, "/a.so", "id"), code(0x20'0000, "/a.so", "id")});
     EXPECT_EQ(count(), 2U);
@@ -124,17 +124,17 @@ TEST_F(code_modules, tell_two_copies_of_a_library_apart_that_are_loaded_at_once)
     EXPECT_EQ(count(), 2U);
 }
 
-TEST_F(code_modules, tell_files_without_build_ids_apart_by_name)
+TEST_F(code_modules, distinguish_files_without_build_ids_by_path)
 {
     load({code(0x10'0000, "./a.so")});
     load({});
     load({code(0x10'0000, "./b.so")});
     EXPECT_EQ(count(), 2U);
     load({code(0x20'0000, "./a.so")});
-    EXPECT_EQ(count(), 2U) << "known";
+    EXPECT_EQ(count(), 2U) << "known already";
 }
 
-TEST_F(code_modules, leave_out_a_walk_that_is_behind_another)
+TEST_F(code_modules, ignore_an_outdated_walk)
 {
     const std::uint64_t slow = modules.begin({1, 0});
     const std::uint64_t fast = modules.begin({2, 1});
@@ -160,13 +160,13 @@ TEST_F(code_modules, find_frames_of_a_stack_in_one_call)
     EXPECT_EQ(frames[3].module->path, "/b.so");
 }
 
-/// Pages of which there are none.
+/// A page source that always fails.
 struct no_pages
 {
     static void* take(std::size_t) noexcept { return nullptr; }
 };
 
-TEST(code_modules_without_memory, give_addresses_without_modules)
+TEST(code_modules_without_memory, resolve_addresses_without_modules)
 {
     core::code_modules<no_pages> modules;
     const std::uint64_t walk = modules.begin({1, 0});

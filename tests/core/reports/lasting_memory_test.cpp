@@ -27,13 +27,13 @@ struct counted_pages
     }
 };
 
-TEST(lasting_memory, hands_out_one_entry_behind_the_other)
+TEST(lasting_memory, allocates_entries_contiguously)
 {
     counted_pages::left = 1;
     core::lasting_memory<counted_pages> memory;
     std::byte* const first = memory.peek(5'000);
     ASSERT_NE(first, nullptr);
-    EXPECT_EQ(memory.peek(10), first) << "until it is taken";
+    EXPECT_EQ(memory.peek(10), first) << "peek does not take the entry";
     memory.take(13);
     EXPECT_EQ(memory.peek(8), first + 16) << "aligned";
     memory.take(8);

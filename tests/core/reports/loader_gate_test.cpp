@@ -10,7 +10,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(loader_gate, lets_no_thread_in_while_one_forks)
+TEST(loader_gate, rejects_threads_while_one_forks)
 {
     core::loader_gate gate;
     EXPECT_TRUE(gate.enter());
@@ -25,7 +25,7 @@ TEST(loader_gate, lets_no_thread_in_while_one_forks)
     gate.leave();
 }
 
-TEST(loader_gate, waits_for_a_thread_that_is_inside)
+TEST(loader_gate, close_waits_for_threads_inside)
 {
     core::loader_gate gate;
     std::atomic<bool> is_closed{false};
@@ -34,7 +34,7 @@ TEST(loader_gate, waits_for_a_thread_that_is_inside)
         gate.close();
         is_closed = true;
     });
-    while (gate.enter()) // until it has begun to close
+    while (gate.enter()) // until close() has begun
         gate.leave();
     EXPECT_FALSE(is_closed);
     gate.leave();
@@ -42,10 +42,10 @@ TEST(loader_gate, waits_for_a_thread_that_is_inside)
     EXPECT_TRUE(is_closed);
 }
 
-TEST(loader_gate, is_open_in_the_child)
+TEST(loader_gate, reset_opens_it_in_the_child)
 {
     core::loader_gate gate;
-    ASSERT_TRUE(gate.enter()); // by a thread that the child does not have
+    ASSERT_TRUE(gate.enter()); // as by a thread that does not exist in the child
     gate.reset();
     gate.close();
     gate.open();

@@ -47,19 +47,19 @@ struct pprof_profile : testing::Test
     }
 };
 
-TEST_F(pprof_profile, has_the_sample_types_that_pprof_knows_from_heaps)
+TEST_F(pprof_profile, declares_the_sample_types_of_heap_profiles)
 {
     profile.begin({1'700'000'000'123, 524'288, "malloc|free", ""});
     const test::pprof_reader read = finished();
     EXPECT_EQ(read.sample_types, (std::vector<std::string>{"alloc_objects/count", "alloc_space/bytes",
                                                            "inuse_objects/count", "inuse_space/bytes"}));
-    EXPECT_EQ(read.text(read.number(14)), "inuse_space") << "the default";
+    EXPECT_EQ(read.text(read.number(14)), "inuse_space") << "the default sample type";
     EXPECT_EQ(read.text(read.number(7)), "malloc|free") << "frames to drop";
     EXPECT_EQ(read.number(9), 1'700'000'000'123'000'000U) << "nanoseconds";
     EXPECT_EQ(read.number(12), 524'288U) << "the period";
 }
 
-TEST_F(pprof_profile, gives_back_stacks_and_values)
+TEST_F(pprof_profile, round_trips_stacks_and_values)
 {
     profile.begin({0, 1, "", ""});
     sample({at(0x10), at(0x20), at(0x30)}, {1, 2, 3, ~std::uint64_t{0}});
@@ -69,10 +69,10 @@ TEST_F(pprof_profile, gives_back_stacks_and_values)
     EXPECT_EQ(read.samples[0].addresses, (std::vector<std::uint64_t>{0x10, 0x20, 0x30}));
     EXPECT_EQ(read.samples[0].values, (std::vector<std::uint64_t>{1, 2, 3, ~std::uint64_t{0}}));
     EXPECT_EQ(read.samples[1].addresses, (std::vector<std::uint64_t>{0x20}));
-    EXPECT_EQ(read.locations.size(), 3U) << "0x20 stands there once";
+    EXPECT_EQ(read.locations.size(), 3U) << "location 0x20 is written once";
 }
 
-TEST_F(pprof_profile, has_room_for_the_deepest_stack)
+TEST_F(pprof_profile, encodes_the_deepest_stack)
 {
     profile.begin({0, 1, "", ""});
     std::vector<const void*> calls;
@@ -86,7 +86,7 @@ TEST_F(pprof_profile, has_room_for_the_deepest_stack)
     EXPECT_EQ(finished().samples[2].addresses, addresses);
 }
 
-TEST_F(pprof_profile, is_whole_with_more_locations_than_it_remembers)
+TEST_F(pprof_profile, is_complete_with_more_locations_than_it_caches)
 {
     profile.begin({0, 1, "", ""});
     for (std::uintptr_t address = 1; address != 5000; ++address)
@@ -97,7 +97,7 @@ TEST_F(pprof_profile, is_whole_with_more_locations_than_it_remembers)
         ASSERT_EQ(read.samples[address - 1].addresses[0], address * 16);
 }
 
-TEST_F(pprof_profile, has_a_mapping_with_a_build_id_for_each_module)
+TEST_F(pprof_profile, writes_a_mapping_with_a_build_id_for_each_module)
 {
     using namespace std::string_view_literals;
     const os::loaded_code program{0x10'0000, 0x1000, 0x2000, 0x800, "/usr/bin/program", "\x01\xAB\0"sv};
@@ -136,7 +136,7 @@ TEST_F(pprof_profile, has_a_mapping_with_a_build_id_for_each_module)
     EXPECT_EQ(read.mappings.at(locations[0].mapping).file, "/lib/closed.so");
     EXPECT_EQ(read.mappings.at(locations[0].mapping).build_id, "ff");
     EXPECT_EQ(locations[1].mapping, 1U);
-    EXPECT_EQ(locations[2].mapping, 0U) << "none is there";
+    EXPECT_EQ(locations[2].mapping, 0U) << "no module has this address";
     EXPECT_EQ(read.samples[1].addresses[0], 0x20'3010U) << "the same address";
     EXPECT_EQ(read.mappings.at(read.samples[1].locations[0].mapping).file, "/lib/other.so");
 }

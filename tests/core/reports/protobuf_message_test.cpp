@@ -24,7 +24,7 @@ TEST(protobuf_message, encodes_the_examples_of_its_documentation)
 
 TEST(protobuf_message, encodes_the_largest_numbers)
 {
-    core::protobuf_message<core::protobuf_message<0>::most_of_number> message;
+    core::protobuf_message<core::protobuf_message<0>::max_number_bytes> message;
     message.number((1U << 29U) - 1, ~std::uint64_t{0});
     EXPECT_EQ(message.bytes(), "\xF8\xFF\xFF\xFF\x0F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"sv);
 }

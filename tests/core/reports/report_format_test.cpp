@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/reports/report_format.hpp>
 
-#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 
 #include <support/what.hpp>
 
@@ -23,7 +23,7 @@ using memory_pool::report_totals;
 using test::contains;
 
 namespace {
-/// What `write(report_output)` writes.
+/// Returns the text that `write(report_output)` writes.
 template <class Write>
 std::string text_of(Write&& write)
 {
@@ -41,13 +41,13 @@ std::string json_of(std::string_view text)
 
 core::report_view view_of(const char* name)
 {
-    core::report_view its{};
-    std::strncpy(its.kind.data(), "block_pool", its.kind.size() - 1);
-    std::strncpy(its.name.data(), name, its.name.size() - 1);
-    its.figures.block_size = 48;
-    its.figures.in_use = 7;
-    its.figures.bytes_reserved = 4096;
-    return its;
+    core::report_view view{};
+    std::strncpy(view.kind.data(), "block_pool", view.kind.size() - 1);
+    std::strncpy(view.name.data(), name, view.name.size() - 1);
+    view.statistics.block_size = 48;
+    view.statistics.in_use = 7;
+    view.statistics.bytes_reserved = 4096;
+    return view;
 }
 
 template <class Report>
@@ -59,7 +59,7 @@ std::string report_of(const std::vector<core::report_view>& all, std::size_t lef
         report_totals sums;
         for (const core::report_view& each : all) {
             report.entry(each);
-            sums.add(each.figures);
+            sums.add(each.statistics);
         }
         report.end(left_out, sums, [](core::report_output& np_alloc) { np_alloc << "null"; });
     });
@@ -79,13 +79,13 @@ TEST(report_format, writes_any_number_in_decimal)
               "42   end");
 }
 
-TEST(report_format, knows_valid_characters)
+TEST(report_format, validates_utf8)
 {
     EXPECT_EQ(core::utf8_length("a"), 1U);
     EXPECT_EQ(core::utf8_length("\xC3\xA9+"), 2U);
     EXPECT_EQ(core::utf8_length("\xE2\x82\xAC"), 3U);
     EXPECT_EQ(core::utf8_length("\xF0\x9F\x98\x80"), 4U);
-    EXPECT_EQ(core::utf8_length("\xF4\x8F\xBF\xBF"), 4U) << "the last one";
+    EXPECT_EQ(core::utf8_length("\xF4\x8F\xBF\xBF"), 4U) << "the last code point";
     for (const char* const invalid : {"\x80", "\xC3", "\xC3+", "\xE2\x82", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80",
                                       "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"})
         EXPECT_EQ(core::utf8_length(invalid), 0U) << json_of(invalid);
@@ -96,24 +96,24 @@ TEST(report_format, writes_strings_of_valid_json)
     EXPECT_EQ(json_of(""), R"("")");
     EXPECT_EQ(json_of("a \xC3\xA9"), "\"a \xC3\xA9\"");
     EXPECT_EQ(json_of("\"\\\n\x7F"), "\"\\u0022\\u005c\\u000a\\u007f\"");
-    EXPECT_EQ(json_of("x\xE2\x82y"), "\"x\xEF\xBF\xBD\xEF\xBF\xBDy\"") << "for each invalid byte";
+    EXPECT_EQ(json_of("x\xE2\x82y"), "\"x\xEF\xBF\xBD\xEF\xBF\xBDy\"") << "one replacement per invalid byte";
     EXPECT_EQ(json_of(std::string_view("\0", 1)), "\"\\u0000\"");
 }
 
-TEST(report_format, writes_null_in_json_for_what_is_not_known)
+TEST(report_format, writes_null_in_json_for_unknown_values)
 {
-    core::report_view its = view_of("orders");
-    std::string text = report_of<core::json_report>({its});
+    core::report_view view = view_of("orders");
+    std::string text = report_of<core::json_report>({view});
     for (const char* const part : {R"("kind": "block_pool", "name": "orders", "block_size": 48)", R"("limit": null)",
                                    R"("in_use": 7)", R"("peak_in_use": null, "allocations": null, "failures": null)",
                                    R"("age_ms": null)", R"("of_lost_thread": false})"})
         EXPECT_TRUE(contains(text, part)) << part << text;
-    its.figures.limit = 100;
-    its.figures.counts = 1;
-    its.figures.failures = 3;
-    its.is_published = its.is_of_lost_thread = true;
-    its.age_ms = 250;
-    text = report_of<core::json_report>({its});
+    view.statistics.limit = 100;
+    view.statistics.counts = 1;
+    view.statistics.failures = 3;
+    view.is_published = view.is_of_lost_thread = true;
+    view.age_ms = 250;
+    text = report_of<core::json_report>({view});
     for (const char* const part : {R"("limit": 100)", R"("peak_in_use": 0, "allocations": 0, "failures": 3)",
                                    R"("age_ms": 250)", R"("of_lost_thread": true})"})
         EXPECT_TRUE(contains(text, part)) << part << text;
@@ -132,11 +132,11 @@ TEST(report_format, writes_a_whole_report_as_json)
     EXPECT_TRUE(contains(two, "false}], \"left_out\": 0, \"totals\": {\"bytes_reserved\": 8192")) << two;
 }
 
-TEST(report_format, writes_a_table_for_people)
+TEST(report_format, writes_a_text_table)
 {
     core::report_view counted = view_of("\xC3\xA9t\xC3\xA9\n\xC2\x85");
-    counted.figures.counts = 1;
-    counted.figures.peak_in_use = 8;
+    counted.statistics.counts = 1;
+    counted.statistics.peak_in_use = 8;
     counted.is_of_lost_thread = true;
     std::istringstream text(report_of<core::text_report>({view_of("orders"), counted}, 3));
     std::vector<std::string> lines;
@@ -144,7 +144,7 @@ TEST(report_format, writes_a_table_for_people)
         lines.push_back(line);
     ASSERT_EQ(lines.size(), 7U);
     EXPECT_TRUE(contains(lines[0], "process 99"));
-    EXPECT_EQ(lines[2].size(), lines[1].size()) << "as wide as the headings";
+    EXPECT_EQ(lines[2].size(), lines[1].size()) << "as wide as the header line";
     EXPECT_EQ(lines[2].substr(0, 34), "orders                  block_pool");
     EXPECT_EQ(lines[2].substr(60, 36), "          48           7           -");
     EXPECT_EQ(lines[3].substr(0, 5 + 2), "\xC3\xA9t\xC3\xA9??") << "control characters";

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/reports/report_registry.hpp>
 
-#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_source.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 
 #include <support/child.hpp>
 #include <support/threads.hpp>
@@ -19,25 +19,25 @@
 #include <vector>
 
 namespace core = memory_pool::detail::core;
-using memory_pool::report_figures;
+using memory_pool::report_statistics;
 
 namespace {
 struct pool_of_test
 {
-    static report_figures read_figures(const void* pool) noexcept
+    static report_statistics read_statistics(const void* pool) noexcept
     {
-        report_figures figures;
-        figures.in_use = static_cast<const pool_of_test*>(pool)->in_use;
-        figures.bytes_reserved = 1000;
-        return figures;
+        report_statistics statistics;
+        statistics.in_use = static_cast<const pool_of_test*>(pool)->in_use;
+        statistics.bytes_reserved = 1000;
+        return statistics;
     }
 
-    core::report_source source(bool is_shared) const { return {&read_figures, this, is_shared}; }
+    core::report_source source(bool is_shared) const { return {&read_statistics, this, is_shared}; }
 
     std::uint64_t in_use = 0;
 };
 
-/// The registry of the process may have entries of others: those of the tests have names that begin alike.
+/// The registry of the process may list other pools, so the names of test records share a prefix.
 class report_registry : public testing::Test
 {
 protected:
@@ -75,7 +75,7 @@ protected:
     std::vector<core::report_record*> records_;
 };
 
-TEST_F(report_registry, lists_records_in_the_order_in_which_they_came)
+TEST_F(report_registry, lists_records_in_the_order_of_entry)
 {
     for (int i = 0; i != 100; ++i)
         enter(std::to_string(i));
@@ -87,7 +87,7 @@ TEST_F(report_registry, lists_records_in_the_order_in_which_they_came)
         EXPECT_EQ(all[i].name.data(), "registry test " + std::to_string(i < 50 ? i : i + 1));
 }
 
-TEST_F(report_registry, copies_names_up_to_a_length)
+TEST_F(report_registry, truncates_long_names)
 {
     std::string name(500, 'x');
     enter(name);
@@ -100,30 +100,30 @@ TEST_F(report_registry, copies_names_up_to_a_length)
     set_kind(*records_.back(), "kind");
 }
 
-TEST_F(report_registry, reads_pools_that_are_shared_and_shows_of_others_what_they_publish)
+TEST_F(report_registry, reads_shared_pools_and_uses_published_statistics_of_others)
 {
     core::report_record& read = enter("read", true);
     core::report_record& published = enter("published", false);
     pool_.in_use = 5;
     std::vector<core::report_view> all = views();
-    EXPECT_EQ(all.at(0).figures.in_use, 5U);
+    EXPECT_EQ(all.at(0).statistics.in_use, 5U);
     EXPECT_FALSE(all[0].is_published);
-    EXPECT_EQ(all.at(1).figures.in_use, 0U) << "not published yet";
+    EXPECT_EQ(all.at(1).statistics.in_use, 0U) << "not published yet";
     EXPECT_TRUE(all[1].is_published);
     publish(published);
     pool_.in_use = 6;
     for (core::report_record* const each : {&read, &published})
         set_more_bytes(*each, 24);
     all = views();
-    EXPECT_EQ(all[0].figures.in_use, 6U);
+    EXPECT_EQ(all[0].statistics.in_use, 6U);
     EXPECT_EQ(all[0].age_ms, 0U);
-    EXPECT_EQ(all[0].figures.bytes_reserved, 1024U);
-    EXPECT_EQ(all[1].figures.in_use, 5U);
-    EXPECT_EQ(all[1].figures.bytes_reserved, 1024U);
+    EXPECT_EQ(all[0].statistics.bytes_reserved, 1024U);
+    EXPECT_EQ(all[1].statistics.in_use, 5U);
+    EXPECT_EQ(all[1].statistics.bytes_reserved, 1024U);
     EXPECT_FALSE(all[1].is_of_lost_thread);
 }
 
-TEST_F(report_registry, lets_records_come_and_go_while_it_shows_them)
+TEST_F(report_registry, allows_changes_while_it_lists_records)
 {
     for (int i = 0; i != 40; ++i)
         enter(std::to_string(i));
@@ -140,21 +140,21 @@ TEST_F(report_registry, lets_records_come_and_go_while_it_shows_them)
         }
     });
     EXPECT_EQ(views().size(), 39U);
-    EXPECT_EQ(seen, 40U) << "all that were there, but the last, and the new one";
+    EXPECT_EQ(seen, 40U) << "skips the last record, which has left, and includes the new one";
 }
 
-/// A pool whose reader takes its time.
+/// A pool that takes long to read.
 struct slow_pool
 {
-    static report_figures read_figures(const void* pool) noexcept
+    static report_statistics read_statistics(const void* pool) noexcept
     {
-        auto* const its = const_cast<slow_pool*>(static_cast<const slow_pool*>(pool));
-        its->is_being_read = true;
-        while (!its->leaves)
+        auto* const self = const_cast<slow_pool*>(static_cast<const slow_pool*>(pool));
+        self->is_being_read = true;
+        while (!self->leaves)
             std::this_thread::yield();
-        for (int i = 0; i != 1000; ++i) // So that it could leave meanwhile.
+        for (int i = 0; i != 1000; ++i) // Gives leave() time to return too early.
             std::this_thread::yield();
-        its->was_read = true;
+        self->was_read = true;
         return {};
     }
 
@@ -163,11 +163,11 @@ struct slow_pool
     std::atomic<bool> was_read{false};
 };
 
-TEST_F(report_registry, lets_a_pool_leave_when_it_is_not_being_read_any_more)
+TEST_F(report_registry, leave_waits_until_the_pool_is_not_read)
 {
     slow_pool pool;
     core::report_record* const record =
-        registry_.enter("kind", "registry test slow", {&slow_pool::read_figures, &pool, true});
+        registry_.enter("kind", "registry test slow", {&slow_pool::read_statistics, &pool, true});
     test::in_threads(2, [&](std::size_t thread) {
         if (thread == 0) {
             EXPECT_EQ(views().size(), 1U);
@@ -182,7 +182,7 @@ TEST_F(report_registry, lets_a_pool_leave_when_it_is_not_being_read_any_more)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(report_registry, does_not_read_pools_of_lost_threads_in_the_child_of_a_fork)
+TEST_F(report_registry, does_not_read_pools_of_lost_threads_in_a_forked_child)
 {
     test::lasting_thread other;
     other.does([this] {
@@ -194,9 +194,9 @@ TEST_F(report_registry, does_not_read_pools_of_lost_threads_in_the_child_of_a_fo
     test::expect_in_child([this] {
         enter_again(*records_[1]);
         const std::vector<core::report_view> all = views();
-        return all.size() == 3 && all[0].is_of_lost_thread && all[0].is_published && all[0].figures.in_use == 0 &&
-               !all[1].is_of_lost_thread && all[1].figures.in_use == 7 && !all[2].is_of_lost_thread &&
-               all[2].figures.in_use == 7;
+        return all.size() == 3 && all[0].is_of_lost_thread && all[0].is_published && all[0].statistics.in_use == 0 &&
+               !all[1].is_of_lost_thread && all[1].statistics.in_use == 7 && !all[2].is_of_lost_thread &&
+               all[2].statistics.in_use == 7;
     });
     EXPECT_FALSE(views().at(0).is_of_lost_thread) << "in the parent";
 }

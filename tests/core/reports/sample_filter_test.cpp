@@ -27,7 +27,7 @@ TEST_F(sample_filter, is_empty_initially)
         EXPECT_FALSE(filter.may_have(at(address)));
 }
 
-TEST_F(sample_filter, may_have_a_block_until_it_is_removed)
+TEST_F(sample_filter, matches_a_block_until_it_is_removed)
 {
     filter.add(at(0x1000));
     EXPECT_TRUE(filter.may_have(at(0x1000)));
@@ -36,7 +36,7 @@ TEST_F(sample_filter, may_have_a_block_until_it_is_removed)
     EXPECT_FALSE(filter.may_have(at(0x1000)));
 }
 
-TEST_F(sample_filter, counts_blocks_that_share_a_place)
+TEST_F(sample_filter, counts_blocks_that_share_a_slot)
 {
     constexpr std::uintptr_t period = std::uintptr_t{64} << 18U;
     filter.add(at(0x1000));

@@ -19,7 +19,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Pages of which there may be few.
+/// Allows `left` allocations, then fails.
 struct limited_pages : core::system_pages
 {
     static inline std::size_t left = 0;
@@ -56,7 +56,7 @@ protected:
     core::stack_table<limited_pages> table_;
 };
 
-TEST_F(stack_table, has_each_stack_once)
+TEST_F(stack_table, stores_each_stack_once)
 {
     core::stack_entry* const entry = find_or_add(stack_of({1, 2, 3}));
     ASSERT_NE(entry, nullptr);
@@ -71,7 +71,7 @@ TEST_F(stack_table, has_each_stack_once)
     EXPECT_EQ(table_.count(), 2U);
 }
 
-TEST_F(stack_table, tells_stacks_apart_by_frames_modules_and_pools)
+TEST_F(stack_table, distinguishes_stacks_by_frames_modules_and_pools)
 {
     std::set<core::stack_entry*> entries;
     for (const std::vector<std::uintptr_t>& each :
@@ -118,10 +118,10 @@ TEST_F(stack_table, never_moves_an_entry)
     EXPECT_EQ(visited, std::set<core::stack_entry*>(entries.begin(), entries.end()));
 }
 
-TEST_F(stack_table, has_no_new_entry_without_memory_and_keeps_the_others)
+TEST_F(stack_table, keeps_its_entries_when_out_of_memory)
 {
     limited_pages::left = 0;
-    EXPECT_EQ(find_or_add(stack_of({1})), nullptr) << "no memory for places";
+    EXPECT_EQ(find_or_add(stack_of({1})), nullptr) << "no memory for slots";
     limited_pages::left = 1;
     EXPECT_EQ(find_or_add(stack_of({1})), nullptr) << "no memory for entries";
     EXPECT_EQ(table_.count(), 0U);

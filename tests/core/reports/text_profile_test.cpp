@@ -25,7 +25,7 @@ void append(const char* text, std::size_t length, void* to)
 template <class Format>
 std::string written(const core::profile_values& values, std::string_view pool = {})
 {
-    // Code of the C library, which exports its names, and no code.
+    // A function that the C library exports, and an address without code.
     const std::array<core::code_frame, 2> calls{
         core::code_frame{nullptr, reinterpret_cast<std::uintptr_t>(&std::abort)}, core::code_frame{nullptr, 16}};
     std::string text;
@@ -35,22 +35,22 @@ std::string written(const core::profile_values& values, std::string_view pool = 
     return text;
 }
 
-TEST(folded_profile, has_a_line_for_each_stack_outermost_first)
+TEST(folded_profile, writes_a_line_for_each_stack_outermost_frame_first)
 {
     EXPECT_EQ(written<core::folded_profile>({1, 2, 3, 4}), "0x10;abort 4\n");
 }
 
-TEST(folded_profile, has_the_pool_outermost)
+TEST(folded_profile, puts_the_pool_outermost)
 {
     EXPECT_EQ(written<core::folded_profile>({1, 2, 3, 4}, "or;ders"), "or ders;0x10;abort 4\n");
 }
 
-TEST(folded_profile, leaves_out_what_is_not_in_use)
+TEST(folded_profile, omits_stacks_without_blocks_in_use)
 {
     EXPECT_EQ(written<core::folded_profile>({1, 2, 0, 0}), "");
 }
 
-TEST(text_profile, has_all_figures_and_the_stack_innermost_first)
+TEST(text_profile, writes_all_values_and_the_stack_innermost_frame_first)
 {
     EXPECT_EQ(written<core::text_profile>({1, 2, 3, 4}),
               "np_alloc: allocations by call stack, estimated from samples, one per 4096 bytes on average\n"
@@ -59,13 +59,13 @@ TEST(text_profile, has_all_figures_and_the_stack_innermost_first)
               "    0x10\n");
 }
 
-TEST(text_profile, names_the_pool_behind_the_figures)
+TEST(text_profile, names_the_pool_after_the_values)
 {
     EXPECT_NE(written<core::text_profile>({1, 2, 3, 4}, "orders").find("allocated in 1 blocks; pool 'orders':\n"),
               std::string::npos);
 }
 
-TEST(in_use_list, has_a_line_for_each_call_site_and_its_callers_below)
+TEST(in_use_list, writes_each_call_site_with_its_callers_below)
 {
     const std::array<core::code_frame, 2> calls{
         core::code_frame{nullptr, reinterpret_cast<std::uintptr_t>(&std::abort)}, core::code_frame{nullptr, 16}};
@@ -75,16 +75,16 @@ TEST(in_use_list, has_a_line_for_each_call_site_and_its_callers_below)
     list.sample({calls.data(), calls.data() + calls.size(), {1, 2, 3, 400}});
     list.sample({calls.data(), calls.data(), {0, 0, 1, 100}});
     list.end(4, 500);
-    EXPECT_EQ(text, "pool 'orders': in use, by allocation site:\n"
+    EXPECT_EQ(text, "pool 'orders': in use, by call site:\n"
                     "  abort  3 blocks  400 bytes\n"
                     "    0x10\n"
                     "  unknown  1 block  100 bytes\n"
                     "  in all  4 blocks  500 bytes\n");
 }
 
-TEST(code_name, is_that_of_the_module_after_it_was_unloaded)
+TEST(code_name, uses_the_module_after_it_is_unloaded)
 {
-    // At the address of code of another one, which is loaded now.
+    // The test notes a module at the address of std::abort, where another module is loaded now.
     const auto address = reinterpret_cast<std::uintptr_t>(&std::abort);
     core::code_modules<core::system_pages> modules;
     const std::uint64_t walk = modules.begin({1, 0});
@@ -104,7 +104,7 @@ TEST(code_name, is_that_of_the_module_after_it_was_unloaded)
     EXPECT_EQ(name(), "closed.so+0x1234");
 }
 
-TEST(code_name, tells_that_a_stack_is_truncated)
+TEST(code_name, marks_truncated_stacks)
 {
     const std::array<core::code_frame, 2> calls{core::code_frame{nullptr, 16}, core::code_frame{}};
     const core::profile_sample sample{calls.data(), calls.data() + 2, {1, 2, 3, 4}};
@@ -119,10 +119,10 @@ TEST(code_name, tells_that_a_stack_is_truncated)
     EXPECT_EQ(text, "  0x10  3 blocks  4 bytes\n    [truncated]\n");
 }
 
-TEST(in_use_list, says_that_figures_are_estimates)
+TEST(in_use_list, labels_estimates)
 {
     std::string text;
     core::in_use_list(core::report_output(&append, &text)).begin("np_alloc", 512);
-    EXPECT_EQ(text, "np_alloc: in use, by allocation site, estimated from samples, one per 512 bytes on average:\n");
+    EXPECT_EQ(text, "np_alloc: in use, by call site, estimated from samples, one per 512 bytes on average:\n");
 }
 } // namespace

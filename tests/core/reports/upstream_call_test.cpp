@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The calls themselves; no_allocation_scope_test.cpp tests them with pools.
+// Tests the calls themselves; no_allocation_scope_test.cpp tests them with pools.
 #include <memory_pool/core/reports/upstream_call.hpp>
 
 #include <memory_pool/no_allocation_scope.h>
@@ -19,7 +19,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// Asks another resource, as a pool does that is the upstream of a pool.
+/// Allocates from another resource, like a pool that is the upstream of another pool.
 class pool_as_upstream final : public std::pmr::memory_resource
 {
 public:
@@ -47,12 +47,12 @@ protected:
     upstream_call() : outer_(core::set_no_allocation_scope(&scope_)) { notes().clear(); }
     ~upstream_call() override
     {
-        EXPECT_EQ(core::set_no_allocation_scope(outer_), &scope_) << "as it was";
+        EXPECT_EQ(core::set_no_allocation_scope(outer_), &scope_) << "the scope is unchanged";
         EXPECT_EQ(core::these_notes.depth, 0U);
         EXPECT_EQ(core::these_notes.count, 0U);
     }
 
-    /// Asks for memory and gives it back.
+    /// Allocates from upstream and frees the memory.
     static void call(std::pmr::memory_resource& upstream, std::size_t bytes, const char* name = "pool")
     {
         upstream.deallocate(core::allocate_upstream(&upstream, bytes, 8, name), bytes, 8);
@@ -64,7 +64,7 @@ protected:
         return all;
     }
 
-    /// May use pools: here, it asks upstream, which counts nowhere.
+    /// Callbacks may use pools: this one calls an upstream, and no scope counts the call.
     static void note(np_no_allocation_scope* scope, std::size_t bytes, const char* allocator)
     {
         call(*std::pmr::new_delete_resource(), 1000, "note");
@@ -76,7 +76,7 @@ protected:
     np_no_allocation_scope* const outer_;
 };
 
-TEST_F(upstream_call, is_one_allocation_whatever_upstream_does)
+TEST_F(upstream_call, counts_once_for_nested_upstreams)
 {
     pool_as_upstream pool(&upstream_);
     call(pool, 40);
@@ -97,7 +97,7 @@ TEST_F(upstream_call, is_not_counted_if_upstream_fails)
     EXPECT_EQ(scope_.allocations, 1U) << "the scope is in effect again";
 }
 
-TEST_F(upstream_call, is_counted_in_the_innermost_scope_of_its_thread)
+TEST_F(upstream_call, is_counted_in_the_innermost_scope_of_the_thread)
 {
     np_no_allocation_scope inner{"inner", np_allocating_counted, 0, 0, &note};
     EXPECT_EQ(core::set_no_allocation_scope(&inner), &scope_);
@@ -112,12 +112,12 @@ TEST_F(upstream_call, is_counted_in_the_innermost_scope_of_its_thread)
     EXPECT_EQ(notes(), std::vector<std::string>{"inner: 8 by pool"});
 }
 
-TEST_F(upstream_call, is_noted_when_the_outermost_operation_is_over)
+TEST_F(upstream_call, is_reported_after_the_outermost_operation)
 {
     {
-        const core::late_notes outermost;
+        const core::deferred_callbacks outermost;
         {
-            const core::late_notes within;
+            const core::deferred_callbacks within;
             call(upstream_, 8, "first");
         }
         call(upstream_, 16, "second");
@@ -128,10 +128,10 @@ TEST_F(upstream_call, is_noted_when_the_outermost_operation_is_over)
     EXPECT_EQ(scope_.bytes, 24U);
 }
 
-TEST_F(upstream_call, is_noted_together_with_others_if_there_are_many)
+TEST_F(upstream_call, merges_reports_beyond_the_first_seven)
 {
     {
-        const core::late_notes notes_of_operation;
+        const core::deferred_callbacks notes_of_operation;
         for (int i = 0; i != 12; ++i)
             call(upstream_, 10);
     }
@@ -139,14 +139,14 @@ TEST_F(upstream_call, is_noted_together_with_others_if_there_are_many)
     EXPECT_EQ(scope_.bytes, 120U);
     ASSERT_EQ(notes().size(), 8U);
     EXPECT_EQ(notes()[6], "scope: 10 by pool");
-    EXPECT_EQ(notes()[7], "scope: 50 by pool") << "those after the first seven";
+    EXPECT_EQ(notes()[7], "scope: 50 by pool") << "the sum of all calls after the first seven";
 }
 
-TEST_F(upstream_call, is_only_counted_without_a_function)
+TEST_F(upstream_call, is_only_counted_without_a_callback)
 {
     scope_.note = nullptr;
     {
-        const core::late_notes late;
+        const core::deferred_callbacks late;
         call(upstream_, 10);
         EXPECT_EQ(core::these_notes.count, 0U);
     }

@@ -11,7 +11,7 @@ namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t arena_size = 2048;
-constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // of the bytes behind the marks
+constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // offset of the bytes behind the marks
 using request = memory_pool::detail::base::block_request;
 static_assert(core::arena_marks::bytes_for(arena_size) == arena_size / 8, "a byte for each granule of 8 bytes");
 
@@ -26,7 +26,7 @@ protected:
     core::arena_marks marks_{memory_.data(), memory_.data() + 64, arena_size};
 };
 
-TEST_F(arena_marks_test, knows_where_blocks_in_use_begin)
+TEST_F(arena_marks_test, tracks_the_starts_of_blocks_in_use)
 {
     marks_.add(at(512), {20, 8}, 40);
     marks_.add(at(552), {0, 8}, 16);
@@ -37,7 +37,7 @@ TEST_F(arena_marks_test, knows_where_blocks_in_use_begin)
     EXPECT_TRUE(marks_.is_start(at(552)));
 }
 
-TEST_F(arena_marks_test, knows_what_each_was_asked_for_with)
+TEST_F(arena_marks_test, stores_the_request_of_each_block)
 {
     constexpr std::size_t behind = 16;
     for (const std::size_t alignment : {std::size_t{1}, std::size_t{64}, std::size_t{1} << 40}) {
@@ -53,7 +53,7 @@ TEST_F(arena_marks_test, knows_what_each_was_asked_for_with)
     }
 }
 
-TEST_F(arena_marks_test, tells_what_lies_in_a_block_from_what_lies_between)
+TEST_F(arena_marks_test, distinguishes_blocks_from_gaps)
 {
     marks_.add(at(512), {24, 8}, 40);
     marks_.add(at(600), {620, 8}, 640);
@@ -65,7 +65,7 @@ TEST_F(arena_marks_test, tells_what_lies_in_a_block_from_what_lies_between)
     }
 }
 
-TEST_F(arena_marks_test, forgets_all_when_it_is_cleared)
+TEST_F(arena_marks_test, clear_removes_all_marks)
 {
     marks_.add(at(512), {24, 8}, 40);
     marks_.add(at(2008), {24, 8}, 40);

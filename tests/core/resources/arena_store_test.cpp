@@ -42,7 +42,7 @@ protected:
     core::arena_store<core::arena> store_{small_arenas(), false, &upstream_};
 };
 
-TEST_F(arena_store_test, hands_out_arenas_at_multiples_of_their_size)
+TEST_F(arena_store_test, aligns_arenas_to_their_size)
 {
     std::set<core::arena*> all;
     for (core::arena* const arena : take(100)) {
@@ -56,7 +56,7 @@ TEST_F(arena_store_test, hands_out_arenas_at_multiples_of_their_size)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(arena_store_test, hands_out_first_what_came_back_last)
+TEST_F(arena_store_test, reuses_arenas_in_lifo_order)
 {
     const std::vector<core::arena*> arenas = take(5);
     store_.put(*arenas[1]);
@@ -66,7 +66,7 @@ TEST_F(arena_store_test, hands_out_first_what_came_back_last)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(arena_store_test, counts_those_that_were_never_used_as_free)
+TEST_F(arena_store_test, counts_unused_arenas_as_free)
 {
     take(3); // From chunks of 1, 1 and 2.
     EXPECT_EQ(store_.arena_count(), 4u);
@@ -78,7 +78,7 @@ TEST_F(arena_store_test, counts_those_that_were_never_used_as_free)
     EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
 }
 
-TEST_F(arena_store_test, visits_each_that_was_ever_used)
+TEST_F(arena_store_test, visits_each_arena_used_so_far)
 {
     const std::vector<core::arena*> arenas = take(3);
     std::set<core::arena*> visited;
@@ -102,7 +102,7 @@ TEST_F(arena_store_test, trims_whole_chunks)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(arena_store_test, trims_what_was_never_used)
+TEST_F(arena_store_test, trims_unused_arenas)
 {
     take(1);
     store_.reserve(20);
@@ -112,7 +112,7 @@ TEST_F(arena_store_test, trims_what_was_never_used)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(arena_store_test, clears_and_releases)
+TEST_F(arena_store_test, clear_keeps_and_release_frees_the_chunks)
 {
     const std::vector<core::arena*> arenas = take(4);
     store_.put(*arenas[2]);
@@ -126,17 +126,17 @@ TEST_F(arena_store_test, clears_and_releases)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(arena_store_test, knows_which_addresses_lie_in_used_arenas)
+TEST_F(arena_store_test, contains_addresses_in_used_arenas)
 {
     const std::vector<core::arena*> arenas = take(3);
     EXPECT_TRUE(store_.contains(arenas[2]));
     EXPECT_TRUE(store_.contains(store_.end_of(*arenas[2]) - 1));
-    EXPECT_FALSE(store_.contains(store_.end_of(*arenas[2]))) << "the next was never used";
+    EXPECT_FALSE(store_.contains(store_.end_of(*arenas[2]))) << "the next arena was never used";
     EXPECT_FALSE(store_.contains(nullptr));
     EXPECT_FALSE(store_.contains(this));
 }
 
-TEST_F(arena_store_test, knows_them_also_after_chunks_have_gone_and_come)
+TEST_F(arena_store_test, contains_addresses_after_trims_and_growth)
 {
     const std::vector<core::arena*> arenas = take(40);
     for (std::size_t i = 0; i != arenas.size(); ++i)
@@ -166,7 +166,7 @@ struct chunks
     std::vector<core::arena*> arenas;
 };
 
-TEST(arena_store, finds_the_arena_of_any_address_without_a_look_at_all_chunks)
+TEST(arena_store, finds_an_arena_without_a_linear_search)
 {
     const chunks many(512);
     const chunks few(16);
@@ -178,7 +178,7 @@ TEST(arena_store, finds_the_arena_of_any_address_without_a_look_at_all_chunks)
     EXPECT_LT(test::ratio_of_times(512, 16, look_up), 12) << "would be 32 for linear searches";
 }
 
-TEST_F(arena_store_test, has_room_for_blocks_by_size_and_alignment)
+TEST_F(arena_store_test, checks_size_and_alignment_of_a_request)
 {
     EXPECT_EQ(store_.largest_extent(), arena_size - 64);
     EXPECT_TRUE(store_.fits(arena_size - 64, 1));
@@ -190,7 +190,7 @@ TEST_F(arena_store_test, has_room_for_blocks_by_size_and_alignment)
     EXPECT_FALSE(store_.fits(8, std::size_t{1} << 40));
 }
 
-TEST_F(arena_store_test, takes_chunks_of_a_mib_at_most)
+TEST_F(arena_store_test, limits_chunks_to_1_mib)
 {
     take(5000);
     EXPECT_EQ(store_.arena_count() % 1024, 0u);
@@ -198,7 +198,7 @@ TEST_F(arena_store_test, takes_chunks_of_a_mib_at_most)
     EXPECT_EQ(upstream_.live_chunks(), 11u + 4u) << "1, 1, 2, 4 ... 512, and then 1024 each";
 }
 
-TEST(bounded_arena_store, ends_exactly_at_the_limit)
+TEST(bounded_arena_store, stops_exactly_at_the_limit)
 {
     core::arena_store<core::arena> store(small_arenas(3), false, std::pmr::new_delete_resource());
     for (int i = 0; i != 3; ++i)
@@ -208,7 +208,7 @@ TEST(bounded_arena_store, ends_exactly_at_the_limit)
     EXPECT_TRUE(store.verify());
 }
 
-TEST(checked_arena_store, has_marks_behind_the_headers)
+TEST(checked_arena_store, keeps_marks_behind_the_headers)
 {
     core::arena_store<core::arena> store(small_arenas(), true, std::pmr::new_delete_resource());
     EXPECT_EQ(store.largest_extent(), arena_size - 192) << "64 for the header, 128 for the marks";

@@ -10,17 +10,17 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-static_assert(core::arena_extent(0) == 8, "also a block of no bytes lies somewhere");
+static_assert(core::arena_extent(0) == 8, "a block of 0 bytes has an address of its own");
 static_assert(core::arena_extent(1) == 8);
 static_assert(core::arena_extent(8) == 8);
 static_assert(core::arena_extent(9) == 16);
 
-TEST(arena, is_no_larger_than_a_line_of_the_cache)
+TEST(arena, fits_a_cache_line)
 {
     EXPECT_EQ(sizeof(core::arena), memory_pool::cache_line_size);
 }
 
-TEST(arena, counts_what_lies_between_the_floor_and_the_cursor)
+TEST(arena, counts_bytes_between_floor_and_cursor)
 {
     std::array<std::byte, 100> memory{};
     core::arena arena;
@@ -31,13 +31,13 @@ TEST(arena, counts_what_lies_between_the_floor_and_the_cursor)
     EXPECT_EQ(arena.bytes_in_use(), 32u);
 }
 
-TEST(arena, has_no_room_where_there_is_none)
+TEST(arena, no_arena_is_empty)
 {
     EXPECT_EQ(core::no_arena.cursor, nullptr);
     EXPECT_EQ(core::no_arena.bytes_in_use(), 0u);
 }
 
-TEST(distance_to_multiple, is_what_is_missing_to_the_alignment)
+TEST(distance_to_multiple, reaches_the_next_aligned_address)
 {
     alignas(64) const std::array<std::byte, 128> memory{};
     for (std::size_t offset = 0; offset != 64; ++offset)

@@ -9,7 +9,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// The bytes of the blocks that one of that size is taken from.
+/// Returns the block size of the class for `bytes`.
 constexpr std::size_t rounded(std::size_t bytes)
 {
     return core::block_sizes::size(core::block_sizes::of(bytes));
@@ -20,7 +20,7 @@ static_assert(rounded(57) == 64 && rounded(65) == 80 && rounded(81) == 96 && rou
 static_assert(rounded(129) == 160 && rounded(257) == 320);
 static_assert(rounded((std::size_t{1} << 20) - 1) == std::size_t{1} << 20);
 
-TEST(block_classes, waste_a_fifth_at_most)
+TEST(block_classes, waste_at_most_a_fifth)
 {
     for (std::size_t bytes = 41; bytes <= core::block_sizes::largest; ++bytes) {
         ASSERT_GE(rounded(bytes), bytes);
@@ -28,7 +28,7 @@ TEST(block_classes, waste_a_fifth_at_most)
     }
 }
 
-TEST(block_classes, have_room_and_are_aligned_for_whatever_is_asked_of_them)
+TEST(block_classes, satisfy_size_and_alignment_of_any_request)
 {
     for (std::size_t alignment = 1; alignment <= core::largest_class_alignment; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 20'000; ++bytes) {
@@ -40,7 +40,7 @@ TEST(block_classes, have_room_and_are_aligned_for_whatever_is_asked_of_them)
     }
 }
 
-TEST(block_classes, have_none_for_what_is_too_large_or_too_strictly_aligned)
+TEST(block_classes, exclude_oversized_and_overaligned_requests)
 {
     EXPECT_GT(core::bytes_in_class(core::block_sizes::largest + 1, 8), core::block_sizes::largest);
     EXPECT_GT(core::bytes_in_class(core::block_sizes::largest + 1, 4096), core::block_sizes::largest);

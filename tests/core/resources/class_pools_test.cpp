@@ -17,7 +17,7 @@ namespace mp = memory_pool;
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// A pool that writes down what it is made with, and takes nothing.
+/// A pool that records its constructor arguments and allocates nothing.
 struct noted_pool
 {
     noted_pool(std::size_t size, const mp::pool_options& asked, std::pmr::memory_resource* from)
@@ -52,7 +52,7 @@ protected:
     core::class_pools<noted_pool> pools_{{}, &upstream_, &upstream_of_pools_, "pools"};
 };
 
-TEST_F(class_pools_test, makes_a_pool_when_it_is_first_needed)
+TEST_F(class_pools_test, creates_a_pool_on_first_use)
 {
     EXPECT_EQ(pools_.find(5), nullptr);
     noted_pool& made = pools_.make(5);
@@ -65,7 +65,7 @@ TEST_F(class_pools_test, makes_a_pool_when_it_is_first_needed)
     EXPECT_EQ(noted_pool::alive, 1);
 }
 
-TEST_F(class_pools_test, gives_the_place_back_if_the_pool_cannot_be_made)
+TEST_F(class_pools_test, frees_the_memory_if_a_pool_cannot_be_created)
 {
     noted_pool::fails = true;
     EXPECT_THROW(pools_.make(5), std::runtime_error);
@@ -77,7 +77,7 @@ TEST_F(class_pools_test, gives_the_place_back_if_the_pool_cannot_be_made)
     EXPECT_EQ(pools_.make(5).bytes, core::block_sizes::size(5));
 }
 
-TEST_F(class_pools_test, adds_up_what_its_pools_say)
+TEST_F(class_pools_test, sums_over_its_pools)
 {
     pools_.make(0);
     pools_.make(1);
@@ -86,10 +86,10 @@ TEST_F(class_pools_test, adds_up_what_its_pools_say)
     EXPECT_EQ(pools_.trim(), 200u);
     EXPECT_TRUE(pools_.verify());
     pools_.make(2);
-    EXPECT_FALSE(pools_.verify()) << "the one of 24 bytes says that it is not";
+    EXPECT_FALSE(pools_.verify()) << "the pool of 24 bytes is invalid";
 }
 
-TEST_F(class_pools_test, ends_its_pools_when_it_is_released)
+TEST_F(class_pools_test, release_destroys_its_pools)
 {
     pools_.make(0);
     pools_.make(core::block_sizes::count - 1);
@@ -101,19 +101,19 @@ TEST_F(class_pools_test, ends_its_pools_when_it_is_released)
     EXPECT_EQ(pools_.make(0).bytes, 8u);
 }
 
-TEST_F(class_pools_test, has_pools_grow_by_as_many_blocks_as_the_options_allow)
+TEST_F(class_pools_test, limits_growth_steps_to_max_blocks_per_chunk)
 {
-    const auto step = [&](std::size_t most, std::size_t number) {
+    const auto step = [&](std::size_t max_blocks, std::size_t number) {
         std::pmr::pool_options options;
-        options.max_blocks_per_chunk = most;
+        options.max_blocks_per_chunk = max_blocks;
         core::class_pools<noted_pool> pools(options, &upstream_, &upstream_of_pools_, "pools");
         return pools.make(number).options.growth_step;
     };
     const std::size_t of_64_bytes = core::block_sizes::of(64);
-    EXPECT_EQ(step(0, of_64_bytes), 0u) << "as many as it sees fit";
+    EXPECT_EQ(step(0, of_64_bytes), 0u) << "the pool chooses";
     EXPECT_EQ(step(10, of_64_bytes), 10u);
-    EXPECT_EQ(step(5000, of_64_bytes), 1024u) << "what fits into 64 KiB";
+    EXPECT_EQ(step(5000, of_64_bytes), 1024u) << "limited to 64 KiB";
     EXPECT_EQ(step(1'000'000, of_64_bytes), 0u);
-    EXPECT_EQ(step(1, core::block_sizes::count - 1), 0u) << "one is what a MiB has room for";
+    EXPECT_EQ(step(1, core::block_sizes::count - 1), 0u) << "one block fills the default chunk of 1 MiB";
 }
 } // namespace

@@ -31,7 +31,7 @@ struct local_arenas : testing::Test
     core::arena& arena_of(const void* block) const { return *arenas.store().arena_of(block); }
 };
 
-TEST_F(local_arenas, have_no_room_before_one_is_taken)
+TEST_F(local_arenas, are_empty_initially)
 {
     EXPECT_EQ(arenas.bump(8, 8), nullptr);
     EXPECT_EQ(arenas.free_arenas(), 0U);
@@ -40,7 +40,7 @@ TEST_F(local_arenas, have_no_room_before_one_is_taken)
     EXPECT_EQ(arenas.bump(8, 8), first + 8);
 }
 
-TEST_F(local_arenas, skip_what_an_alignment_asks_for)
+TEST_F(local_arenas, skip_bytes_for_alignment)
 {
     std::byte* const first = arenas.bump_in_next(8, 8);
     std::byte* const aligned = arenas.bump(8, 64);
@@ -49,7 +49,7 @@ TEST_F(local_arenas, skip_what_an_alignment_asks_for)
     EXPECT_EQ(arenas.bytes_wasted(), 56U);
 }
 
-TEST_F(local_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
+TEST_F(local_arenas, rewind_the_current_arena_when_empty)
 {
     std::byte* const first = arenas.bump_in_next(8, 8);
     std::byte* const second = arenas.bump(16, 8);
@@ -60,7 +60,7 @@ TEST_F(local_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST_F(local_arenas, use_one_again_that_became_empty_while_another_was_the_current_one)
+TEST_F(local_arenas, reuse_an_arena_that_becomes_empty)
 {
     std::byte* const first = arenas.bump_in_next(all, 8);
     std::byte* const second = arenas.bump_in_next(all, 8);
@@ -71,7 +71,7 @@ TEST_F(local_arenas, use_one_again_that_became_empty_while_another_was_the_curre
     EXPECT_EQ(arenas.free_arenas(), 1U);
 }
 
-TEST_F(local_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed_out)
+TEST_F(local_arenas, reject_a_free_larger_than_the_bytes_in_use)
 {
     std::byte* const block = arenas.bump_in_next(8, 8);
     std::byte* const other = arenas.bump(8, 8);
@@ -82,7 +82,7 @@ TEST_F(local_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed_
     EXPECT_TRUE(arenas.take_back(arena_of(other), other, 8));
 }
 
-TEST_F(local_arenas, give_everything_back_when_they_forget_their_blocks)
+TEST_F(local_arenas, forget_blocks_frees_large_blocks_and_arenas)
 {
     (void)arenas.bump_in_next(8, 8);
     (void)arenas.allocate_large(100'000, 8);

@@ -16,9 +16,9 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(locked_upstream, asks_for_one_thread_at_a_time)
+TEST(locked_upstream, serializes_calls_to_upstream)
 {
-    test::accounting_upstream upstream; // Has no lock: calls at the same time would break it.
+    test::accounting_upstream upstream; // Not thread-safe: concurrent calls would corrupt it.
     core::locked_upstream locked(&upstream);
     test::in_threads(4, [&](std::size_t thread) {
         for (std::size_t i = 0; i != 500; ++i) {
@@ -32,7 +32,7 @@ TEST(locked_upstream, asks_for_one_thread_at_a_time)
     EXPECT_EQ(locked.for_pools(), &locked);
 }
 
-TEST(locked_upstream, waits_for_whoever_has_the_lock)
+TEST(locked_upstream, waits_for_the_lock)
 {
     test::accounting_upstream upstream;
     core::locked_upstream locked(&upstream);
@@ -50,7 +50,7 @@ TEST(locked_upstream, waits_for_whoever_has_the_lock)
     EXPECT_EQ(upstream.calls(), 1u);
 }
 
-TEST(locked_upstream, is_unlocked_again_when_upstream_throws)
+TEST(locked_upstream, is_unlocked_when_upstream_throws)
 {
     test::accounting_upstream upstream;
     core::locked_upstream locked(&upstream);
@@ -61,7 +61,7 @@ TEST(locked_upstream, is_unlocked_again_when_upstream_throws)
 }
 
 #if TESTS_MAY_FORK
-TEST(locked_upstream, is_not_locked_in_the_child_of_a_fork)
+TEST(locked_upstream, is_unlocked_in_a_forked_child)
 {
     test::accounting_upstream upstream;
     core::locked_upstream locked(&upstream);

@@ -26,7 +26,7 @@ protected:
     oversized_blocks blocks_{&upstream_};
 };
 
-TEST_F(oversized_blocks_test, come_from_upstream_one_by_one)
+TEST_F(oversized_blocks_test, are_allocated_from_upstream_individually)
 {
     void* const a = blocks_.allocate(1000, 16);
     void* const b = blocks_.allocate(33, 4096);
@@ -41,7 +41,7 @@ TEST_F(oversized_blocks_test, come_from_upstream_one_by_one)
     EXPECT_EQ(upstream_.mismatched(), 0u);
 }
 
-TEST_F(oversized_blocks_test, are_linked_so_that_any_can_leave)
+TEST_F(oversized_blocks_test, can_be_freed_in_any_order)
 {
     for (int leaving = 0; leaving != 3; ++leaving) {
         void* const blocks[] = {blocks_.allocate(100, 8), blocks_.allocate(100, 8), blocks_.allocate(100, 8)};
@@ -56,15 +56,15 @@ TEST_F(oversized_blocks_test, are_linked_so_that_any_can_leave)
     EXPECT_EQ(upstream_.mismatched(), 0u);
 }
 
-TEST_F(oversized_blocks_test, are_left_alone_if_the_arguments_are_others)
+TEST_F(oversized_blocks_test, are_not_freed_with_mismatched_arguments)
 {
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.deallocate(block, 1000, 32));
-    EXPECT_FALSE(blocks_.deallocate(block, 999, 16)) << "its node is at the same place";
+    EXPECT_FALSE(blocks_.deallocate(block, 999, 16)) << "despite the same position of the node";
     EXPECT_EQ(upstream_.live_chunks(), 1u);
 }
 
-TEST_F(oversized_blocks_test, know_what_would_be_wrong_about_any_pointer)
+TEST_F(oversized_blocks_test, classify_misuse_of_any_pointer)
 {
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16}));
@@ -77,22 +77,22 @@ TEST_F(oversized_blocks_test, know_what_would_be_wrong_about_any_pointer)
     EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error_kind::foreign_pointer);
 }
 
-TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
+TEST_F(oversized_blocks_test, detect_a_write_behind_a_block)
 {
     auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
-    mp::detail::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
+    mp::detail::base::permit_access(block + 1000, 1); // Otherwise, AddressSanitizer would report the write.
     block[1000] = 1;
     EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error_kind::buffer_overflow);
-    EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "said once";
-    EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
+    EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "reported once";
+    EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "the write has not hit the node";
 }
 
-TEST_F(oversized_blocks_test, are_found_by_any_address_while_some_come_and_others_go)
+TEST_F(oversized_blocks_test, are_found_by_address_during_changes)
 {
     std::vector<std::byte*> blocks;
     for (std::size_t round = 0; round != 300; ++round) {
         blocks.push_back(static_cast<std::byte*>(blocks_.allocate(200, 16)));
-        if (round % 3 != 0) { // Some blocks leave before anyone has searched for them.
+        if (round % 3 != 0) { // The test frees some blocks without a prior search.
             EXPECT_TRUE(blocks_.owns(blocks.back()));
             EXPECT_TRUE(blocks_.contains(blocks.back() + 199));
             EXPECT_FALSE(blocks_.owns(blocks.back() + 1));
@@ -112,7 +112,7 @@ TEST_F(oversized_blocks_test, are_found_by_any_address_while_some_come_and_other
     EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
-TEST(oversized_blocks, are_checked_and_freed_without_a_look_at_all_others)
+TEST(oversized_blocks, are_checked_and_freed_without_a_linear_search)
 {
     const auto free_oldest_first = [](std::size_t count) {
         oversized_blocks large(std::pmr::new_delete_resource());
@@ -128,12 +128,12 @@ TEST(oversized_blocks, are_checked_and_freed_without_a_look_at_all_others)
     EXPECT_LT(test::ratio_of_times(16'000, 1000, free_oldest_first), 100) << "would be 256 for linear searches";
 }
 
-TEST_F(oversized_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)
+TEST_F(oversized_blocks_test, reject_unaddressable_sizes_without_an_upstream_call)
 {
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    for (const std::size_t bytes : {most, most - 8, most / 2, mp::detail::core::largest_size + 1})
+    constexpr std::size_t max_size = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t bytes : {max_size, max_size - 8, max_size / 2, mp::detail::core::largest_size + 1})
         EXPECT_THROW((void)blocks_.allocate(bytes, 8), mp::size_overflow);
-    EXPECT_THROW((void)blocks_.allocate(8, most / 2 + 1), mp::size_overflow);
+    EXPECT_THROW((void)blocks_.allocate(8, max_size / 2 + 1), mp::size_overflow);
     EXPECT_EQ(upstream_.calls(), 0u);
 }
 } // namespace

@@ -20,7 +20,7 @@ namespace mp = memory_pool;
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// A policy for each test, so that each has pools of its own.
+/// A policy for each test, so that each test has its own pools.
 template <int>
 struct policy : mp::default_policy
 {
@@ -28,7 +28,7 @@ struct policy : mp::default_policy
 template <int Number>
 using pools = core::process_pools<mp::basic_concurrent_block_pool<policy<Number>>>;
 
-TEST(process_pools, hand_out_blocks_of_any_size_and_alignment)
+TEST(process_pools, allocate_blocks_of_any_size_and_alignment)
 {
     struct block
     {
@@ -53,7 +53,7 @@ TEST(process_pools, hand_out_blocks_of_any_size_and_alignment)
     EXPECT_TRUE(pools<0>::verify());
 }
 
-TEST(process_pools, have_a_set_of_pools_for_each_type)
+TEST(process_pools, are_separate_for_each_policy)
 {
     void* const block = pools<1>::allocate(100, 16);
     EXPECT_EQ(pools<1>::bytes_in_use(), 112u);
@@ -92,7 +92,7 @@ TEST(process_pools, ignore_nullptr)
     EXPECT_EQ(pools<4>::bytes_in_use(), 0u);
 }
 
-TEST(process_pools, are_made_once_by_any_thread)
+TEST(process_pools, are_created_once)
 {
     std::array<void*, 8> blocks{};
     test::in_threads(blocks.size(), [&](std::size_t thread) { blocks[thread] = pools<5>::allocate(200, 16); });

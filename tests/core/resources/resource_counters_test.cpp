@@ -32,19 +32,19 @@ TEST(resource_counters, count_chunks_bytes_and_their_peaks)
     EXPECT_EQ(counters.bytes_in_use(), 23u);
 }
 
-TEST(resource_counters, are_exact_when_threads_count_together)
+TEST(resource_counters, are_exact_under_contention)
 {
     constexpr std::size_t threads = 4;
     constexpr std::size_t rounds = 5000;
     core::resource_counters counters;
-    std::atomic<std::size_t> out_of_relation{0};
+    std::atomic<std::size_t> inconsistent{0};
     test::in_threads(threads, [&](std::size_t thread) {
         for (std::size_t i = 0; i != rounds; ++i) {
             counters.count_allocation(thread + 1);
             if (i % 64 == 0) {
                 const resource_statistics now = counters.read();
-                out_of_relation += now.in_use != now.allocations - now.deallocations || now.in_use > now.peak_in_use ||
-                                   now.allocations < now.in_use || now.bytes_in_use > now.peak_bytes_in_use;
+                inconsistent += now.in_use != now.allocations - now.deallocations || now.in_use > now.peak_in_use ||
+                                now.allocations < now.in_use || now.bytes_in_use > now.peak_bytes_in_use;
             }
             counters.count_deallocation(thread + 1);
         }
@@ -52,12 +52,12 @@ TEST(resource_counters, are_exact_when_threads_count_together)
         counters.count_failure();
     });
     const resource_statistics statistics = counters.read();
-    EXPECT_EQ(out_of_relation, 0u);
+    EXPECT_EQ(inconsistent, 0u);
     EXPECT_EQ(statistics.allocations, threads * (rounds + 1));
     EXPECT_EQ(statistics.deallocations, threads * rounds);
     EXPECT_EQ(statistics.failures, threads);
     EXPECT_EQ(statistics.in_use, threads);
-    EXPECT_EQ(statistics.peak_in_use, threads) << "all have one at the end, and no thread ever has two";
+    EXPECT_EQ(statistics.peak_in_use, threads) << "each thread ends with one block and never has two";
     EXPECT_EQ(statistics.bytes_in_use, 1u + 2 + 3 + 4);
     EXPECT_EQ(statistics.peak_bytes_in_use, 1u + 2 + 3 + 4);
 }

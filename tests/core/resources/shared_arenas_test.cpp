@@ -25,8 +25,8 @@ namespace core = memory_pool::detail::core;
 namespace {
 struct shared_arenas : testing::Test
 {
-    explicit shared_arenas(std::size_t most = 100)
-        : arenas(mp::arena_options{}.with_arena_size(1024).with_max_arenas(most), false, &upstream)
+    explicit shared_arenas(std::size_t max_arenas = 100)
+        : arenas(mp::arena_options{}.with_arena_size(1024).with_max_arenas(max_arenas), false, &upstream)
     {
     }
 
@@ -50,7 +50,7 @@ struct two_shared_arenas : shared_arenas
     two_shared_arenas() : shared_arenas(2) {}
 };
 
-TEST_F(shared_arenas, have_no_room_before_one_is_taken)
+TEST_F(shared_arenas, are_empty_initially)
 {
     EXPECT_EQ(arenas.current(), nullptr);
     EXPECT_EQ(arenas.bump(8, 8), nullptr);
@@ -67,7 +67,7 @@ TEST_F(shared_arenas, have_no_room_before_one_is_taken)
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST_F(shared_arenas, undo_the_last_block_and_begin_at_the_start_when_all_are_back)
+TEST_F(shared_arenas, undo_the_last_block_and_rewind_when_empty)
 {
     std::byte* const first = allocate(40);
     std::byte* const second = allocate(16);
@@ -82,7 +82,7 @@ TEST_F(shared_arenas, undo_the_last_block_and_begin_at_the_start_when_all_are_ba
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST_F(shared_arenas, are_filled_by_one_thread_each_until_it_ends)
+TEST_F(shared_arenas, belong_to_one_thread_until_it_exits)
 {
     std::byte* const mine = allocate(8);
     std::byte* of_another = nullptr;
@@ -92,12 +92,12 @@ TEST_F(shared_arenas, are_filled_by_one_thread_each_until_it_ends)
         EXPECT_EQ(allocate(8), of_another + 8);
     });
     EXPECT_EQ(allocate(8), mine + 8);
-    test::in_a_thread([&] { EXPECT_EQ(allocate(8), of_another + 16) << "the next thread goes on with its arena"; });
+    test::in_a_thread([&] { EXPECT_EQ(allocate(8), of_another + 16) << "the next thread continues in that arena"; });
     EXPECT_EQ(arenas.bytes_in_use(), 5 * 8U);
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST_F(two_shared_arenas, are_free_again_when_any_thread_has_freed_their_last_block)
+TEST_F(two_shared_arenas, become_free_with_the_last_free_of_any_thread)
 {
     std::byte* const first = allocate(all);
     std::byte* const second = allocate(all);
@@ -107,13 +107,13 @@ TEST_F(two_shared_arenas, are_free_again_when_any_thread_has_freed_their_last_bl
     EXPECT_EQ(arenas.free_arenas(), 1U);
     test::in_a_thread([&] { EXPECT_TRUE(give_back(second, all)); });
     EXPECT_EQ(arenas.bytes_in_use(), 0U);
-    EXPECT_EQ(arenas.free_arenas(), 2U) << "one is still that of this thread";
+    EXPECT_EQ(arenas.free_arenas(), 2U) << "including the current arena of this thread";
     EXPECT_TRUE(arenas.verify());
     const std::set<std::byte*> again{allocate(all), allocate(all)};
     EXPECT_EQ(again, (std::set<std::byte*>{first, second}));
 }
 
-TEST_F(shared_arenas, are_trimmed_if_nothing_is_in_use_there)
+TEST_F(shared_arenas, are_trimmed_when_empty)
 {
     std::vector<std::byte*> blocks;
     for (int i = 0; i != 7; ++i)
@@ -133,7 +133,7 @@ TEST_F(shared_arenas, are_trimmed_if_nothing_is_in_use_there)
     EXPECT_THROW(arenas.reserve(101), mp::pool_exhausted);
 }
 
-TEST_F(shared_arenas, have_large_blocks_beside_them)
+TEST_F(shared_arenas, track_large_blocks_separately)
 {
     (void)allocate(8);
     void* const large = arenas.allocate_large(100'000, 64);
@@ -153,7 +153,7 @@ TEST_F(shared_arenas, have_large_blocks_beside_them)
     EXPECT_TRUE(arenas.verify());
 }
 
-TEST_F(shared_arenas, lose_nothing_when_threads_free_the_blocks_of_others)
+TEST_F(shared_arenas, lose_no_bytes_with_remote_frees)
 {
     constexpr std::size_t threads = 4;
     std::array<std::vector<std::byte*>, threads> blocks;

@@ -18,7 +18,7 @@ using kinds = testing::Types<core::size_classes<8, 64, 4, 1'048'576>, core::size
                              core::size_classes<16, 64, 1, 64>>;
 TYPED_TEST_SUITE(size_classes, kinds, );
 
-TYPED_TEST(size_classes, have_room_for_what_is_rounded_up_to_them_and_the_one_below_has_not)
+TYPED_TEST(size_classes, map_a_size_to_the_smallest_class_that_fits)
 {
     EXPECT_TRUE(TypeParam::are_sound());
     for (std::size_t bytes = 1; bytes <= TypeParam::largest; bytes += bytes < 5000 ? 1 : 61) {
@@ -31,7 +31,7 @@ TYPED_TEST(size_classes, have_room_for_what_is_rounded_up_to_them_and_the_one_be
     }
 }
 
-TYPED_TEST(size_classes, begin_with_the_step_and_end_with_the_largest)
+TYPED_TEST(size_classes, range_from_the_step_to_the_largest_size)
 {
     EXPECT_EQ(TypeParam::of(0), 0U);
     EXPECT_EQ(TypeParam::size(0), TypeParam::step);
@@ -39,7 +39,7 @@ TYPED_TEST(size_classes, begin_with_the_step_and_end_with_the_largest)
     EXPECT_EQ(TypeParam::of(TypeParam::largest), TypeParam::count - 1);
 }
 
-TEST(size_classes_of_eight, have_even_steps_and_then_eight_to_each_doubling)
+TEST(size_classes_of_eight, divide_each_doubling_into_eight_steps)
 {
     using classes = core::size_classes<16, 1024, 8, 32'768>;
     EXPECT_EQ(classes::count, 104U);

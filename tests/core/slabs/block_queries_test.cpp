@@ -26,7 +26,7 @@ constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 class block_queries : public testing::Test
 {
 protected:
-    /// Free blocks are filled, as for a policy that checks.
+    /// Fills free blocks, as a checking policy does.
     block_queries()
     {
         while (store_.chunks().slab_count() < 3)
@@ -40,7 +40,7 @@ protected:
 
     const core::chunk_list& chunks() const { return store_.chunks(); }
 
-    /// Puts every third block back.
+    /// Frees every third block.
     void free_some()
     {
         std::vector<void*> kept;
@@ -84,7 +84,7 @@ TEST_F(block_queries, find_the_block_that_contains_an_address)
     EXPECT_EQ(core::position_of(chunks(), this).home, nullptr);
 }
 
-TEST_F(block_queries, tell_blocks_in_use_from_free_ones_and_from_other_addresses)
+TEST_F(block_queries, classify_any_address)
 {
     free_some();
     for (void* const block : used_) {
@@ -101,7 +101,7 @@ TEST_F(block_queries, tell_blocks_in_use_from_free_ones_and_from_other_addresses
     EXPECT_EQ(core::misuse_at(chunks(), this), error_kind::foreign_pointer);
 }
 
-TEST_F(block_queries, visit_each_block_in_use_and_each_free_one)
+TEST_F(block_queries, visit_blocks_in_use_and_free_blocks)
 {
     free_some();
     std::vector<void*> visited;
@@ -119,7 +119,7 @@ TEST_F(block_queries, visit_each_block_in_use_and_each_free_one)
     EXPECT_EQ(free, store_.capacity() - used_.size());
 }
 
-TEST_F(block_queries, find_blocks_that_overflowed_and_free_ones_that_were_written_to)
+TEST_F(block_queries, find_overflows_and_writes_after_free)
 {
     free_some();
     EXPECT_TRUE(damaged().empty());
@@ -127,7 +127,7 @@ TEST_F(block_queries, find_blocks_that_overflowed_and_free_ones_that_were_writte
     auto* const behind = static_cast<char*>(used_[5]) + block_size;
     auto* const inside = static_cast<char*>(freed_[7]) + 3;
     const auto change = [](char* address) {
-        memory_pool::detail::base::permit_access(address, 1); // As a program does that no sanitizer sees.
+        memory_pool::detail::base::permit_access(address, 1); // Hides the write from sanitizers.
         *address = static_cast<char>(~*address);
     };
     change(behind);
@@ -153,7 +153,7 @@ TEST_F(block_queries, verify_that_cached_blocks_are_handed_out_once)
     EXPECT_FALSE(are_once({used_[0], used_[9], used_[0]}));
     EXPECT_FALSE(are_once({used_[0], freed_[9]}));
     EXPECT_FALSE(are_once({static_cast<char*>(used_[0]) + 1}));
-    EXPECT_TRUE(are_once({used_[0], used_[9]})) << "it leaves the bits as they were";
+    EXPECT_TRUE(are_once({used_[0], used_[9]})) << "leaves the bits unchanged";
     EXPECT_TRUE(store_.verify());
 }
 } // namespace

@@ -7,7 +7,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(block_row, is_empty_and_nowhere_at_first)
+TEST(block_row, is_empty_initially)
 {
     const core::block_row row;
     EXPECT_TRUE(row.empty());

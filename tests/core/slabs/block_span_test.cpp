@@ -9,16 +9,16 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-TEST(block_span, is_empty_at_first)
+TEST(block_span, is_empty_initially)
 {
     core::block_span span;
     void* block = &span;
     EXPECT_TRUE(span.empty());
     EXPECT_FALSE(span.pop_front(block, 8));
-    EXPECT_EQ(block, &span) << "a pop that fails leaves the result alone";
+    EXPECT_EQ(block, &span) << "a failed pop leaves the result unchanged";
 }
 
-TEST(block_span, gives_its_blocks_in_order)
+TEST(block_span, pops_blocks_in_address_order)
 {
     char memory[24];
     core::block_span span{memory, memory + 24};

@@ -22,11 +22,11 @@ namespace {
 constexpr std::size_t stride = 48;
 constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-/// Blocks that are free, but whose bits say that they are in use: side by side, and some apart.
+/// Free blocks whose bits are set as if in use: a span, and some scattered blocks.
 struct some_caches
 {
     core::block_span span;
-    std::vector<char*> others; ///< By address.
+    std::vector<char*> others; ///< Sorted by address.
 
     bool has(const char* block) const
     {
@@ -56,10 +56,10 @@ struct some_caches
 class block_walk : public testing::Test
 {
 protected:
-    /// Takes `count` blocks, and puts all but about one in `one_of` of them back.
+    /// Takes `count` blocks and frees all but about one in `one_of`.
     void use(std::size_t count, unsigned one_of)
     {
-        while (store_.capacity() - store_.handed_out() < count)
+        while (store_.capacity() - store_.outstanding() < count)
             store_.grow(count);
         for (std::size_t i = 0; i != count; ++i)
             used_.push_back(static_cast<char*>(store_.take_one_late()));
@@ -76,7 +76,7 @@ protected:
 
     void put_back(void* block) { ASSERT_EQ(store_.put(&block, 1), 0U); }
 
-    /// Goes from block to block, and by 64 at once.
+    /// Visits blocks one by one.
     template <class Each>
     void walk(const some_caches& caches, Each&& each)
     {
@@ -113,7 +113,7 @@ TEST_F(block_walk, finds_nothing_without_slabs)
     EXPECT_TRUE(by_words({}).empty());
 }
 
-TEST_F(block_walk, visits_each_block_in_use_in_the_order_of_addresses)
+TEST_F(block_walk, visits_blocks_in_use_in_address_order)
 {
     for (const unsigned one_of : {1U, 2U, 50U, 1000U}) {
         use(3000, one_of);
@@ -123,7 +123,7 @@ TEST_F(block_walk, visits_each_block_in_use_in_the_order_of_addresses)
     }
 }
 
-TEST_F(block_walk, leaves_cached_blocks_out)
+TEST_F(block_walk, skips_cached_blocks)
 {
     use(1000, 1);
     for (const std::size_t length : {0U, 1U, 63U, 64U, 65U, 300U}) {
@@ -141,7 +141,7 @@ TEST_F(block_walk, leaves_cached_blocks_out)
     }
 }
 
-TEST_F(block_walk, goes_on_when_the_block_that_it_is_at_is_freed)
+TEST_F(block_walk, allows_the_visitor_to_free_the_block)
 {
     use(2000, 2);
     std::vector<char*> visited;
@@ -153,7 +153,7 @@ TEST_F(block_walk, goes_on_when_the_block_that_it_is_at_is_freed)
     EXPECT_TRUE(one_by_one({}).empty());
 }
 
-TEST_F(block_walk, visits_blocks_that_come_behind_it_while_it_goes_on)
+TEST_F(block_walk, allows_the_visitor_to_allocate)
 {
     use(100, 1);
     std::size_t visits = 0;

@@ -28,7 +28,7 @@ protected:
         EXPECT_EQ(upstream_.mismatched(), 0U);
     }
 
-    /// Adds a chunk, all of whose slabs have as many blocks as they have room for.
+    /// Adds a chunk and fills each of its slabs with blocks.
     core::slab* add(std::size_t blocks)
     {
         core::chunk_shape shape{};
@@ -50,7 +50,7 @@ protected:
     core::chunk_list chunks_{layout_, unbounded, {false, false, false}, {"test", stride}, &upstream_};
 };
 
-TEST_F(chunk_list_test, takes_nothing_from_upstream_at_first)
+TEST_F(chunk_list_test, allocates_nothing_from_upstream_at_construction)
 {
     EXPECT_EQ(upstream_.calls(), 0U);
     EXPECT_EQ(chunks_.capacity(), 0U);
@@ -63,7 +63,7 @@ TEST_F(chunk_list_test, takes_nothing_from_upstream_at_first)
     EXPECT_TRUE(chunks_.is_consistent());
 }
 
-TEST_F(chunk_list_test, counts_what_its_chunks_have)
+TEST_F(chunk_list_test, counts_blocks_slabs_and_bytes)
 {
     std::size_t blocks = 0;
     for (const std::size_t wanted : {100U, 3000U, 200'000U}) {
@@ -76,7 +76,7 @@ TEST_F(chunk_list_test, counts_what_its_chunks_have)
     }
 }
 
-TEST_F(chunk_list_test, finds_the_slab_of_each_block_of_any_chunk)
+TEST_F(chunk_list_test, finds_the_slab_of_each_block)
 {
     for (const std::size_t wanted : {10U, 20U, 3000U, 200'000U})
         (void)add(wanted);
@@ -91,7 +91,7 @@ TEST_F(chunk_list_test, finds_the_slab_of_each_block_of_any_chunk)
     EXPECT_EQ(chunks_.look_up(&upstream_), nullptr);
 }
 
-TEST_F(chunk_list_test, asks_for_half_as_much_as_often_as_upstream_refuses)
+TEST_F(chunk_list_test, halves_the_request_until_upstream_succeeds)
 {
     upstream_.allow_chunks_of_at_most(64 * 1024);
     EXPECT_FALSE(chunks_.is_short());
@@ -100,7 +100,7 @@ TEST_F(chunk_list_test, asks_for_half_as_much_as_often_as_upstream_refuses)
     EXPECT_LE(chunks_.bytes_reserved(), 64U * 1024);
     const std::size_t calls = upstream_.calls();
     (void)add(100'000);
-    EXPECT_EQ(upstream_.calls(), calls + 1) << "it remembers how much it may ask for";
+    EXPECT_EQ(upstream_.calls(), calls + 1) << "remembers the size that succeeded";
     upstream_.fail_always();
     core::chunk_shape shape{};
     EXPECT_THROW((void)chunks_.allocate(1, shape), std::bad_alloc);
@@ -108,7 +108,7 @@ TEST_F(chunk_list_test, asks_for_half_as_much_as_often_as_upstream_refuses)
     upstream_.never_fail();
 }
 
-TEST_F(chunk_list_test, detaches_chunks_that_are_wholly_free_and_gives_them_back)
+TEST_F(chunk_list_test, detaches_and_frees_wholly_free_chunks)
 {
     core::slab* const first = add(100);
     core::slab* const used = add(3000);
@@ -118,18 +118,18 @@ TEST_F(chunk_list_test, detaches_chunks_that_are_wholly_free_and_gives_them_back
     std::set<const core::slab*> unlisted;
     const core::chunk_list::detached_chunks detached = chunks_.detach_free(
         [&](std::size_t capacity) { left.push_back(capacity); }, [&](core::slab* home) { unlisted.insert(home); });
-    EXPECT_EQ(left, std::vector<std::size_t>{used->block_count()}) << "before the first chunk goes";
+    EXPECT_EQ(left, std::vector<std::size_t>{used->block_count()}) << "called once, before it detaches the first chunk";
     EXPECT_EQ(unlisted.count(first), 1U);
     EXPECT_EQ(unlisted.count(used), 0U);
     EXPECT_EQ(chunks_.capacity(), used->block_count());
-    EXPECT_NE(upstream_.live_bytes(), chunks_.bytes_reserved()) << "the others are on their way";
+    EXPECT_NE(upstream_.live_bytes(), chunks_.bytes_reserved()) << "detached chunks are not freed yet";
     chunks_.give_back(detached);
     EXPECT_EQ(upstream_.live_bytes(), chunks_.bytes_reserved());
     EXPECT_EQ(chunks_.look_up(used->first_block()), used);
     EXPECT_TRUE(chunks_.is_consistent());
 }
 
-TEST_F(chunk_list_test, can_ask_for_much_again_when_it_has_given_something_back)
+TEST_F(chunk_list_test, requests_full_chunks_again_after_a_free)
 {
     upstream_.allow_chunks_of_at_most(64 * 1024);
     (void)add(100'000);
@@ -139,7 +139,7 @@ TEST_F(chunk_list_test, can_ask_for_much_again_when_it_has_given_something_back)
     EXPECT_EQ(upstream_.live_bytes(), 0U);
 }
 
-TEST_F(chunk_list_test, has_blocks_added_where_a_slab_has_room_for_more)
+TEST_F(chunk_list_test, extends_a_slab_with_room)
 {
     core::chunk_shape shape{};
     core::slab* const chunk = chunks_.allocate(100, shape);

@@ -18,7 +18,7 @@ constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 class idle_listener final : public core::slab_listener
 {
 public:
-    explicit idle_listener(bool dear) noexcept : slab_listener(nullptr, dear) {}
+    explicit idle_listener(bool is_expensive) noexcept : slab_listener(nullptr, is_expensive) {}
     void add_blocks(core::slab&, std::size_t, std::size_t) override {}
     void leave(core::slab&, std::size_t) noexcept override {}
     void survivor_returned(void*) noexcept override {}
@@ -35,49 +35,49 @@ protected:
     core::slab_store_options options_{false, true, false};
 };
 
-TEST_F(chunk_plan_test, adds_4_kib_at_first_and_then_as_many_blocks_as_there_are_up_to_a_mib)
+TEST_F(chunk_plan_test, starts_with_4_kib_and_then_doubles_up_to_1_mib)
 {
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
     EXPECT_EQ(plan().blocks_to_add(1, 1000), 1000u);
     EXPECT_EQ(plan().blocks_to_add(1, 1'000'000), (std::size_t{1} << 20) / stride);
-    EXPECT_EQ(plan().blocks_to_add(5000, 1000), 5000u) << "what is wanted";
-    EXPECT_EQ(plan(1100).blocks_to_add(5000, 1000), 100u) << "but never more than the limit allows";
+    EXPECT_EQ(plan().blocks_to_add(5000, 1000), 5000u) << "the request";
+    EXPECT_EQ(plan(1100).blocks_to_add(5000, 1000), 100u) << "up to the limit";
 }
 
-TEST_F(chunk_plan_test, adds_what_is_wanted_where_the_program_has_chosen_a_step)
+TEST_F(chunk_plan_test, adds_exactly_the_requested_blocks_with_a_growth_step)
 {
     options_.growth_step = 7;
     EXPECT_EQ(plan().blocks_to_add(7, 0), 7u);
     EXPECT_EQ(plan().blocks_to_add(7, 1000), 7u);
 }
 
-TEST_F(chunk_plan_test, does_not_round_up_for_a_listener_whose_blocks_are_dear)
+TEST_F(chunk_plan_test, does_not_round_up_when_blocks_are_expensive)
 {
-    idle_listener dear(true);
+    idle_listener expensive(true);
     idle_listener cheap(false);
-    options_.listener = &dear;
+    options_.listener = &expensive;
     EXPECT_EQ(plan().blocks_to_add(1, 0), 1u);
     options_.listener = &cheap;
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
 }
 
-TEST_F(chunk_plan_test, quadruples_a_pool_of_less_than_16_KiB_and_doubles_a_larger_one)
+TEST_F(chunk_plan_test, quadruples_pools_below_16_kib_and_doubles_larger_ones)
 {
     const std::size_t in_16_kib = 16 * 1024 / layout_.stride();
     EXPECT_EQ(plan().blocks_to_add(1, 200), 600u);
     EXPECT_EQ(plan().blocks_to_add(1, in_16_kib - 1), 3 * (in_16_kib - 1));
     EXPECT_EQ(plan().blocks_to_add(1, in_16_kib), in_16_kib);
-    EXPECT_EQ(plan().blocks_to_add(5000, 200), 5000u) << "what is asked for, if that is more";
+    EXPECT_EQ(plan().blocks_to_add(5000, 200), 5000u) << "the request, if larger";
 }
 
-TEST_F(chunk_plan_test, doubles_a_pool_whose_blocks_are_dear)
+TEST_F(chunk_plan_test, doubles_pools_whose_blocks_are_expensive)
 {
     idle_listener listener(true);
     options_.listener = &listener;
     EXPECT_EQ(plan_of_listener().blocks_to_add(1, 200), 200u);
 }
 
-TEST_F(chunk_plan_test, has_a_first_chunk_of_one_slab_as_large_as_it_is_asked_for_with_an_array_behind_it)
+TEST_F(chunk_plan_test, first_chunk_is_one_slab_and_a_magazine)
 {
     const core::chunk_shape shape = plan().next(100'000, 0, true);
     EXPECT_EQ(shape.slabs, 1u);
@@ -88,7 +88,7 @@ TEST_F(chunk_plan_test, has_a_first_chunk_of_one_slab_as_large_as_it_is_asked_fo
     EXPECT_EQ(plan().next(100'000, 0, true).bytes, layout_.slab_bytes(100'000));
 }
 
-TEST_F(chunk_plan_test, has_a_smaller_magazine_behind_the_first_slab_where_upstream_is_short)
+TEST_F(chunk_plan_test, shrinks_the_first_magazine_when_upstream_is_short)
 {
     constexpr bool is_short = true;
     for (const std::size_t blocks : {1u, 16u, 100u, 5000u}) {
@@ -100,7 +100,7 @@ TEST_F(chunk_plan_test, has_a_smaller_magazine_behind_the_first_slab_where_upstr
     }
 }
 
-TEST_F(chunk_plan_test, aligns_no_chunk_to_more_than_twice_its_bytes)
+TEST_F(chunk_plan_test, limits_alignment_to_twice_the_chunk_size)
 {
     const std::size_t in_half_a_slab = layout_.blocks_within(layout_.slab_alignment() / 2);
     const core::chunk_shape small = plan().next(in_half_a_slab, 1000, false);
@@ -115,7 +115,7 @@ TEST_F(chunk_plan_test, aligns_no_chunk_to_more_than_twice_its_bytes)
     EXPECT_FALSE(plan_of_listener().is_unaligned(plan_of_listener().next(1, 1000, false))) << "objects find their slab";
 }
 
-TEST_F(chunk_plan_test, has_further_chunks_of_as_many_slabs_side_by_side_as_the_blocks_fill)
+TEST_F(chunk_plan_test, further_chunks_have_as_many_slabs_as_needed)
 {
     const std::size_t in_a_slab = layout_.max_blocks();
     const core::chunk_shape one = plan().next(in_a_slab / 2, 1000, false);
@@ -127,16 +127,16 @@ TEST_F(chunk_plan_test, has_further_chunks_of_as_many_slabs_side_by_side_as_the_
     EXPECT_EQ(three.room_each, in_a_slab);
     EXPECT_EQ(three.alignment, layout_.slab_alignment());
     EXPECT_EQ(three.bytes, 2 * layout_.slab_alignment() + layout_.slab_bytes(in_a_slab));
-    EXPECT_LE(plan().next(any_number, 1000, false).bytes, std::size_t{4} << 20) << "4 MiB at most";
+    EXPECT_LE(plan().next(any_number, 1000, false).bytes, std::size_t{4} << 20) << "at most 4 MiB";
 }
 
-TEST_F(chunk_plan_test, has_room_for_further_steps_in_the_slabs_of_a_listener)
+TEST_F(chunk_plan_test, reserves_room_for_further_steps_with_a_listener)
 {
     idle_listener listener(false);
     options_.listener = &listener;
     options_.growth_step = 10;
     EXPECT_EQ(plan_of_listener().next(10, 0, true).room_each, 10u);
-    EXPECT_EQ(plan_of_listener().next(10, 0, true).alignment, core::slab_granule) << "also for the first";
-    EXPECT_EQ(plan_of_listener().next(10, 40, false).room_each, 40u) << "as many as there are so far";
+    EXPECT_EQ(plan_of_listener().next(10, 0, true).alignment, core::slab_granule) << "for the first slab as well";
+    EXPECT_EQ(plan_of_listener().next(10, 40, false).room_each, 40u) << "the present number of blocks";
 }
 } // namespace

@@ -18,7 +18,7 @@ class fill_pattern_test : public testing::Test
 protected:
     void TearDown() override { base::permit_access(block_, sizeof block_); }
 
-    /// A stray write, which a tool that watches would stop by itself.
+    /// A stray write, hidden from sanitizers.
     void write(std::size_t offset, char value)
     {
         base::permit_access(block_, sizeof block_);
@@ -29,7 +29,7 @@ protected:
     const core::fill_pattern checks_{block_size, stride};
 };
 
-TEST_F(fill_pattern_test, sees_a_write_to_any_byte_of_a_free_block)
+TEST_F(fill_pattern_test, detects_a_write_to_any_byte_of_a_free_block)
 {
     for (std::size_t offset = 0; offset != stride; ++offset) {
         checks_.mark_free(block_);
@@ -39,7 +39,7 @@ TEST_F(fill_pattern_test, sees_a_write_to_any_byte_of_a_free_block)
     }
 }
 
-TEST_F(fill_pattern_test, sees_a_write_to_any_byte_behind_a_block_in_use)
+TEST_F(fill_pattern_test, detects_a_write_to_any_byte_behind_a_block)
 {
     for (std::size_t offset = block_size; offset != stride; ++offset) {
         checks_.mark_in_use(block_);
@@ -49,7 +49,7 @@ TEST_F(fill_pattern_test, sees_a_write_to_any_byte_behind_a_block_in_use)
     }
 }
 
-TEST_F(fill_pattern_test, leaves_the_bytes_of_the_user_alone)
+TEST_F(fill_pattern_test, preserves_user_data)
 {
     write(0, 'a');
     write(block_size - 1, 'z');

@@ -30,7 +30,7 @@ protected:
     core::magazine magazine_;
 };
 
-TEST_F(magazine_test, without_an_array_takes_and_gives_nothing)
+TEST_F(magazine_test, rejects_push_and_pop_without_an_array)
 {
     void* popped = nullptr;
     EXPECT_FALSE(magazine_.push(block(0)));
@@ -40,7 +40,7 @@ TEST_F(magazine_test, without_an_array_takes_and_gives_nothing)
     EXPECT_EQ(magazine_.room(), 0u);
 }
 
-TEST_F(magazine_test, is_empty_when_it_has_left_its_array)
+TEST_F(magazine_test, is_empty_without_its_array)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(3);
@@ -51,7 +51,7 @@ TEST_F(magazine_test, is_empty_when_it_has_left_its_array)
     EXPECT_FALSE(magazine_.push(block(0)));
 }
 
-TEST_F(magazine_test, is_closed_until_it_is_opened)
+TEST_F(magazine_test, is_closed_until_opened)
 {
     magazine_.adopt(array_.data(), array_.size());
     EXPECT_FALSE(magazine_.push(block(0)));
@@ -60,7 +60,7 @@ TEST_F(magazine_test, is_closed_until_it_is_opened)
     EXPECT_FALSE(magazine_.push(block(1))) << "past the limit";
 }
 
-TEST_F(magazine_test, gives_back_the_last_first)
+TEST_F(magazine_test, pops_in_lifo_order)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(3);
@@ -73,7 +73,7 @@ TEST_F(magazine_test, gives_back_the_last_first)
     EXPECT_TRUE(magazine_.empty());
 }
 
-TEST_F(magazine_test, opens_no_further_than_its_array)
+TEST_F(magazine_test, is_limited_by_its_array)
 {
     magazine_.adopt(array_.data(), 4);
     EXPECT_TRUE(magazine_.open(1000));
@@ -82,7 +82,7 @@ TEST_F(magazine_test, opens_no_further_than_its_array)
     EXPECT_FALSE(magazine_.open(1000));
 }
 
-TEST_F(magazine_test, when_closed_refuses_pushes_even_after_pops)
+TEST_F(magazine_test, rejects_pushes_when_closed_even_after_pops)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(10);
@@ -94,7 +94,7 @@ TEST_F(magazine_test, when_closed_refuses_pushes_even_after_pops)
     EXPECT_EQ(magazine_.size(), 4u);
 }
 
-TEST_F(magazine_test, sees_a_row_and_takes_it_out)
+TEST_F(magazine_test, detects_and_takes_a_row)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(100);
@@ -109,7 +109,7 @@ TEST_F(magazine_test, sees_a_row_and_takes_it_out)
     EXPECT_EQ(magazine_.blocks()[0], block(500));
 }
 
-TEST_F(magazine_test, sees_a_descending_row)
+TEST_F(magazine_test, detects_a_descending_row)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(100);
@@ -124,7 +124,7 @@ TEST_F(magazine_test, sees_a_descending_row)
     EXPECT_TRUE(magazine_.empty());
 }
 
-TEST_F(magazine_test, sees_no_row_where_one_block_is_missing)
+TEST_F(magazine_test, detects_no_row_with_a_gap)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(100);
@@ -135,7 +135,7 @@ TEST_F(magazine_test, sees_no_row_where_one_block_is_missing)
     magazine_.clear();
     ASSERT_TRUE(magazine_.push(block(row)));
     push_ascending(1, row - 1);
-    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "the first is elsewhere";
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "the first block is elsewhere";
     magazine_.clear();
     push_ascending(0, row / 2);
     push_ascending(row, row / 2);
@@ -146,7 +146,7 @@ TEST_F(magazine_test, sees_no_row_where_one_block_is_missing)
     EXPECT_EQ(magazine_.step_of_row(stride), 0) << "every other block";
 }
 
-TEST_F(magazine_test, forgets_the_oldest_and_keeps_the_order_of_the_rest)
+TEST_F(magazine_test, forget_oldest_keeps_the_order_of_the_rest)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(5);
@@ -157,7 +157,7 @@ TEST_F(magazine_test, forgets_the_oldest_and_keeps_the_order_of_the_rest)
         EXPECT_EQ(magazine_.blocks()[i], block(i + 2));
 }
 
-TEST_F(magazine_test, takes_its_content_into_a_new_array)
+TEST_F(magazine_test, moves_its_blocks_to_a_new_array)
 {
     magazine_.adopt(array_.data(), 3);
     magazine_.open(3);
@@ -185,25 +185,25 @@ TEST_F(magazine_test, fills_from_a_source)
     EXPECT_EQ(magazine_.size(), 1u);
 }
 
-TEST_F(magazine_test, moves_many_at_once_within_its_limit_and_leaves_out_nullptr)
+TEST_F(magazine_test, moves_blocks_in_bulk_and_skips_nullptr)
 {
     magazine_.adopt(array_.data(), array_.size());
     void* const blocks[] = {block(0), block(1), nullptr, block(2), block(3)};
     std::vector<void*> accepted;
     const auto accept = [&accepted](void* pushed) { accepted.push_back(pushed); };
-    EXPECT_EQ(magazine_.push(blocks, 5, accept), 0u) << "it is closed";
+    EXPECT_EQ(magazine_.push(blocks, 5, accept), 0u) << "closed";
     (void)magazine_.open(4);
     EXPECT_EQ(magazine_.push(blocks, 5, accept), 4u);
     EXPECT_EQ(accepted, (std::vector<void*>{block(0), block(1), block(2)}));
     EXPECT_EQ(magazine_.size(), 3u);
-    EXPECT_EQ(magazine_.push(blocks + 4, 1, accept), 1u) << "nullptr has taken no room";
+    EXPECT_EQ(magazine_.push(blocks + 4, 1, accept), 1u) << "nullptr takes no room";
     EXPECT_EQ(magazine_.push(blocks + 4, 1, accept), 0u);
 
     char* popped[5] = {};
     EXPECT_EQ(magazine_.pop(popped, 2), 2u);
-    EXPECT_EQ(popped[0], block(3)) << "the last first";
+    EXPECT_EQ(popped[0], block(3)) << "lifo order";
     EXPECT_EQ(popped[1], block(2));
-    EXPECT_EQ(magazine_.pop(popped, 5), 2u) << "as many as there are";
+    EXPECT_EQ(magazine_.pop(popped, 5), 2u) << "the remaining blocks";
     EXPECT_EQ(magazine_.pop(popped, 5), 0u);
 }
 } // namespace

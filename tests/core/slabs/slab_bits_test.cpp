@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Each operation, for words of 32 and 64 bits, beside a std::vector<bool> on which the same is done bit by bit.
+// Compares each operation, for words of 32 and 64 bits, with a bit-by-bit implementation on a std::vector<bool>.
 #include <memory_pool/core/slabs/slab_bits.hpp>
 
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ protected:
     using bits_type = core::slab_bits<Word>;
     static constexpr std::size_t of_word = bits_type::bits_of_word;
     static constexpr std::size_t words = 4;
-    static constexpr std::size_t most = words * of_word;
+    static constexpr std::size_t max_size = words * of_word;
 
-    /// Around the ends of words.
+    /// Sizes near the ends of words, and some others.
     static std::vector<std::size_t> sizes()
     {
         std::vector<std::size_t> all;
-        for (std::size_t size = 1; size <= most; ++size)
+        for (std::size_t size = 1; size <= max_size; ++size)
             if (size % of_word <= 2 || size % of_word + 2 >= of_word || size % 7 == 0)
                 all.push_back(size);
         return all;
@@ -46,11 +46,11 @@ protected:
 
     void expect(const std::vector<bool>& expected)
     {
-        for (std::size_t i = 0; i != most; ++i)
+        for (std::size_t i = 0; i != max_size; ++i)
             ASSERT_EQ(bits().is_free(i), i < expected.size() && expected[i]) << i;
     }
 
-    /// Some bits: about one in `one_of`, in rows.
+    /// Random bits: about one in `one_of` begins a row of set bits.
     std::vector<bool> some(std::size_t size, unsigned one_of)
     {
         std::vector<bool> all(size);
@@ -66,14 +66,14 @@ protected:
 using word_types = testing::Types<std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(slab_bits, word_types, );
 
-TYPED_TEST(slab_bits, has_the_words_that_bits_take)
+TYPED_TEST(slab_bits, rounds_up_to_whole_words)
 {
-    for (std::size_t size = 1; size <= this->most; ++size)
+    for (std::size_t size = 1; size <= this->max_size; ++size)
         ASSERT_EQ(core::slab_bits<TypeParam>::words_for(size), (size + this->of_word - 1) / this->of_word);
     EXPECT_EQ(core::slab_bits<TypeParam>::words_for(0), 0U);
 }
 
-TYPED_TEST(slab_bits, has_each_range_of_a_word)
+TYPED_TEST(slab_bits, computes_each_range_of_a_word)
 {
     for (std::size_t first = 0; first != this->of_word; ++first)
         for (std::size_t count = 1; first + count <= this->of_word; ++count) {
@@ -83,7 +83,7 @@ TYPED_TEST(slab_bits, has_each_range_of_a_word)
         }
 }
 
-TYPED_TEST(slab_bits, is_filled_up_to_its_size)
+TYPED_TEST(slab_bits, fills_exactly_its_size)
 {
     for (const std::size_t size : this->sizes()) {
         this->words_.fill(0);
@@ -93,7 +93,7 @@ TYPED_TEST(slab_bits, is_filled_up_to_its_size)
     }
 }
 
-TYPED_TEST(slab_bits, counts_bits_and_finds_the_next_in_use)
+TYPED_TEST(slab_bits, counts_free_bits_and_finds_the_next_in_use)
 {
     for (const std::size_t size : this->sizes())
         for (const unsigned one_of : {1U, 2U, 5U, 40U}) {
@@ -107,10 +107,10 @@ TYPED_TEST(slab_bits, counts_bits_and_finds_the_next_in_use)
         }
 }
 
-TYPED_TEST(slab_bits, is_consistent_if_no_bit_is_before_the_hint_or_beyond_the_size)
+TYPED_TEST(slab_bits, rejects_bits_before_the_hint_or_beyond_the_size)
 {
     for (const std::size_t size : this->sizes()) {
-        for (std::size_t bit = 0; bit != this->most; ++bit) {
+        for (std::size_t bit = 0; bit != this->max_size; ++bit) {
             this->words_.fill(0);
             ASSERT_TRUE(this->bits().put(bit));
             for (std::size_t hint = 0; hint != this->words; ++hint) {
@@ -123,7 +123,7 @@ TYPED_TEST(slab_bits, is_consistent_if_no_bit_is_before_the_hint_or_beyond_the_s
     }
 }
 
-TYPED_TEST(slab_bits, takes_any_number_of_bits_the_lowest_first)
+TYPED_TEST(slab_bits, takes_the_lowest_bits_first)
 {
     for (const std::size_t size : this->sizes())
         for (const unsigned one_of : {1U, 3U, 30U}) {
@@ -154,7 +154,7 @@ TYPED_TEST(slab_bits, takes_any_number_of_bits_the_lowest_first)
         }
 }
 
-TYPED_TEST(slab_bits, takes_some_bits_of_a_word)
+TYPED_TEST(slab_bits, takes_bits_of_one_word)
 {
     using bits = core::slab_bits<TypeParam>;
     const TypeParam highest = bits::bit_of(this->of_word - 1);
@@ -175,7 +175,7 @@ TYPED_TEST(slab_bits, takes_full_words_as_rows)
     for (std::size_t full = 0; full <= this->words; ++full)
         for (std::size_t first = 0; first <= full; ++first)
             for (std::size_t end = first; end <= this->words; ++end) {
-                std::vector<bool> all(this->most, true);
+                std::vector<bool> all(this->max_size, true);
                 if (full != this->words)
                     all[full * this->of_word + this->of_word / 2] = false;
                 this->set(all);
@@ -189,18 +189,18 @@ TYPED_TEST(slab_bits, takes_full_words_as_rows)
 
 TYPED_TEST(slab_bits, puts_a_bit_once)
 {
-    for (std::size_t bit = 0; bit != this->most; ++bit) {
+    for (std::size_t bit = 0; bit != this->max_size; ++bit) {
         ASSERT_TRUE(this->bits().put(bit));
         ASSERT_FALSE(this->bits().put(bit));
     }
-    this->expect(std::vector<bool>(this->most, true));
+    this->expect(std::vector<bool>(this->max_size, true));
 }
 
-TYPED_TEST(slab_bits, puts_a_row_into_a_word_if_none_of_it_is_there)
+TYPED_TEST(slab_bits, puts_a_row_in_a_word_only_if_all_bits_are_clear)
 {
-    for (std::size_t first = 0; first != this->most; ++first)
+    for (std::size_t first = 0; first != this->max_size; ++first)
         for (std::size_t count = 1; first % this->of_word + count <= this->of_word; ++count) {
-            std::vector<bool> all = this->some(this->most, 20);
+            std::vector<bool> all = this->some(this->max_size, 20);
             this->set(all);
             const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
             const auto end = begin + static_cast<std::ptrdiff_t>(count);
@@ -212,19 +212,19 @@ TYPED_TEST(slab_bits, puts_a_row_into_a_word_if_none_of_it_is_there)
         }
 }
 
-TYPED_TEST(slab_bits, puts_a_range_and_tells_which_bits_were_there)
+TYPED_TEST(slab_bits, puts_a_range_and_reports_bits_already_set)
 {
-    for (std::size_t first = 0; first < this->most; first += 5)
-        for (std::size_t count = 0; first + count <= this->most; count += 3) {
-            std::vector<bool> all = this->some(this->most, 20);
+    for (std::size_t first = 0; first < this->max_size; first += 5)
+        for (std::size_t count = 0; first + count <= this->max_size; count += 3) {
+            std::vector<bool> all = this->some(this->max_size, 20);
             this->set(all);
-            std::vector<bool> twice(this->most);
+            std::vector<bool> twice(this->max_size);
             this->bits().put_range(first, count, [&](std::size_t word, TypeParam bits) {
                 for (std::size_t bit = 0; bit != core::slab_bits<TypeParam>::bits_of_word; ++bit)
                     if ((bits >> bit & 1U) != 0)
                         twice[word * core::slab_bits<TypeParam>::bits_of_word + bit] = true;
             });
-            for (std::size_t i = 0; i != this->most; ++i) {
+            for (std::size_t i = 0; i != this->max_size; ++i) {
                 const bool is_within = i >= first && i < first + count;
                 ASSERT_EQ(twice[i], is_within && all[i]);
                 all[i] = all[i] || is_within;

@@ -14,7 +14,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// An address that stands for a slab. The directory compares addresses and reads nothing there.
+/// Returns an address used as a slab. The directory only compares addresses and never dereferences them.
 core::slab* slab_at(std::uintptr_t address)
 {
     return reinterpret_cast<core::slab*>(address);
@@ -25,7 +25,7 @@ const void* pointer(std::uintptr_t address)
     return reinterpret_cast<const void*>(address);
 }
 
-TEST(slab_directory, keeps_slabs_sorted_whatever_the_order_they_come_in)
+TEST(slab_directory, keeps_slabs_sorted_in_any_order_of_insertion)
 {
     test::accounting_upstream upstream;
     {
@@ -44,7 +44,7 @@ TEST(slab_directory, keeps_slabs_sorted_whatever_the_order_they_come_in)
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 
-TEST(slab_directory, finds_neighbours_of_an_address)
+TEST(slab_directory, finds_the_slabs_next_to_an_address)
 {
     core::slab_directory directory(std::pmr::new_delete_resource());
     EXPECT_EQ(directory.last_at_or_before(pointer(0x2000)), nullptr);
@@ -62,7 +62,7 @@ TEST(slab_directory, finds_neighbours_of_an_address)
     EXPECT_EQ(directory.first_behind(pointer(0x4000)), nullptr);
 }
 
-TEST(slab_directory, finds_the_next_slab_whatever_number_is_guessed)
+TEST(slab_directory, finds_the_next_slab_from_any_hint)
 {
     core::slab_directory directory(std::pmr::new_delete_resource());
     const auto insert = [&](std::uintptr_t address) {
@@ -88,7 +88,7 @@ TEST(slab_directory, finds_the_next_slab_whatever_number_is_guessed)
     EXPECT_EQ(directory.first_behind(pointer(0x6000), place), nullptr);
 }
 
-TEST(slab_directory, removes_those_that_meet_a_condition)
+TEST(slab_directory, removes_slabs_by_predicate)
 {
     core::slab_directory directory(std::pmr::new_delete_resource());
     for (std::uintptr_t address = 0x1000; address != 0x9000; address += 0x1000) {
@@ -104,7 +104,7 @@ TEST(slab_directory, removes_those_that_meet_a_condition)
     EXPECT_TRUE(directory.is_sorted());
 }
 
-TEST(slab_directory, is_unchanged_when_there_is_no_room_to_be_had)
+TEST(slab_directory, is_unchanged_when_upstream_fails)
 {
     test::accounting_upstream upstream;
     core::slab_directory directory(&upstream);

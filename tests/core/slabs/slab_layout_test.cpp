@@ -45,34 +45,34 @@ TEST(slab_layout, is_sound_for_huge_blocks)
     expect_sound(slab_layout(std::size_t{1} << 30, std::size_t{1} << 30, unbounded));
 }
 
-TEST(slab_layout, lets_the_first_slab_of_a_pool_be_as_large_as_an_index_can_be)
+TEST(slab_layout, limits_the_first_slab_by_the_index_type)
 {
     for (const std::size_t stride : {8u, 48u, 4096u, 100'000u}) {
         const slab_layout layout(stride, 8, unbounded);
-        const std::size_t most = layout.max_first_blocks();
-        EXPECT_LE(layout.slab_bytes(most), slab_layout::largest_slab_bytes);
-        EXPECT_GT(layout.slab_bytes(most + 2), slab_layout::largest_slab_bytes);
-        EXPECT_EQ(layout.index((most - 1) * stride), most - 1);
-        EXPECT_NE(layout.index((most - 1) * stride + 1) * stride, (most - 1) * stride + 1);
+        const std::size_t max_blocks = layout.max_first_blocks();
+        EXPECT_LE(layout.slab_bytes(max_blocks), slab_layout::largest_slab_bytes);
+        EXPECT_GT(layout.slab_bytes(max_blocks + 2), slab_layout::largest_slab_bytes);
+        EXPECT_EQ(layout.index((max_blocks - 1) * stride), max_blocks - 1);
+        EXPECT_NE(layout.index((max_blocks - 1) * stride + 1) * stride, (max_blocks - 1) * stride + 1);
     }
     EXPECT_EQ(slab_layout(64, 16, 1000).max_first_blocks(), 1000u);
     EXPECT_EQ(slab_layout(std::size_t{1} << 33, 16, unbounded).max_first_blocks(), 1u);
 }
 
-TEST(slab_layout, aligns_the_first_slab_no_more_than_its_blocks_need)
+TEST(slab_layout, aligns_the_first_slab_only_for_its_blocks)
 {
     EXPECT_EQ(slab_layout(8, 8, unbounded).first_slab_alignment(), alignof(std::max_align_t));
     EXPECT_EQ(slab_layout(4096, 4096, unbounded).first_slab_alignment(), 4096u);
 }
 
-TEST(slab_layout, makes_no_slab_larger_than_the_limit_asks_for)
+TEST(slab_layout, sizes_slabs_by_the_limit)
 {
     const slab_layout layout(32, 16, 10);
     EXPECT_EQ(layout.max_blocks(), 10u);
     EXPECT_LE(layout.slab_alignment(), 512u);
 }
 
-TEST(slab_layout, makes_small_slabs_for_small_steps_but_no_smaller_than_the_granule)
+TEST(slab_layout, sizes_slabs_by_the_growth_step_and_granule)
 {
     const slab_layout usual(1000, 8, unbounded);
     const slab_layout in_steps(1000, 8, unbounded, 4);
@@ -94,7 +94,7 @@ TEST(slab_layout, indexes_every_block_exactly)
         ASSERT_EQ(large.index(index * 48), index);
 }
 
-TEST(slab_layout, gives_no_index_that_fits_for_what_is_not_a_block)
+TEST(slab_layout, detects_offsets_that_are_not_block_starts)
 {
     for (const std::size_t stride : {8u, 24u, 40u, 48u, 1000u, 4096u}) {
         const slab_layout layout(stride, 8, unbounded);
@@ -103,7 +103,7 @@ TEST(slab_layout, gives_no_index_that_fits_for_what_is_not_a_block)
     }
 }
 
-TEST(slab_layout, fits_as_many_blocks_as_there_is_room_for)
+TEST(slab_layout, computes_the_number_of_blocks_that_fit)
 {
     for (const std::size_t stride : {8u, 16u, 24u, 200u, 3000u}) {
         const slab_layout layout(stride, 8, unbounded);

@@ -34,7 +34,7 @@ void trim(core::slab_store& store)
 class slab_store_test : public testing::Test
 {
 protected:
-    /// Takes everything that is free, row by row and block by block.
+    /// Takes all free blocks, in spans and in batches.
     std::vector<void*> take_all(core::slab_store& store)
     {
         std::vector<void*> blocks;
@@ -52,7 +52,7 @@ protected:
         }
     }
 
-    /// The last block in memory that is handed out.
+    /// Takes no block: returns the last outstanding block by address.
     void* take_last()
     {
         void* last = nullptr;
@@ -65,7 +65,7 @@ protected:
     core::slab_store store_{layout_, unbounded, {false, false, false}, {"test", stride}, &upstream_};
 };
 
-TEST_F(slab_store_test, has_nothing_at_first)
+TEST_F(slab_store_test, is_empty_initially)
 {
     EXPECT_EQ(store_.capacity(), 0u);
     EXPECT_TRUE(store_.take_span().empty());
@@ -76,7 +76,7 @@ TEST_F(slab_store_test, has_nothing_at_first)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magazine)
+TEST_F(slab_store_test, allocates_blocks_and_magazine_in_one_upstream_call)
 {
     for (const std::size_t blocks : {std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}}) {
         core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
@@ -102,7 +102,7 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
 
-TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
+TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_has_moved)
 {
     core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
     store.grow(10);
@@ -123,7 +123,7 @@ TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
     EXPECT_TRUE(store.verify());
 }
 
-TEST_F(slab_store_test, grows_by_more_and_more_until_a_chunk_has_its_usual_size)
+TEST_F(slab_store_test, grows_in_increasing_chunks_up_to_the_usual_size)
 {
     std::vector<std::size_t> chunks; // in blocks
     for (int i = 0; i != 12; ++i) {
@@ -135,35 +135,35 @@ TEST_F(slab_store_test, grows_by_more_and_more_until_a_chunk_has_its_usual_size)
     EXPECT_LE(chunks.front() * stride, core::slab_layout::first_slab_bytes);
     for (std::size_t i = 1; i != chunks.size(); ++i)
         EXPECT_GE(chunks[i], chunks[i - 1]);
-    EXPECT_EQ(chunks.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
+    EXPECT_EQ(chunks.back(), 16 * layout_.max_blocks()) << "sixteen adjacent slabs";
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_order)
+TEST_F(slab_store_test, allocates_every_block_once_and_accepts_frees_in_any_order)
 {
     for (int i = 0; i != 12; ++i)
         store_.grow(1);
     std::vector<void*> blocks = take_all(store_);
     EXPECT_EQ(blocks.size(), store_.capacity());
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
-    EXPECT_EQ(store_.handed_out(), blocks.size());
+    EXPECT_EQ(store_.outstanding(), blocks.size());
 
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
     store_.put(blocks.data(), blocks.size());
-    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(store_.outstanding(), 0u);
     EXPECT_TRUE(store_.verify());
     EXPECT_EQ(take_all(store_).size(), blocks.size());
 }
 
-TEST_F(slab_store_test, takes_back_a_row)
+TEST_F(slab_store_test, accepts_a_span)
 {
     store_.grow(1);
     const core::block_span span = store_.take_span();
     store_.put(core::block_span{span.begin + 3 * stride, span.end});
-    EXPECT_EQ(store_.handed_out(), 3u);
+    EXPECT_EQ(store_.outstanding(), 3u);
     store_.put(core::block_span{span.begin, span.begin + 3 * stride});
     store_.put(core::block_span{});
-    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(store_.outstanding(), 0u);
     EXPECT_TRUE(store_.verify());
 }
 
@@ -176,12 +176,12 @@ TEST_F(slab_store_test, finds_blocks_and_nothing_else)
     EXPECT_FALSE(position_of(store_.chunks(), span.begin + 5 * stride + 1).at_start);
     EXPECT_EQ(position_of(store_.chunks(), span.begin - 1).home, nullptr) << "the header";
     EXPECT_EQ(position_of(store_.chunks(), span.begin + store_.capacity() * stride).home, nullptr)
-        << "behind the last block";
+        << "past the last block";
     EXPECT_EQ(position_of(store_.chunks(), nullptr).home, nullptr);
     EXPECT_EQ(position_of(store_.chunks(), this).home, nullptr);
 }
 
-TEST_F(slab_store_test, visits_what_is_handed_out)
+TEST_F(slab_store_test, visits_outstanding_blocks)
 {
     for (int i = 0; i != 3; ++i)
         store_.grow(1);
@@ -210,7 +210,7 @@ TEST_F(slab_store_test, finds_every_block_of_a_chunk_of_many_slabs)
     EXPECT_EQ(position_of(store_.chunks(), last_slab + 8).home, nullptr) << "the header of a slab inside a chunk";
 }
 
-TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
+TEST_F(slab_store_test, trims_only_wholly_free_chunks)
 {
     for (int i = 0; i != 5; ++i)
         store_.grow(1);
@@ -228,7 +228,7 @@ TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     EXPECT_EQ(store_.chunks().bytes_reserved(), 0u);
     store_.grow(1);
-    EXPECT_TRUE(store_.verify()) << "works on";
+    EXPECT_TRUE(store_.verify()) << "usable after the trim";
 }
 
 TEST_F(slab_store_test, reset_keeps_the_slabs)
@@ -237,7 +237,7 @@ TEST_F(slab_store_test, reset_keeps_the_slabs)
     const std::size_t capacity = store_.capacity();
     (void)take_all(store_);
     store_.reset();
-    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(store_.outstanding(), 0u);
     EXPECT_EQ(take_all(store_).size(), capacity);
     EXPECT_TRUE(store_.verify());
 }
@@ -252,7 +252,7 @@ TEST_F(slab_store_test, never_exceeds_its_limit)
     EXPECT_EQ(take_all(bounded).size(), 100u);
 }
 
-TEST_F(slab_store_test, is_unchanged_when_upstream_fails_from_any_call_on)
+TEST_F(slab_store_test, is_consistent_when_upstream_fails_at_any_call)
 {
     for (std::size_t call = 1;; ++call) {
         const std::size_t capacity = store_.capacity();
@@ -272,7 +272,7 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_from_any_call_on)
     EXPECT_GT(store_.capacity(), 0u);
 }
 
-TEST_F(slab_store_test, asks_for_half_as_much_until_upstream_gives_it)
+TEST_F(slab_store_test, halves_the_request_until_upstream_succeeds)
 {
     for (int i = 0; i != 8; ++i)
         store_.grow(1);
@@ -281,18 +281,18 @@ TEST_F(slab_store_test, asks_for_half_as_much_until_upstream_gives_it)
     std::size_t calls = upstream_.calls();
     store_.grow(1);
     const std::size_t added = store_.capacity() - before;
-    EXPECT_GE(added, layout_.blocks_within(10'000) / 2) << "no less than half of what there is";
+    EXPECT_GE(added, layout_.blocks_within(10'000) / 2) << "at least half of the available bytes";
     EXPECT_LE(upstream_.calls() - calls, 12u);
     EXPECT_TRUE(store_.chunks().is_short());
     EXPECT_TRUE(store_.verify());
 
     calls = upstream_.calls();
     store_.grow(1);
-    EXPECT_LE(upstream_.calls() - calls, 2u) << "it remembers what was refused";
+    EXPECT_LE(upstream_.calls() - calls, 2u) << "remembers the size that failed";
     EXPECT_EQ(store_.capacity() - before, 2 * added);
 }
 
-TEST_F(slab_store_test, asks_for_one_block_again_and_again_while_upstream_has_nothing)
+TEST_F(slab_store_test, makes_one_upstream_call_per_growth_while_upstream_fails)
 {
     for (int i = 0; i != 5; ++i)
         store_.grow(1);
@@ -304,7 +304,7 @@ TEST_F(slab_store_test, asks_for_one_block_again_and_again_while_upstream_has_no
     EXPECT_EQ(upstream_.calls() - calls, 100u);
 }
 
-TEST_F(slab_store_test, grows_by_more_and_more_again_when_upstream_recovers)
+TEST_F(slab_store_test, increases_its_growth_again_when_upstream_recovers)
 {
     for (int i = 0; i != 5; ++i)
         store_.grow(1);
@@ -318,10 +318,10 @@ TEST_F(slab_store_test, grows_by_more_and_more_again_when_upstream_recovers)
         EXPECT_GE(store_.capacity() - before, step);
         step = store_.capacity() - before;
     }
-    EXPECT_GE(step, store_.capacity() / 4) << "as usual";
+    EXPECT_GE(step, store_.capacity() / 4) << "the usual growth";
 }
 
-TEST_F(slab_store_test, forgets_what_was_refused_when_it_gives_a_chunk_back)
+TEST_F(slab_store_test, trim_and_release_reset_the_shortage)
 {
     store_.grow(1000);
     upstream_.fail_always();
@@ -333,7 +333,7 @@ TEST_F(slab_store_test, forgets_what_was_refused_when_it_gives_a_chunk_back)
     EXPECT_FALSE(store_.chunks().is_short());
 }
 
-/// Hands out parts of one array, from alternating ends, so that chunks of any kind lie between others.
+/// Allocates parts of one array from alternating ends, so that chunks of each kind lie between others.
 class two_ended_upstream final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
@@ -355,12 +355,12 @@ class two_ended_upstream final : public std::pmr::memory_resource
     bool is_low_ = false;
 };
 
-TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
+TEST_F(slab_store_test, finds_blocks_with_any_placement_of_chunks)
 {
     for (int round = 0; round != 2; ++round) {
         two_ended_upstream upstream;
         core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream);
-        // Small and large chunks, until there is no more memory.
+        // Grows by small and large chunks until upstream is exhausted.
         for (std::size_t wanted = 100; memory_pool::detail::base::succeeds([&] { store.grow(wanted); });
              wanted = wanted == 100 ? 5000 : 100) {
             std::vector<void*> blocks = take_all(store);
@@ -372,7 +372,7 @@ TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
                 ASSERT_EQ(position.home->block(position.index, stride), block);
             }
             ASSERT_EQ(store.put(blocks.data(), blocks.size()), 0u);
-            ASSERT_EQ(store.handed_out(), 0u);
+            ASSERT_EQ(store.outstanding(), 0u);
             ASSERT_TRUE(store.verify());
         }
         trim(store);
@@ -380,7 +380,7 @@ TEST_F(slab_store_test, finds_its_blocks_wherever_its_chunks_lie)
     }
 }
 
-TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
+TEST_F(slab_store_test, reports_a_double_free)
 {
     store_.grow(1);
     const core::block_span span = store_.take_span();
@@ -393,11 +393,11 @@ TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
     store_.put(&block, 1);
     EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::double_free, error_kind::double_free}));
     EXPECT_EQ(recorder.reports().back().address, block);
-    EXPECT_TRUE(store_.verify()) << "the second one was ignored";
-    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+    EXPECT_TRUE(store_.verify()) << "the store ignores the second free";
+    EXPECT_EQ(store_.outstanding(), store_.capacity() - 2);
 }
 
-TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
+TEST_F(slab_store_test, reports_a_double_free_in_a_span)
 {
     store_.grow(1);
     const core::block_span span = store_.take_span();
@@ -407,11 +407,11 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
     store_.put(span);
     ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
-    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(store_.outstanding(), 0u);
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
+TEST_F(slab_store_test, reports_foreign_and_misaligned_pointers)
 {
     store_.grow(1);
     core::slab_store other(layout_, unbounded, {false, false, false}, {"other", stride}, &upstream_);
@@ -423,12 +423,12 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
     store_.put(batch, 4);
     EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::foreign_pointer, error_kind::misaligned_pointer}));
     EXPECT_EQ(recorder.reports().front().address, theirs.begin);
-    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+    EXPECT_EQ(store_.outstanding(), store_.capacity() - 2);
     EXPECT_TRUE(store_.verify());
     EXPECT_TRUE(other.verify());
 }
 
-TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address)
+TEST_F(slab_store_test, finds_the_next_outstanding_block_from_any_address)
 {
     while (store_.chunks().slab_count() < 30)
         store_.grow(1);
@@ -451,10 +451,10 @@ TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address
     for (void* const block : kept)
         EXPECT_EQ(store_.put(&block, 1), 0u);
     trim(store_);
-    EXPECT_EQ(next_handed_out(store_.chunks(), kept[0]), nullptr) << "its slab is gone";
+    EXPECT_EQ(next_handed_out(store_.chunks(), kept[0]), nullptr) << "the trim has freed its slab";
 }
 
-TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
+TEST_F(slab_store_test, prefaults_slabs)
 {
     core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, {true, false, false}, {"prefault", 4096},
                            &upstream_);
@@ -462,7 +462,7 @@ TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
     EXPECT_TRUE(store.verify()) << "the headers are written after the pages are touched";
 }
 
-TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
+TEST_F(slab_store_test, verify_detects_damaged_bits)
 {
     store_.grow(1);
     core::slab* const slab = position_of(store_.chunks(), store_.take_span().begin).home;
@@ -473,7 +473,7 @@ TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
     EXPECT_TRUE(store_.verify());
 }
 
-TEST(slab_store, grows_by_steps_and_counts_them)
+TEST(slab_store, grows_in_steps_and_counts_them)
 {
     test::accounting_upstream upstream;
     core::slab_store store(core::slab_layout(stride, 16, 25, 10), 25, {false, false, false, 10, nullptr},
@@ -490,9 +490,9 @@ TEST(slab_store, grows_by_steps_and_counts_them)
     EXPECT_EQ(store.steps(), 0u);
 }
 
-TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
+TEST(slab_store, keeps_a_partial_step_when_upstream_fails)
 {
-    constexpr std::size_t large = 20'000; // more in a step than a chunk has
+    constexpr std::size_t large = 20'000; // a step needs more than one chunk
     test::accounting_upstream upstream;
     core::slab_store store(core::slab_layout(large, 16, unbounded, 200), unbounded, {false, false, false, 200, nullptr},
                            {"test", large}, &upstream);
@@ -505,11 +505,11 @@ TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
     EXPECT_TRUE(store.verify());
 }
 
-/// Is told about slabs, and fails on request.
+/// Counts added and removed blocks, and fails on request.
 class recording_listener final : public core::slab_listener
 {
 public:
-    explicit recording_listener(bool dear = false) : slab_listener(nullptr, dear) {}
+    explicit recording_listener(bool is_expensive = false) : slab_listener(nullptr, is_expensive) {}
 
     std::size_t prepared = 0;
     std::size_t left = 0;
@@ -541,7 +541,7 @@ protected:
     core::slab_store store_;
 };
 
-TEST_F(slab_store_with_listener, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
+TEST_F(slab_store_with_listener, notifies_the_listener_of_added_and_trimmed_slabs)
 {
     while (store_.capacity() < 100'000)
         store_.grow(1);
@@ -550,11 +550,11 @@ TEST_F(slab_store_with_listener, tells_it_about_each_slab_that_comes_and_that_tr
     EXPECT_EQ(&store_.chunks().slab_of(block)->listener(), &listener_);
     trim(store_);
     EXPECT_EQ(listener_.prepared - listener_.left, store_.capacity());
-    EXPECT_GT(store_.capacity(), 0u); // of the chunk with the block
+    EXPECT_GT(store_.capacity(), 0u); // the chunk with the block
     EXPECT_TRUE(store_.verify());
 }
 
-TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
+TEST(slab_store, adds_only_the_requested_blocks_when_they_are_expensive)
 {
     test::accounting_upstream upstream;
     recording_listener listener(true);
@@ -566,7 +566,7 @@ TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
     EXPECT_EQ(listener.prepared, 6u);
 }
 
-TEST_F(slab_store_with_listener, takes_megabytes_at_once_if_told_to)
+TEST_F(slab_store_with_listener, allocates_the_largest_chunks_on_request)
 {
     store_.grow(1);
     const std::size_t chunks = upstream_.live_chunks();
@@ -578,7 +578,7 @@ TEST_F(slab_store_with_listener, takes_megabytes_at_once_if_told_to)
     store_.grow(1);
     EXPECT_LE(upstream_.live_bytes() - bytes,
               core::slab_layout::largest_chunk_bytes + core::slab_layout::usual_chunk_bytes)
-        << "what comes by itself comes in smaller chunks";
+        << "automatic growth uses smaller chunks";
     EXPECT_TRUE(store_.verify());
 }
 
@@ -588,7 +588,7 @@ protected:
     slab_store_in_small_steps() : slab_store_with_listener(3, 200) {}
 };
 
-TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
+TEST_F(slab_store_in_small_steps, reserves_room_for_later_steps)
 {
     while (store_.may_grow()) {
         const std::size_t before = store_.capacity();
@@ -598,14 +598,14 @@ TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
         ASSERT_TRUE(store_.verify());
     }
     EXPECT_LE(upstream_.calls(), 10u);
-    EXPECT_LE(store_.chunks().slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
+    EXPECT_LE(store_.chunks().slab_count(), 8u) << "slabs of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
     std::set<void*> blocks;
     while (void* const block = store_.take_one_late())
         blocks.insert(block);
     EXPECT_EQ(blocks.size(), 200u);
 }
 
-TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_use)
+TEST_F(slab_store_in_small_steps, allocates_blocks_added_to_a_slab_in_use)
 {
     for (int step = 0; step != 20; ++step) {
         store_.enlarge();
@@ -619,7 +619,7 @@ TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_
     }
 }
 
-TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be_prepared)
+TEST_F(slab_store_in_small_steps, adds_nothing_if_the_listener_fails)
 {
     store_.grow(6);
     store_.enlarge(); // in a slab with room for 6
@@ -635,7 +635,7 @@ TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
+TEST_F(slab_store_in_small_steps, trims_a_slab_with_room_left)
 {
     store_.grow(6);
     store_.enlarge();
@@ -649,7 +649,7 @@ TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
 
-TEST_F(slab_store_with_listener, begins_each_slab_at_a_multiple_of_the_granule)
+TEST_F(slab_store_with_listener, aligns_each_slab_to_the_granule)
 {
     while (store_.capacity() < 100'000)
         store_.grow(1);
@@ -657,7 +657,7 @@ TEST_F(slab_store_with_listener, begins_each_slab_at_a_multiple_of_the_granule)
         ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.chunks().slab_of(block)) % core::slab_granule, 0u);
 }
 
-TEST_F(slab_store_with_listener, returns_a_chunk_of_which_no_block_could_be_initialised)
+TEST_F(slab_store_with_listener, frees_a_chunk_if_no_block_can_be_initialized)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);
@@ -671,7 +671,7 @@ TEST_F(slab_store_with_listener, returns_a_chunk_of_which_no_block_could_be_init
     EXPECT_TRUE(store_.verify());
 }
 
-TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
+TEST_F(slab_store_with_listener, keeps_a_chunk_if_some_blocks_can_be_initialized)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);

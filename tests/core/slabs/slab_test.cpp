@@ -51,7 +51,7 @@ TEST_F(slab_test, is_found_from_each_of_its_blocks)
         ASSERT_EQ(core::slab::of(block, layout_), &slab);
 }
 
-TEST_F(slab_test, hands_out_blocks_never_used_in_one_row)
+TEST_F(slab_test, takes_unused_blocks_as_one_span)
 {
     core::slab& slab = make(100);
     EXPECT_TRUE(slab.has_uncarved());
@@ -73,30 +73,30 @@ TEST_F(slab_test, carves_a_large_slab_in_steps)
     EXPECT_TRUE(slab.is_consistent());
 }
 
-TEST_F(slab_test, hands_full_words_out_as_a_row_and_the_rest_one_by_one)
+TEST_F(slab_test, takes_full_words_as_a_span_and_others_one_by_one)
 {
     core::slab& slab = make(1000);
     (void)slab.take_span(stride);
-    set_range(slab, 10, 200); // words 1 and 2 are full; 54 blocks before, 18 behind
+    set_range(slab, 10, 200); // Words 1 and 2 are full, with 54 blocks before and 18 behind.
     EXPECT_EQ(slab.count_set_bits(), 200u);
     EXPECT_TRUE(slab.take_span(stride).empty()) << "the first word is not full";
 
     void* blocks[64];
     ASSERT_EQ(slab.take(blocks, 64, stride), 54u) << "up to the full word";
-    EXPECT_EQ(blocks[53], slab.block(10, stride)) << "the last is the first in memory";
+    EXPECT_EQ(blocks[53], slab.block(10, stride)) << "the lowest address comes last";
     EXPECT_EQ(blocks[0], slab.block(63, stride));
 
     const core::block_span span = slab.take_span(stride);
     EXPECT_EQ(span.begin, slab.block(64, stride));
     EXPECT_EQ(count(span), 128u);
 
-    EXPECT_EQ(slab.take(blocks, 10, stride), 10u) << "no more than asked for";
+    EXPECT_EQ(slab.take(blocks, 10, stride), 10u) << "limited by the request";
     EXPECT_EQ(slab.take(blocks, 64, stride), 8u);
     EXPECT_FALSE(slab.has_set_bits());
     EXPECT_TRUE(slab.is_consistent());
 }
 
-TEST_F(slab_test, knows_what_is_free)
+TEST_F(slab_test, distinguishes_free_blocks)
 {
     core::slab& slab = make(130);
     EXPECT_TRUE(slab.is_free(0)) << "never used";
@@ -110,27 +110,27 @@ TEST_F(slab_test, knows_what_is_free)
     EXPECT_TRUE(slab.is_wholly_free());
 }
 
-TEST_F(slab_test, forgets_that_it_took_the_last_blocks_unless_one_is_free_already)
+TEST_F(slab_test, uncarves_the_last_blocks_unless_one_is_free)
 {
     core::slab& slab = make(200);
     (void)slab.take_span(stride);
-    EXPECT_FALSE(slab.uncarve(100, 99)) << "not the last ones";
+    EXPECT_FALSE(slab.uncarve(100, 99)) << "not the last blocks";
     EXPECT_TRUE(slab.uncarve(100, 100));
     EXPECT_EQ(slab.carved(), 100u);
-    EXPECT_EQ(slab.count_set_bits(), 0u) << "the others are in use as before";
+    EXPECT_EQ(slab.count_set_bits(), 0u) << "the other blocks stay in use";
 
     set_range(slab, 69, 1);
-    EXPECT_FALSE(slab.uncarve(69, 31)) << "a block that is free already is misuse, which must be reported";
+    EXPECT_FALSE(slab.uncarve(69, 31)) << "block 69 is free: a double free to report";
     EXPECT_EQ(slab.carved(), 100u);
     EXPECT_TRUE(slab.uncarve(70, 30)) << "in the same word";
     EXPECT_TRUE(slab.is_consistent());
-    EXPECT_TRUE(slab.take_span(stride).empty()) << "block 69 is free, and comes first";
+    EXPECT_TRUE(slab.take_span(stride).empty()) << "block 69 is free and comes first";
 }
 
-TEST_F(slab_test, walks_over_the_blocks_in_use)
+TEST_F(slab_test, finds_the_blocks_in_use)
 {
     core::slab& slab = make(200);
-    EXPECT_EQ(slab.next_in_use(0), slab.carved()) << "none yet";
+    EXPECT_EQ(slab.next_in_use(0), slab.carved()) << "no block in use yet";
     (void)slab.take_span(stride);
     set_range(slab, 0, 200);
     std::set<std::size_t> in_use{0, 5, 63, 64, 130, 199};
@@ -142,13 +142,13 @@ TEST_F(slab_test, walks_over_the_blocks_in_use)
     EXPECT_EQ(seen, in_use);
 }
 
-TEST_F(slab_test, reuses_late_when_asked_to)
+TEST_F(slab_test, take_one_late_prefers_unused_blocks)
 {
     core::slab& slab = make(70);
     std::vector<void*> order;
     for (int i = 0; i != 70; ++i)
         order.push_back(slab.take_one_late(stride));
-    EXPECT_TRUE(std::is_sorted(order.begin(), order.end())) << "what was never used comes first";
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end())) << "unused blocks come first";
     EXPECT_EQ(slab.take_one_late(stride), nullptr);
     set_range(slab, 3, 1);
     set_range(slab, 69, 1);
@@ -158,7 +158,7 @@ TEST_F(slab_test, reuses_late_when_asked_to)
     EXPECT_EQ(slab.count_set_bits(), 1u);
 }
 
-TEST_F(slab_test, goes_round_before_a_word_is_reused)
+TEST_F(slab_test, take_one_late_cycles_through_all_words)
 {
     core::slab& slab = make(192);
     (void)slab.take_span(stride);
@@ -168,11 +168,11 @@ TEST_F(slab_test, goes_round_before_a_word_is_reused)
     EXPECT_EQ(slab.take_one_late(stride), slab.block(64, stride));
     set_range(slab, 0, 1);
     set_range(slab, 128, 1);
-    EXPECT_EQ(slab.take_one_late(stride), slab.block(128, stride)) << "not block 0, which has just come back";
+    EXPECT_EQ(slab.take_one_late(stride), slab.block(128, stride)) << "not block 0, which was just freed";
     EXPECT_EQ(slab.take_one_late(stride), slab.block(0, stride));
 }
 
-TEST_F(slab_test, reset_makes_everything_free)
+TEST_F(slab_test, reset_frees_all_blocks)
 {
     core::slab& slab = make(100);
     (void)slab.take_span(stride);
@@ -182,12 +182,12 @@ TEST_F(slab_test, reset_makes_everything_free)
     EXPECT_EQ(count(slab.take_span(stride)), 100u);
 }
 
-TEST_F(slab_test, notices_bits_where_none_may_be)
+TEST_F(slab_test, detects_bits_beyond_the_last_block)
 {
     core::slab& slab = make(70);
     (void)slab.take_span(stride);
     EXPECT_TRUE(slab.is_consistent());
-    *slab.word_of(69) |= std::uint64_t{1} << 6; // block 70, which is none
+    *slab.word_of(69) |= std::uint64_t{1} << 6; // The slab has no block 70.
     EXPECT_FALSE(slab.is_consistent());
     *slab.word_of(69) = 0;
     EXPECT_FALSE(slab.has_set_bits());

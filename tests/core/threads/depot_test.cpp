@@ -21,12 +21,12 @@ namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t room = 6;
-constexpr std::size_t home = 3; ///< The shard that the tests use, where it does not matter.
+constexpr std::size_t home = 3; ///< The shard for tests that do not depend on shards.
 
 class depot_test : public testing::Test
 {
 protected:
-    /// Takes every magazine there is.
+    /// Takes all magazines.
     std::vector<core::depot_magazine*> take_all()
     {
         std::vector<core::depot_magazine*> all;
@@ -41,7 +41,7 @@ protected:
     core::depot depot_{room, &upstream_};
 };
 
-TEST_F(depot_test, has_no_magazines_and_takes_no_memory_to_begin_with)
+TEST_F(depot_test, is_empty_and_reserves_nothing_initially)
 {
     EXPECT_EQ(depot_.room(), room);
     EXPECT_EQ(depot_.pop_full(home), nullptr);
@@ -51,7 +51,7 @@ TEST_F(depot_test, has_no_magazines_and_takes_no_memory_to_begin_with)
     EXPECT_EQ(upstream_.calls(), 0u);
 }
 
-TEST_F(depot_test, provides_at_least_as_many_magazines_as_asked_for)
+TEST_F(depot_test, provides_at_least_the_requested_magazines)
 {
     for (const std::size_t count : {1u, 4u, 5u, 13u, 100u}) {
         depot_.provide(count);
@@ -63,7 +63,7 @@ TEST_F(depot_test, provides_at_least_as_many_magazines_as_asked_for)
     }
 }
 
-TEST_F(depot_test, asks_upstream_for_nothing_when_there_are_enough)
+TEST_F(depot_test, does_not_allocate_when_enough_magazines_exist)
 {
     depot_.provide(10);
     const std::size_t calls = upstream_.calls();
@@ -72,7 +72,7 @@ TEST_F(depot_test, asks_upstream_for_nothing_when_there_are_enough)
     EXPECT_EQ(upstream_.calls(), calls);
 }
 
-TEST_F(depot_test, counts_what_it_takes_from_upstream)
+TEST_F(depot_test, counts_bytes_reserved)
 {
     depot_.provide(50);
     EXPECT_EQ(depot_.bytes_reserved(), upstream_.live_bytes());
@@ -80,7 +80,7 @@ TEST_F(depot_test, counts_what_it_takes_from_upstream)
     EXPECT_EQ(depot_.bytes_reserved(), upstream_.live_bytes());
 }
 
-TEST_F(depot_test, makes_magazines_that_do_not_overlap)
+TEST_F(depot_test, provides_disjoint_magazines)
 {
     depot_.provide(100);
     const auto all = take_all();
@@ -88,7 +88,7 @@ TEST_F(depot_test, makes_magazines_that_do_not_overlap)
     std::map<void**, std::size_t> numbers_by_array;
     for (core::depot_magazine* const magazine : all) {
         EXPECT_LT(magazine->number, all.size());
-        EXPECT_TRUE(numbers.insert(magazine->number).second) << "a number twice";
+        EXPECT_TRUE(numbers.insert(magazine->number).second) << "the same number twice";
         numbers_by_array.emplace(magazine->pointers(), numbers.size());
         std::fill_n(magazine->pointers(), room, magazine);
     }
@@ -97,7 +97,7 @@ TEST_F(depot_test, makes_magazines_that_do_not_overlap)
                   static_cast<std::ptrdiff_t>(room));
 }
 
-TEST_F(depot_test, keeps_full_ones_and_empty_ones_apart)
+TEST_F(depot_test, separates_full_and_empty_magazines)
 {
     depot_.provide(4);
     core::depot_magazine* const first = depot_.pop_empty(home);
@@ -109,14 +109,14 @@ TEST_F(depot_test, keeps_full_ones_and_empty_ones_apart)
     depot_.push_full(home, first);
     EXPECT_EQ(depot_.full_count(), 1u);
     depot_.push_empty(home, second);
-    EXPECT_EQ(depot_.pop_empty(home), second) << "one that was used, before those never used yet";
+    EXPECT_EQ(depot_.pop_empty(home), second) << "a used magazine comes before unused ones";
     EXPECT_EQ(depot_.pop_full(home), first);
-    EXPECT_EQ(first->pointers()[room - 1], &upstream_) << "as it was pushed";
+    EXPECT_EQ(first->pointers()[room - 1], &upstream_) << "unchanged";
     EXPECT_EQ(depot_.pop_full(home), nullptr);
     EXPECT_EQ(depot_.full_count(), 0u);
 }
 
-TEST_F(depot_test, gives_back_the_last_first)
+TEST_F(depot_test, pops_full_magazines_in_lifo_order)
 {
     depot_.provide(4);
     const auto all = take_all();
@@ -127,7 +127,7 @@ TEST_F(depot_test, gives_back_the_last_first)
         EXPECT_EQ(depot_.pop_full(home), all[i]);
 }
 
-TEST_F(depot_test, looks_first_where_the_caller_is_at_home)
+TEST_F(depot_test, searches_the_home_shard_first)
 {
     depot_.provide(4);
     core::depot_magazine* const mine = depot_.pop_empty(home);
@@ -137,12 +137,12 @@ TEST_F(depot_test, looks_first_where_the_caller_is_at_home)
         depot_.push_full(elsewhere, other);
         EXPECT_EQ(depot_.full_count(), 2u);
         EXPECT_EQ(depot_.pop_full(home), mine);
-        EXPECT_EQ(depot_.pop_full(home), other) << "and then in shard " << elsewhere;
+        EXPECT_EQ(depot_.pop_full(home), other) << "then shard " << elsewhere;
         EXPECT_EQ(depot_.pop_full(home), nullptr);
     }
 }
 
-TEST_F(depot_test, finds_what_was_pushed_to_any_shard)
+TEST_F(depot_test, pops_magazines_of_any_shard)
 {
     depot_.provide(2 * core::depot::shard_count);
     const auto all = take_all();
@@ -154,7 +154,7 @@ TEST_F(depot_test, finds_what_was_pushed_to_any_shard)
     EXPECT_EQ(again.size(), all.size());
 }
 
-TEST_F(depot_test, finds_magazines_of_every_group_by_their_numbers)
+TEST_F(depot_test, finds_magazines_of_every_group_by_number)
 {
     depot_.provide(1000); // several groups
     const auto all = take_all();
@@ -166,7 +166,7 @@ TEST_F(depot_test, finds_magazines_of_every_group_by_their_numbers)
         ASSERT_EQ(depot_.pop_full(home), shuffled[i]);
 }
 
-TEST_F(depot_test, keeps_what_it_has_when_upstream_fails)
+TEST_F(depot_test, keeps_its_magazines_when_upstream_fails)
 {
     depot_.provide(4);
     const std::size_t bytes = depot_.bytes_reserved();
@@ -178,7 +178,7 @@ TEST_F(depot_test, keeps_what_it_has_when_upstream_fails)
     EXPECT_GE(take_all().size(), 900u);
 }
 
-TEST_F(depot_test, returns_groups_that_are_not_needed)
+TEST_F(depot_test, shrink_frees_groups_not_needed)
 {
     depot_.provide(4);
     const std::size_t bytes_of_4 = depot_.bytes_reserved();
@@ -202,7 +202,7 @@ TEST_F(depot_test, returns_groups_that_are_not_needed)
     EXPECT_GE(take_all().size(), 990u);
 }
 
-TEST_F(depot_test, returns_a_first_group_of_which_less_than_half_is_needed)
+TEST_F(depot_test, shrink_frees_a_first_group_less_than_half_needed)
 {
     depot_.provide(1'000);
     const std::size_t bytes = depot_.bytes_reserved();
@@ -217,7 +217,7 @@ TEST_F(depot_test, returns_a_first_group_of_which_less_than_half_is_needed)
     EXPECT_GE(take_all().size(), 499u);
 }
 
-TEST_F(depot_test, gives_everything_back_when_it_ends)
+TEST_F(depot_test, frees_all_memory_on_destruction)
 {
     {
         core::depot other(room, &upstream_);
@@ -229,11 +229,11 @@ TEST_F(depot_test, gives_everything_back_when_it_ends)
     EXPECT_EQ(upstream_.mismatched(), 0u);
 }
 
-// What threads do: pop a full or an empty one, work in it, push it somewhere. One of them makes more all the time.
-TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time_while_more_are_made)
+// Each thread pops a full or an empty magazine, writes to it and pushes it to a shard. One thread provides more.
+TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time)
 {
-    constexpr std::size_t most = 200;
-    std::vector<std::atomic<unsigned>> owners(4 * most);
+    constexpr std::size_t max_magazines = 200;
+    std::vector<std::atomic<unsigned>> owners(4 * max_magazines);
     std::atomic<int> shared{0};
     std::atomic<int> torn{0};
     depot_.provide(4);
@@ -260,30 +260,30 @@ TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time_while_more_are_ma
     std::vector<std::thread> threads;
     for (unsigned me = 1; me != 4; ++me)
         threads.emplace_back([&work, me] { work(me, [](int) {}); });
-    work(0, [this](int i) { depot_.provide(static_cast<std::size_t>(i) / 100); }); // up to `most`
+    work(0, [this](int i) { depot_.provide(static_cast<std::size_t>(i) / 100); }); // up to `max_magazines`
     for (auto& thread : threads)
         thread.join();
 
     EXPECT_EQ(shared, 0);
-    EXPECT_EQ(torn, 0) << "what one thread wrote, another has not seen";
+    EXPECT_EQ(torn, 0) << "a thread missed a write of another thread";
     const std::size_t full = depot_.full_count();
     std::size_t popped_full = 0;
     std::set<core::depot_magazine*> all;
     std::size_t popped = 0;
     while (core::depot_magazine* const magazine = depot_.pop_full(home)) {
-        ASSERT_LE(++popped_full, full) << "more than were counted";
+        ASSERT_LE(++popped_full, full) << "more than full_count()";
         all.insert(magazine);
     }
     EXPECT_EQ(popped_full, full);
     while (core::depot_magazine* const magazine = depot_.pop_empty(home)) {
-        ASSERT_LE(++popped, owners.size()) << "more than were made";
+        ASSERT_LE(++popped, owners.size()) << "more than were provided";
         all.insert(magazine);
     }
-    EXPECT_EQ(all.size(), popped + full) << "one twice";
+    EXPECT_EQ(all.size(), popped + full) << "a magazine twice";
     std::uint32_t highest = 0;
     for (const core::depot_magazine* const magazine : all)
         highest = std::max(highest, magazine->number);
-    EXPECT_EQ(all.size(), highest + std::size_t{1}) << "one is lost";
-    EXPECT_GE(all.size(), most - 1);
+    EXPECT_EQ(all.size(), highest + std::size_t{1}) << "a magazine is lost";
+    EXPECT_GE(all.size(), max_magazines - 1);
 }
 } // namespace

@@ -16,7 +16,7 @@ namespace core = memory_pool::detail::core;
 namespace {
 constexpr std::size_t room = 4;
 
-/// With a barrier for the whole process, and without.
+/// The parameter: whether the exchange uses a barrier of the whole process.
 class magazine_exchange_test : public testing::TestWithParam<bool>
 {
 protected:
@@ -32,14 +32,14 @@ protected:
         core::thread_cache cache;
     };
 
-    core::thread_cache& open(cache_of_a_thread& its)
+    core::thread_cache& open(cache_of_a_thread& opened)
     {
-        EXPECT_TRUE(exchange_.equip(its.cache));
-        exchange_.open(its.cache);
-        return its.cache;
+        EXPECT_TRUE(exchange_.equip(opened.cache));
+        exchange_.open(opened.cache);
+        return opened.cache;
     }
 
-    /// Returns: how many blocks went in.
+    /// Returns the number of accepted blocks.
     std::size_t put(core::thread_cache& cache, std::size_t first, std::size_t count)
     {
         std::size_t done = 0;
@@ -52,7 +52,7 @@ protected:
     {
         std::set<void*> taken;
         while (void* const block = exchange_.take(cache))
-            EXPECT_TRUE(taken.insert(block).second) << "a block twice";
+            EXPECT_TRUE(taken.insert(block).second) << "the same block twice";
         return taken;
     }
 
@@ -63,7 +63,7 @@ protected:
     cache_of_a_thread other_{1};
 };
 
-TEST_P(magazine_exchange_test, equips_a_cache_as_soon_as_there_are_magazines)
+TEST_P(magazine_exchange_test, equips_a_cache_once_magazines_are_available)
 {
     EXPECT_FALSE(exchange_.equip(mine_.cache));
     exchange_.provide(0, 1);
@@ -71,11 +71,11 @@ TEST_P(magazine_exchange_test, equips_a_cache_as_soon_as_there_are_magazines)
     EXPECT_TRUE(exchange_.equip(mine_.cache));
     const void* const bottom = exchange_.bottom_of(mine_.cache);
     EXPECT_TRUE(exchange_.equip(mine_.cache));
-    EXPECT_EQ(exchange_.bottom_of(mine_.cache), bottom) << "it keeps the one it has";
+    EXPECT_EQ(exchange_.bottom_of(mine_.cache), bottom) << "it keeps its magazine";
     EXPECT_EQ(exchange_.bytes_reserved(), upstream_.live_bytes());
 }
 
-TEST_P(magazine_exchange_test, fills_two_magazines_before_one_goes_to_the_depot)
+TEST_P(magazine_exchange_test, fills_two_magazines_before_it_uses_the_depot)
 {
     exchange_.provide(3 * room, 1);
     core::thread_cache& cache = open(mine_);
@@ -89,7 +89,7 @@ TEST_P(magazine_exchange_test, fills_two_magazines_before_one_goes_to_the_depot)
     EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), 0u);
 }
 
-TEST_P(magazine_exchange_test, does_not_come_to_the_depot_when_blocks_go_to_and_fro_about_an_edge)
+TEST_P(magazine_exchange_test, does_not_use_the_depot_at_a_magazine_boundary)
 {
     exchange_.provide(3 * room, 1);
     core::thread_cache& cache = open(mine_);
@@ -98,32 +98,32 @@ TEST_P(magazine_exchange_test, does_not_come_to_the_depot_when_blocks_go_to_and_
         EXPECT_EQ(put(cache, room, 2), 2u);
         EXPECT_EQ(exchange_.take(cache), &blocks_[room + 1]);
         EXPECT_EQ(exchange_.take(cache), &blocks_[room]);
-        EXPECT_EQ(exchange_.take(cache), &blocks_[room - 1]) << "of the other magazine";
+        EXPECT_EQ(exchange_.take(cache), &blocks_[room - 1]) << "from the other magazine";
         EXPECT_EQ(put(cache, room - 1, 1), 1u);
         EXPECT_EQ(exchange_.blocks_in_depot(), 0u);
     }
 }
 
-TEST_P(magazine_exchange_test, has_one_thread_take_what_another_has_put)
+TEST_P(magazine_exchange_test, passes_blocks_between_threads_through_the_depot)
 {
     exchange_.provide(4 * room, 2);
     core::thread_cache& cache = open(mine_);
     EXPECT_EQ(put(cache, 0, 4 * room), 4 * room);
-    EXPECT_EQ(take_all(open(other_)).size(), 2 * room) << "those of the depot";
+    EXPECT_EQ(take_all(open(other_)).size(), 2 * room) << "the blocks in the depot";
     EXPECT_EQ(take_all(cache).size(), 2 * room);
 }
 
-TEST_P(magazine_exchange_test, refuses_a_block_when_there_is_no_empty_magazine)
+TEST_P(magazine_exchange_test, rejects_a_block_without_an_empty_magazine)
 {
     exchange_.provide(0, 1);
     core::thread_cache& cache = open(mine_);
-    const std::size_t most = put(cache, 0, blocks_.size());
-    EXPECT_LT(most, blocks_.size());
-    EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), most);
-    EXPECT_EQ(take_all(cache).size(), most);
+    const std::size_t accepted = put(cache, 0, blocks_.size());
+    EXPECT_LT(accepted, blocks_.size());
+    EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), accepted);
+    EXPECT_EQ(take_all(cache).size(), accepted);
 }
 
-TEST_P(magazine_exchange_test, lets_nothing_pass_a_closed_cache_and_hands_out_what_is_in_it)
+TEST_P(magazine_exchange_test, empties_a_closed_cache_that_accepts_nothing)
 {
     exchange_.provide(4 * room, 1);
     core::thread_cache& cache = open(mine_);
@@ -142,7 +142,7 @@ TEST_P(magazine_exchange_test, lets_nothing_pass_a_closed_cache_and_hands_out_wh
     EXPECT_EQ(exchange_.blocks_in(cache), 0u);
 }
 
-TEST_P(magazine_exchange_test, moves_many_at_once_up_to_a_magazine)
+TEST_P(magazine_exchange_test, moves_blocks_in_bulk_up_to_a_magazine)
 {
     exchange_.provide(3 * room, 1);
     core::thread_cache& cache = open(mine_);
@@ -152,11 +152,11 @@ TEST_P(magazine_exchange_test, moves_many_at_once_up_to_a_magazine)
     std::size_t accepted = 0;
     const auto accept = [&accepted](void*) { ++accepted; };
     EXPECT_EQ(exchange_.put(cache, blocks.data(), 3, accept), 3u);
-    EXPECT_EQ(accepted, 2u) << "not nullptr";
+    EXPECT_EQ(accepted, 2u) << "without the nullptr";
     std::size_t done = 3;
     EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), room - 2) << "the rest";
     done += room - 2;
-    EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), room) << "a whole one";
+    EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), room) << "a full magazine";
     done += room;
     EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), blocks.size() - done);
     EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), blocks.size() - 1);
@@ -181,14 +181,14 @@ INSTANTIATE_TEST_SUITE_P(, magazine_exchange_test, testing::Bool(), [](const tes
     return barrier.param ? "with_barrier" : "without_barrier";
 });
 
-TEST(magazine_exchange, has_magazines_of_32_kib_of_blocks_within_bounds)
+TEST(magazine_exchange, sizes_magazines_to_32_kib_within_bounds)
 {
     constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
     EXPECT_EQ(core::magazine_exchange::suitable_room(256, any, 0), 128u);
     EXPECT_EQ(core::magazine_exchange::suitable_room(8, any, 0), 256u);
     EXPECT_EQ(core::magazine_exchange::suitable_room(std::size_t{1} << 20, any, 0), 4u);
     EXPECT_EQ(core::magazine_exchange::suitable_room(256, 160, 0), 10u) << "a sixteenth of a bounded pool";
-    EXPECT_EQ(core::magazine_exchange::suitable_room(256, any, 40), 20u) << "a thread has two";
-    EXPECT_EQ(core::magazine_exchange::suitable_room(24, 160, 0), 16u) << "whole lines of the cache";
+    EXPECT_EQ(core::magazine_exchange::suitable_room(256, any, 40), 20u) << "a thread has two magazines";
+    EXPECT_EQ(core::magazine_exchange::suitable_room(24, 160, 0), 16u) << "whole cache lines";
 }
 } // namespace

@@ -17,7 +17,7 @@ namespace core = memory_pool::detail::core;
 namespace {
 struct marked_node : core::stack_node
 {
-    std::uint64_t written = 0; ///< By the thread that has popped the node, unordered otherwise.
+    std::uint64_t written = 0; ///< Only the thread that has popped the node writes it; not atomic.
     std::atomic<unsigned> owners{0};
 };
 
@@ -27,7 +27,7 @@ class nodes
 public:
     void push(std::uint32_t number) { stack_.push(number, at_); }
 
-    /// Returns: what was popped, or Count.
+    /// Returns the popped number, or Count if the stack is empty.
     std::uint32_t pop()
     {
         std::uint32_t number = Count;
@@ -46,14 +46,14 @@ private:
     } at_{*this};
 };
 
-TEST(tagged_stack, is_empty_to_begin_with)
+TEST(tagged_stack, is_empty_initially)
 {
     nodes<1> few;
     EXPECT_EQ(few.pop(), 1u);
     EXPECT_EQ(few.pop(), 1u);
 }
 
-TEST(tagged_stack, leaves_the_number_alone_when_it_is_empty)
+TEST(tagged_stack, pop_leaves_the_number_unchanged_when_empty)
 {
     core::tagged_stack<> stack;
     core::stack_node node;
@@ -62,7 +62,7 @@ TEST(tagged_stack, leaves_the_number_alone_when_it_is_empty)
     EXPECT_EQ(number, 77u);
 }
 
-TEST(tagged_stack, gives_back_the_last_first)
+TEST(tagged_stack, pops_in_lifo_order)
 {
     nodes<3> three;
     for (const std::uint32_t number : {0u, 1u, 2u})
@@ -72,7 +72,7 @@ TEST(tagged_stack, gives_back_the_last_first)
     EXPECT_EQ(three.pop(), 3u);
 }
 
-TEST(tagged_stack, takes_the_number_0_as_any_other)
+TEST(tagged_stack, accepts_number_0)
 {
     nodes<2> two;
     two.push(1);
@@ -84,25 +84,25 @@ TEST(tagged_stack, takes_the_number_0_as_any_other)
     EXPECT_EQ(two.pop(), 2u);
 }
 
-TEST(tagged_stack, takes_the_largest_number_there_is)
+TEST(tagged_stack, accepts_the_largest_number)
 {
     core::tagged_stack<> stack;
     core::stack_node node;
     const auto at = [&node](std::uint32_t number) -> core::stack_node& {
-        EXPECT_EQ(number, core::tagged_stack<>::most_nodes - 1);
+        EXPECT_EQ(number, core::tagged_stack<>::max_nodes - 1);
         return node;
     };
-    // Again and again: a tag that spilt into the number, or a number into the tag, would show.
+    // Repeated, so that the tag or the number would overflow into the other one.
     for (int i = 0; i != 1000; ++i) {
-        stack.push(core::tagged_stack<>::most_nodes - 1, at);
+        stack.push(core::tagged_stack<>::max_nodes - 1, at);
         std::uint32_t number = 0;
         ASSERT_TRUE(stack.pop(number, at));
-        ASSERT_EQ(number, core::tagged_stack<>::most_nodes - 1);
+        ASSERT_EQ(number, core::tagged_stack<>::max_nodes - 1);
         ASSERT_FALSE(stack.pop(number, at));
     }
 }
 
-TEST(tagged_stack, does_what_a_vector_does)
+TEST(tagged_stack, behaves_like_a_vector)
 {
     constexpr std::uint32_t count = 100;
     nodes<count> all;
@@ -154,7 +154,7 @@ TEST(tagged_stack, gives_each_node_to_one_thread_at_a_time)
                     held.push_back(popped);
                     if (all[popped].owners.fetch_add(1, std::memory_order_relaxed) != 0)
                         ++shared_nodes;
-                    ++all[popped].written; // what is written before a push is seen after the pop
+                    ++all[popped].written; // A write before a push must be visible after the pop.
                     ++pops;
                 }
                 if (!held.empty() && (popped == count || random() % 2 == 0))
@@ -177,7 +177,7 @@ TEST(tagged_stack, gives_each_node_to_one_thread_at_a_time)
     }
     for (std::uint32_t number = 0; number != count; ++number)
         EXPECT_EQ(seen[number], 1) << number;
-    EXPECT_EQ(all.pop(), count) << "more than there are";
-    EXPECT_EQ(written, pops) << "what one thread wrote, another has not seen";
+    EXPECT_EQ(all.pop(), count) << "no further node";
+    EXPECT_EQ(written, pops) << "a thread missed a write of another thread";
 }
 } // namespace

@@ -29,14 +29,14 @@ protected:
     std::array<int, 2 * room> blocks_{};
 };
 
-TEST_F(cache_slot_test, is_closed_as_long_as_it_is_zero)
+TEST_F(cache_slot_test, is_closed_when_zero)
 {
     EXPECT_FALSE(slot_.is_open());
     EXPECT_EQ(pop(), nullptr);
     EXPECT_FALSE(slot_.push(&blocks_[0]));
 }
 
-TEST_F(cache_slot_test, is_a_stack_within_its_bounds)
+TEST_F(cache_slot_test, is_a_bounded_stack)
 {
     slot_.open(array_.data(), room);
     EXPECT_EQ(pop(), nullptr) << "empty";
@@ -48,7 +48,7 @@ TEST_F(cache_slot_test, is_a_stack_within_its_bounds)
     EXPECT_EQ(pop(), nullptr);
 }
 
-TEST_F(cache_slot_test, lets_nothing_pass_once_it_is_closed)
+TEST_F(cache_slot_test, rejects_push_and_pop_when_closed)
 {
     slot_.open(array_.data(), room);
     EXPECT_TRUE(slot_.push(&blocks_[0]));
@@ -56,10 +56,10 @@ TEST_F(cache_slot_test, lets_nothing_pass_once_it_is_closed)
     EXPECT_FALSE(slot_.is_open());
     EXPECT_EQ(pop(), nullptr);
     EXPECT_FALSE(slot_.push(&blocks_[1]));
-    EXPECT_EQ(slot_.wait_for_top(), array_.data() + 1) << "what was in it is still there";
+    EXPECT_EQ(slot_.wait_for_top(), array_.data() + 1) << "keeps its blocks";
 }
 
-TEST_F(cache_slot_test, says_where_top_is_only_when_the_owner_has_put_it_back)
+TEST_F(cache_slot_test, wait_for_top_waits_for_the_owner)
 {
     slot_.open(array_.data(), room);
     void** const top = slot_.begin();
@@ -74,7 +74,7 @@ TEST_F(cache_slot_test, says_where_top_is_only_when_the_owner_has_put_it_back)
     });
 }
 
-TEST_F(cache_slot_test, goes_on_in_another_array_unless_it_is_closed_meanwhile)
+TEST_F(cache_slot_test, continues_in_a_new_array_unless_closed)
 {
     slot_.open(array_.data(), room);
     (void)slot_.begin();

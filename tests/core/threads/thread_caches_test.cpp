@@ -47,7 +47,7 @@ protected:
     core::thread_caches<> caches_;
 };
 
-TEST_F(thread_caches_test, makes_one_only_if_none_is_unused)
+TEST_F(thread_caches_test, creates_a_cache_only_if_none_is_unused)
 {
     core::thread_cache& first = caches_.unused(&upstream_);
     EXPECT_EQ(&caches_.unused(&upstream_), &first) << "not taken yet";
@@ -61,7 +61,7 @@ TEST_F(thread_caches_test, makes_one_only_if_none_is_unused)
     EXPECT_EQ(upstream_.live_chunks(), 2u);
 }
 
-TEST_F(thread_caches_test, gives_the_one_that_was_left_last_however_many_there_are)
+TEST_F(thread_caches_test, reuses_caches_in_lifo_order)
 {
     std::vector<core::thread_cache*> taken;
     for (int i = 0; i != 100; ++i)
@@ -72,7 +72,7 @@ TEST_F(thread_caches_test, gives_the_one_that_was_left_last_however_many_there_a
         EXPECT_EQ(&take(), taken[i]);
 }
 
-TEST_F(thread_caches_test, tells_those_in_use_from_those_whose_threads_have_ended)
+TEST_F(thread_caches_test, distinguishes_caches_in_use_and_unused)
 {
     core::thread_cache& a = take();
     core::thread_cache& b = take();
@@ -87,7 +87,7 @@ TEST_F(thread_caches_test, tells_those_in_use_from_those_whose_threads_have_ende
     EXPECT_EQ(unused(), (cache_set{&a, &b, &c}));
 }
 
-TEST_F(thread_caches_test, may_put_what_it_visits)
+TEST_F(thread_caches_test, allows_put_during_a_visit)
 {
     for (int i = 0; i != 5; ++i)
         take();

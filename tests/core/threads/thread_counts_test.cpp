@@ -43,7 +43,7 @@ protected:
     core::thread_counts counts_;
 };
 
-TEST_F(thread_counts_test, adds_up_what_threads_with_a_cache_and_without_one_have_done)
+TEST_F(thread_counts_test, sums_counts_with_and_without_a_cache)
 {
     allocate(3, &mine_);
     allocate(4, nullptr);
@@ -55,33 +55,33 @@ TEST_F(thread_counts_test, adds_up_what_threads_with_a_cache_and_without_one_hav
     EXPECT_EQ(counts_.sum(caches_).failures, 2u);
 }
 
-TEST_F(thread_counts_test, keeps_what_a_thread_has_counted_when_it_has_ended)
+TEST_F(thread_counts_test, keeps_the_counts_of_exited_threads)
 {
     allocate(3, &mine_);
     caches_.put(mine_);
     expect(3, 0, 3);
 }
 
-TEST_F(thread_counts_test, takes_back_the_count_of_blocks_that_were_refused)
+TEST_F(thread_counts_test, refuse_corrects_the_count_of_rejected_blocks)
 {
     allocate(2, &mine_);
-    deallocate(3, &mine_); // The last is none of the pool's.
+    deallocate(3, &mine_); // One block is foreign.
     counts_.refuse(1);
     expect(2, 2, 2);
     allocate(2, &mine_);
-    deallocate(1, &mine_); // It was here already.
+    deallocate(1, &mine_); // A double free.
     counts_.refuse(1);
     expect(4, 2, 2);
 }
 
-TEST_F(thread_counts_test, has_no_peak_below_0_while_a_misuse_is_not_found_out)
+TEST_F(thread_counts_test, peak_is_never_negative_before_misuse_is_detected)
 {
     deallocate(1, &mine_);
     allocate(1, &mine_);
     expect(1, 1, 0);
 }
 
-TEST_F(thread_counts_test, ends_all_that_are_in_use)
+TEST_F(thread_counts_test, end_all_counts_blocks_in_use_as_freed)
 {
     allocate(3, &mine_);
     deallocate(1, &mine_);
@@ -91,10 +91,10 @@ TEST_F(thread_counts_test, ends_all_that_are_in_use)
     expect(4, 3, 3);
 }
 
-TEST_F(thread_counts_test, settles_what_another_thread_had_done_and_not_counted)
+TEST_F(thread_counts_test, settle_adjusts_counts_to_the_blocks_in_use)
 {
     allocate(3, &mine_);
-    counts_.settle(caches_, 5); // It was about to count two more.
+    counts_.settle(caches_, 5); // A thread has not counted two allocations yet.
     EXPECT_EQ(counts_.sum(caches_).allocations - counts_.sum(caches_).deallocations, 5u);
     EXPECT_EQ(counts_.sum(caches_).peak_in_use, 5u);
     counts_.settle(caches_, 1);
@@ -102,7 +102,7 @@ TEST_F(thread_counts_test, settles_what_another_thread_had_done_and_not_counted)
     EXPECT_EQ(counts_.sum(caches_).peak_in_use, 5u);
 }
 
-TEST_F(thread_counts_test, begins_the_peak_anew_at_the_blocks_in_use)
+TEST_F(thread_counts_test, resets_the_peak_to_the_blocks_in_use)
 {
     allocate(5, &mine_);
     deallocate(3, nullptr);

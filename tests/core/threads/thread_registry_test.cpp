@@ -13,7 +13,7 @@
 namespace core = memory_pool::detail::core;
 
 namespace {
-/// A pool that only knows which caches were detached from it.
+/// A pool that only records which caches the registry detached.
 class recording_pool final : public core::thread_cached
 {
 public:
@@ -30,7 +30,7 @@ public:
     std::vector<core::thread_cache*> detached;
 };
 
-/// Effects: takes a pool out that has no caches in threads but `caches`.
+/// Effects: removes a pool whose only thread caches are `caches`.
 template <class... Cache>
 void leave(recording_pool& pool, std::size_t number, Cache&... caches)
 {
@@ -46,7 +46,7 @@ void attach(core::thread_cache& cache, recording_pool& pool, std::size_t number)
     core::thread_registry::get().attach(cache);
 }
 
-TEST(thread_registry, gives_each_pool_a_number_of_its_own_as_long_as_it_lives)
+TEST(thread_registry, numbers_are_unique_among_live_pools)
 {
     core::thread_registry& registry = core::thread_registry::get();
     std::vector<recording_pool> pools(100);
@@ -57,14 +57,14 @@ TEST(thread_registry, gives_each_pool_a_number_of_its_own_as_long_as_it_lives)
     EXPECT_EQ(std::set<std::size_t>(numbers.begin(), numbers.end()).size(), pools.size());
     leave(pools[50], numbers[50]);
     recording_pool next;
-    EXPECT_EQ(registry.enter(next), numbers[50]) << "used again";
+    EXPECT_EQ(registry.enter(next), numbers[50]) << "reuses the number";
     leave(next, numbers[50]);
     for (std::size_t i = 0; i != pools.size(); ++i)
         if (i != 50)
             leave(pools[i], numbers[i]);
 }
 
-TEST(thread_registry, tells_the_pool_when_a_thread_ends)
+TEST(thread_registry, detaches_caches_when_a_thread_exits)
 {
     core::thread_registry& registry = core::thread_registry::get();
     recording_pool pool;
@@ -79,7 +79,7 @@ TEST(thread_registry, tells_the_pool_when_a_thread_ends)
     leave(pool, number);
 }
 
-TEST(thread_registry, tells_the_pool_when_a_thread_ends_that_has_the_cache_of_one_lost_by_a_fork)
+TEST(thread_registry, detaches_a_cache_inherited_from_a_thread_lost_in_a_fork)
 {
     core::thread_registry& registry = core::thread_registry::get();
     recording_pool pool;
@@ -93,7 +93,7 @@ TEST(thread_registry, tells_the_pool_when_a_thread_ends_that_has_the_cache_of_on
     leave(pool, number, cache);
 }
 
-TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)
+TEST(thread_registry, clears_all_slots_when_a_pool_leaves)
 {
     core::thread_registry& registry = core::thread_registry::get();
     recording_pool pool;
@@ -107,10 +107,10 @@ TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)
     EXPECT_TRUE(pool.detached.empty());
 }
 
-TEST(thread_registry, has_a_slot_for_every_number)
+TEST(thread_registry, provides_a_slot_for_every_number)
 {
     std::set<core::cache_slot*> slots;
-    for (std::size_t number = 0; number != core::most_pools_with_slots; ++number) {
+    for (std::size_t number = 0; number != core::max_pools_with_slots; ++number) {
         core::cache_slot* const slot = core::thread_registry::make_slot_of_this_thread(number, true);
         ASSERT_NE(slot, nullptr);
         EXPECT_FALSE(slot->is_open());
@@ -119,7 +119,7 @@ TEST(thread_registry, has_a_slot_for_every_number)
     EXPECT_EQ(slots.count(&core::this_thread_table.fast_slots[core::thread_table::closed_slot]), 0u);
     for (std::size_t number = 0; number != core::slots_in_a_page; ++number)
         EXPECT_TRUE(slots.insert(core::thread_registry::make_slot_of_this_thread(number, false)).second)
-            << "a place outside the table, where that may not be used";
-    EXPECT_EQ(core::thread_registry::make_slot_of_this_thread(core::most_pools_with_slots, true), nullptr);
+            << "a slot outside the fast table";
+    EXPECT_EQ(core::thread_registry::make_slot_of_this_thread(core::max_pools_with_slots, true), nullptr);
 }
 } // namespace

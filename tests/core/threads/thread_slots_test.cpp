@@ -17,7 +17,7 @@ namespace core = memory_pool::detail::core;
 using core::slot_kind;
 
 namespace {
-/// What has caches in threads, and nothing else.
+/// A pool that only has thread caches.
 class cached final : public core::thread_cached
 {
 public:
@@ -28,8 +28,8 @@ public:
         caches_.free_all(std::pmr::new_delete_resource());
     }
 
-    /// Effects: gives this thread a cache, if it can have one.
-    /// Returns: it, or nullptr.
+    /// Effects: gives this thread a cache if it can have one.
+    /// Returns the cache, or nullptr.
     core::thread_cache* attach()
     {
         core::cache_slot* const slot = slots.make_slot();
@@ -69,7 +69,7 @@ class thread_slots_test : public testing::TestWithParam<slot_kind>
 {
 };
 
-TEST_P(thread_slots_test, finds_the_cache_of_each_thread)
+TEST_P(thread_slots_test, find_the_cache_of_each_thread)
 {
     cached pool(GetParam());
     EXPECT_EQ(pool.slots.existing_cache(), nullptr);
@@ -83,11 +83,11 @@ TEST_P(thread_slots_test, finds_the_cache_of_each_thread)
         EXPECT_EQ(pool.slots.existing_cache(), theirs);
         EXPECT_EQ(pool.detached, 0);
     });
-    EXPECT_EQ(pool.detached, 1) << "the pool is told when a thread ends";
+    EXPECT_EQ(pool.detached, 1) << "the registry notifies the pool when a thread exits";
     EXPECT_EQ(pool.slots.existing_cache(), mine);
 }
 
-TEST_P(thread_slots_test, tells_pools_apart_however_many_there_are)
+TEST_P(thread_slots_test, distinguish_100_pools)
 {
     std::list<cached> pools;
     std::list<core::thread_cache*> caches;
@@ -98,7 +98,7 @@ TEST_P(thread_slots_test, tells_pools_apart_however_many_there_are)
         EXPECT_EQ(pool.slots.existing_cache(), *cache++);
 }
 
-TEST_P(thread_slots_test, leaves_nothing_behind_for_the_next_pool_of_the_same_number)
+TEST_P(thread_slots_test, are_empty_for_the_next_pool_with_the_number)
 {
     for (int i = 0; i != 3; ++i) {
         cached pool(GetParam());
@@ -109,7 +109,7 @@ TEST_P(thread_slots_test, leaves_nothing_behind_for_the_next_pool_of_the_same_nu
 
 INSTANTIATE_TEST_SUITE_P(kinds, thread_slots_test, testing::Values(slot_kind::slow, slot_kind::fast));
 
-TEST(thread_slots, finds_a_fast_one_at_its_place)
+TEST(thread_slots, slot_finds_a_fast_slot)
 {
     cached pool(slot_kind::fast);
     core::thread_cache* const mine = pool.attach();
@@ -118,21 +118,21 @@ TEST(thread_slots, finds_a_fast_one_at_its_place)
     test::in_a_thread([&] { EXPECT_TRUE(pool.slots.slot() == nullptr || pool.slots.slot()->cache == nullptr); });
 }
 
-TEST(thread_slots, are_none_for_what_only_has_a_lock)
+TEST(thread_slots, do_not_exist_for_kind_none)
 {
     cached pool(slot_kind::none);
     EXPECT_EQ(pool.attach(), nullptr);
     EXPECT_EQ(pool.slots.existing_cache(), nullptr);
 }
 
-TEST(pool_lock, counts_how_many_this_thread_holds)
+TEST(pool_lock, counts_locks_of_this_thread)
 {
     cached one(slot_kind::none);
     cached other(slot_kind::none);
     const std::size_t before = core::pool_locks_of_this_thread;
     {
         const core::pool_lock of_other = other.lock();
-        core::pool_lock of_one = one.lock(); // The inner one, as it is taken twice.
+        core::pool_lock of_one = one.lock(); // The inner lock, which the test locks twice.
         EXPECT_EQ(core::pool_locks_of_this_thread, before + 2);
         EXPECT_FALSE(one.try_lock_for_fork());
         of_one.unlock();

@@ -24,7 +24,7 @@ protected:
     std::array<int, 3> blocks_{};
 };
 
-TEST_F(wait_queue_test, serves_who_came_first)
+TEST_F(wait_queue_test, serves_waiters_in_fifo_order)
 {
     EXPECT_EQ(queue_.size(), 3u);
     for (int& block : blocks_)
@@ -34,7 +34,7 @@ TEST_F(wait_queue_test, serves_who_came_first)
     EXPECT_TRUE(queue_.empty());
 }
 
-TEST_F(wait_queue_test, goes_on_without_those_who_leave_from_anywhere)
+TEST_F(wait_queue_test, allows_removal_at_any_position)
 {
     for (const std::size_t leaving : {1u, 0u, 2u}) {
         EXPECT_FALSE(queue_.empty());
@@ -44,7 +44,7 @@ TEST_F(wait_queue_test, goes_on_without_those_who_leave_from_anywhere)
     queue_.add_last(&waiters_[1]);
     queue_.add_last(&waiters_[0]);
     queue_.remove(&waiters_[0]);
-    queue_.add_last(&waiters_[2]); // behind the one who is last now
+    queue_.add_last(&waiters_[2]); // behind waiter 1
     EXPECT_EQ(queue_.size(), 2u);
     queue_.serve(&blocks_[0]);
     queue_.serve(&blocks_[1]);
@@ -52,7 +52,7 @@ TEST_F(wait_queue_test, goes_on_without_those_who_leave_from_anywhere)
     EXPECT_EQ(waiters_[2].block, &blocks_[1]);
 }
 
-TEST_F(wait_queue_test, lets_one_leave_who_has_been_served)
+TEST_F(wait_queue_test, ignores_removal_of_a_served_waiter)
 {
     queue_.serve(&blocks_[0]);
     queue_.remove(&waiters_[0]);

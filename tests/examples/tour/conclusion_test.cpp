@@ -20,19 +20,19 @@ cost took(double milliseconds, double mebibytes)
 
 const cost reference = took(100, 100);
 
-/// A job that takes 100 ms and 100 MiB with new and delete, and these with a pool.
+/// A job that takes 100 ms and 100 MiB with new and delete, and the given time and memory with a pool.
 compared_job job(const std::string& name, double milliseconds, double mebibytes)
 {
     return {name, reference, {took(milliseconds, mebibytes)}};
 }
 
-TEST(conclusion, says_what_pools_save_and_where_they_gain_nothing)
+TEST(conclusion, reports_the_savings_of_pools_and_jobs_without_savings)
 {
     EXPECT_EQ(conclusion({job("index", 70, 50), job("tree", 70, 50), job("replay", 100, 100)}),
               "For this text, pools save 30 % of the time and half of the memory; for the replay they gain nothing.");
 }
 
-TEST(conclusion, names_no_job_if_all_are_alike)
+TEST(conclusion, names_no_job_if_all_results_are_similar)
 {
     EXPECT_EQ(conclusion({job("index", 70, 50), job("tree", 55, 50)}),
               "For this text, pools save 30 to 45 % of the time and half of the memory.");
@@ -41,7 +41,7 @@ TEST(conclusion, names_no_job_if_all_are_alike)
               "For this text, pools take 20 to 50 % more time and 30 % more memory.");
 }
 
-TEST(conclusion, says_where_pools_lose)
+TEST(conclusion, reports_jobs_in_which_pools_lose)
 {
     EXPECT_EQ(
         conclusion({job("index", 70, 80), job("tree", 112, 125)}),
@@ -53,7 +53,7 @@ TEST(conclusion, says_where_pools_lose)
         "the memory.");
 }
 
-TEST(conclusion, has_a_sentence_each_where_time_and_memory_differ)
+TEST(conclusion, has_separate_sentences_if_time_and_memory_differ)
 {
     EXPECT_EQ(
         conclusion({job("index", 70, 100), job("tree", 70, 50), job("replay", 101, 100), job("queue", 130, 50)}),
@@ -61,13 +61,13 @@ TEST(conclusion, has_a_sentence_each_where_time_and_memory_differ)
         "more time. They save half of the memory; for the index and the replay they save no memory.");
 }
 
-TEST(conclusion, may_be_of_memory_only)
+TEST(conclusion, can_be_about_memory_only)
 {
     EXPECT_EQ(conclusion({job("index", 100, 60), job("tree", 97, 70)}),
               "For this text, pools gain no time. They save 30 to 40 % of the memory.");
 }
 
-TEST(conclusion, begins_with_what_holds_for_most_jobs)
+TEST(conclusion, begins_with_the_result_of_most_jobs)
 {
     EXPECT_EQ(
         conclusion({job("index", 100, 100), job("tree", 100, 100), job("replay", 60, 60), job("queue", 100, 100)}),
@@ -78,7 +78,7 @@ TEST(conclusion, begins_with_what_holds_for_most_jobs)
         "40 % of the memory.");
 }
 
-TEST(conclusion, takes_five_percent_for_a_difference_and_less_for_none)
+TEST(conclusion, ignores_differences_below_five_percent)
 {
     EXPECT_EQ(conclusion({job("index", 95, 95)}), "For this text, pools save 5 % of the time and 5 % of the memory.");
     EXPECT_EQ(conclusion({job("index", 95.1, 95.1)}), "For this text, pools gain nothing.");
@@ -86,24 +86,24 @@ TEST(conclusion, takes_five_percent_for_a_difference_and_less_for_none)
     EXPECT_EQ(conclusion({job("index", 105, 105)}), "For this text, pools take 5 % more time and 5 % more memory.");
 }
 
-TEST(conclusion, never_says_that_pools_save_everything)
+TEST(conclusion, never_claims_that_pools_save_everything)
 {
     EXPECT_EQ(conclusion({job("index", 0.1, 0)}), "For this text, pools save 99 % of the time and 99 % of the memory.");
 }
 
-TEST(conclusion, is_of_the_fastest_pool)
+TEST(conclusion, is_about_the_fastest_pool)
 {
     EXPECT_EQ(conclusion({{"index", reference, {took(90, 40), took(70, 80), took(110, 10)}}}),
               "For this text, pools save 30 % of the time and 20 % of the memory.");
 }
 
-TEST(conclusion, is_of_the_smallest_pool_among_those_that_are_as_fast)
+TEST(conclusion, is_about_the_smallest_of_equally_fast_pools)
 {
     EXPECT_EQ(conclusion({{"index", reference, {took(70, 80), took(72, 60), took(71, 90)}}}),
               "For this text, pools save 28 % of the time and 40 % of the memory.");
 }
 
-TEST(conclusion, does_not_judge_by_chance)
+TEST(conclusion, does_not_compare_times_that_are_too_short)
 {
     const compared_job short_job{"index", took(2, 100), {took(1.6, 50)}};
     const compared_job small_job{"tree", took(2, 2), {took(2.4, 2.1)}};
@@ -118,7 +118,7 @@ TEST(conclusion, does_not_judge_by_chance)
               "For this text, pools save 30 % of the time. The memory is too little to compare.");
 }
 
-TEST(conclusion, judges_short_times_that_differ_much)
+TEST(conclusion, reports_large_differences_of_short_times)
 {
     const compared_job short_job{"index", took(2, 100), {took(1.6, 50)}};
     EXPECT_EQ(
@@ -127,7 +127,7 @@ TEST(conclusion, judges_short_times_that_differ_much)
         "half of the memory.");
 }
 
-TEST(conclusion, calls_half_of_the_times_not_most)
+TEST(conclusion, does_not_call_half_of_the_jobs_most)
 {
     const compared_job short_job{"index", took(2, 100), {took(1.6, 50)}};
     EXPECT_EQ(
@@ -136,7 +136,7 @@ TEST(conclusion, calls_half_of_the_times_not_most)
         "index the times are too short to compare. They save half of the memory.");
 }
 
-TEST(conclusion, calls_little_memory_too_little_to_compare)
+TEST(conclusion, reports_memory_that_is_too_small_to_compare)
 {
     const compared_job chapters{"chapters", took(100, 1.2), {took(70, 0.9)}};
     EXPECT_EQ(
@@ -148,7 +148,7 @@ TEST(conclusion, calls_little_memory_too_little_to_compare)
               "save half of the memory.");
 }
 
-TEST(conclusion, accepts_figures_of_zero)
+TEST(conclusion, accepts_values_of_zero)
 {
     EXPECT_EQ(conclusion({{"index", {0, 0}, {{0, 0}}}}),
               "This text is too small to tell what pools save; take a larger one.");
@@ -162,8 +162,8 @@ TEST(conclusion, is_empty_without_pools)
     EXPECT_EQ(conclusion({{"index", reference, {}}, job("tree", 100, 100)}), "For this text, pools gain nothing.");
 }
 
-/// Each combination of four outcomes for three jobs, in time and in memory.
-TEST(conclusion, names_each_job_at_most_once_a_sentence_and_has_up_to_two_sentences)
+/// All combinations of four outcomes for three jobs, in time and in memory.
+TEST(conclusion, has_at_most_two_sentences_and_names_each_job_once_in_each)
 {
     const std::vector<double> values{60, 100, 130, 1};
     const std::vector<std::string> names{"index", "tree", "replay"};
@@ -173,7 +173,7 @@ TEST(conclusion, names_each_job_at_most_once_a_sentence_and_has_up_to_two_senten
             const double time = values[code >> (4 * each) & 3U];
             const double memory = values[code >> (4 * each + 2) & 3U];
             jobs.push_back({names[each],
-                            took(time == 1 ? 1 : 100, memory == 1 ? 1 : 100), // 1: too little to tell
+                            took(time == 1 ? 1 : 100, memory == 1 ? 1 : 100), // 1: too small to compare.
                             {took(time, memory)}});
         }
         const std::string text = conclusion(jobs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What compilers know of blocks: how many bytes they have, as __builtin_object_size tells it, and how they are aligned.
+// The attributes by which compilers know the size of a block: see __builtin_object_size.
 #include <memory_pool/np_alloc.h>
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Compilers know it only of code that they optimize.
+// Compilers know the size only in optimized code.
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define TESTS_KNOW_BYTES 1
 #else
@@ -24,7 +24,7 @@ namespace {
         np_free(known);                                                                                                \
     } while (false)
 
-TEST(np_attributes, tell_compilers_how_many_bytes_a_block_has)
+TEST(np_attributes, tell_compilers_the_size_of_a_block)
 {
     np_heap* const heap = np_heap_create();
     EXPECT_BYTES(100, np_alloc(100));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Every test of this program is watched: when it ends, np_alloc must be as it was. Here, that this is seen if it is
-// not.
+// After each test of this program, test::np_conservation checks that np_alloc is as it was before. These tests check
+// that it detects leaks and damage.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine/engine.hpp>
 
@@ -30,34 +30,33 @@ struct np_conservation : testing::Test
     ~np_conservation() override { np_free(block); }
 };
 
-TEST_F(np_conservation, sees_nothing_wrong_when_all_that_was_allocated_is_freed)
+TEST_F(np_conservation, passes_when_every_block_is_freed)
 {
     np_free(np_alloc(100));
     np_free(np_alloc(1'000'000));
     watched.OnTestEnd(this_test);
 }
 
-TEST_F(np_conservation, sees_a_block_that_is_left_in_use)
+TEST_F(np_conservation, detects_a_leaked_block)
 {
     void* const left = np_alloc(100);
-    EXPECT_NONFATAL_FAILURE(watched.OnTestEnd(this_test), "bytes are in use that were not");
+    EXPECT_NONFATAL_FAILURE(watched.OnTestEnd(this_test), "leaked blocks, or freed blocks of others");
     np_free(left);
 }
 
-TEST_F(np_conservation, sees_that_a_block_was_freed_twice)
+TEST_F(np_conservation, detects_a_double_free)
 {
     void* const between = np_alloc(100);
     np_free(block);
-    np_free(between); // Twice in a row, it would be refused.
+    np_free(between); // An immediate double free would be rejected.
     np_free(block);
     testing::TestPartResultArray failures;
     {
         const testing::ScopedFakeTestPartResultReporter reporter(&failures);
         watched.OnTestEnd(this_test);
     }
-    ASSERT_EQ(failures.size(), 2) << "np_verify, and bytes in use";
-    EXPECT_NE(std::string(failures.GetTestPartResult(0).message()).find("has left np_alloc damaged"),
-              std::string::npos);
+    ASSERT_EQ(failures.size(), 2) << "one from np_verify, one about bytes in use";
+    EXPECT_NE(std::string(failures.GetTestPartResult(0).message()).find("has damaged np_alloc"), std::string::npos);
     EXPECT_EQ(np_alloc(100), block);
     EXPECT_EQ(np_alloc(100), between);
     EXPECT_EQ(np_alloc(100), block);

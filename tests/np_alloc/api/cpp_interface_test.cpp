@@ -44,7 +44,7 @@ bool is_aligned(const void* block, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
-TEST(np_alloc_with_a_line, gives_a_block_like_any_other)
+TEST(np_alloc_with_a_call_site, returns_an_ordinary_block)
 {
     void* const block = np_alloc(100, __FILE__, __LINE__);
     void* const from_c = np_alloc_at(100, "orders.c", 42);
@@ -71,7 +71,7 @@ TEST(np_allocate, aligns_to_every_power_of_two)
     mp::np_deallocate(nullptr, 8, 4096);
 }
 
-TEST(np_allocate, throws_what_says_how_much_there_was_not)
+TEST(np_allocate, throws_with_the_requested_size_and_alignment)
 {
     const volatile std::size_t too_many = largest;
     const std::string plain = test::what_of<std::bad_alloc>([&] { (void)mp::np_allocate(too_many); });
@@ -80,7 +80,7 @@ TEST(np_allocate, throws_what_says_how_much_there_was_not)
     EXPECT_TRUE(test::contains(aligned, "aligned to 64")) << aligned;
 }
 
-TEST(np_allocate, calls_the_new_handler_until_there_is_none)
+TEST(np_allocate, calls_the_new_handler_until_none_is_set)
 {
     const volatile std::size_t too_many = largest;
     const test::new_handler handler([] {
@@ -91,7 +91,7 @@ TEST(np_allocate, calls_the_new_handler_until_there_is_none)
     EXPECT_EQ(test::new_handler::calls(), 3U);
 }
 
-TEST(np_allocate, lets_out_what_the_new_handler_throws)
+TEST(np_allocate, propagates_exceptions_of_the_new_handler)
 {
     const volatile std::size_t too_many = largest;
     const test::new_handler handler([] { throw std::runtime_error("enough"); });
@@ -99,7 +99,7 @@ TEST(np_allocate, lets_out_what_the_new_handler_throws)
     EXPECT_THROW((void)mp::np_allocate(too_many, 4096), std::runtime_error);
 }
 
-TEST(np_allocate, asks_no_handler_for_an_alignment_that_is_none)
+TEST(np_allocate, does_not_call_the_new_handler_for_an_invalid_alignment)
 {
     const test::new_handler handler([] {});
     EXPECT_THROW((void)mp::np_allocate(8, 24), std::bad_alloc);
@@ -107,14 +107,14 @@ TEST(np_allocate, asks_no_handler_for_an_alignment_that_is_none)
 }
 
 #if TESTS_MAY_LIMIT_MEMORY
-TEST(np_allocate, has_what_the_new_handler_has_freed)
+TEST(np_allocate, retries_with_memory_that_the_new_handler_has_freed)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "limits do not hold";
+        GTEST_SKIP() << "the emulator ignores memory limits";
     constexpr std::size_t bytes = std::size_t{512} << 20;
     void* reserve = mp::np_allocate(bytes);
     const test::memory_limit limit(bytes / 8);
-    std::array<void*, 100> had_before{}; // by whatever was in this process before
+    std::array<void*, 100> had_before{}; // Free memory of earlier tests still serves some blocks.
     std::size_t count = 0;
     const auto take_all = [&] {
         for (; count != had_before.size(); ++count)
@@ -129,7 +129,7 @@ TEST(np_allocate, has_what_the_new_handler_has_freed)
 }
 #endif
 
-TEST(np_heap_resource, keeps_the_blocks_of_containers_in_a_heap_of_its_own)
+TEST(np_heap_resource, allocates_from_its_own_heap)
 {
     mp::np_heap_resource heap;
     mp::np_heap_resource other;
@@ -145,7 +145,7 @@ TEST(np_heap_resource, keeps_the_blocks_of_containers_in_a_heap_of_its_own)
     EXPECT_FALSE(heap.is_equal(other));
 }
 
-TEST(np_heap_resource, honours_every_alignment_and_takes_each_block_back)
+TEST(np_heap_resource, honours_every_alignment)
 {
     mp::np_heap_resource heap;
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
@@ -157,7 +157,7 @@ TEST(np_heap_resource, honours_every_alignment_and_takes_each_block_back)
     EXPECT_EQ(heap.bytes_in_use(), 0u);
 }
 
-TEST(np_heap_resource, frees_all_blocks_at_once_when_it_is_cleared_or_destroyed)
+TEST(np_heap_resource, frees_all_blocks_when_cleared_or_destroyed)
 {
     mp::np_heap_resource heap;
     for (int i = 0; i != 1000; ++i)
@@ -167,21 +167,21 @@ TEST(np_heap_resource, frees_all_blocks_at_once_when_it_is_cleared_or_destroyed)
     EXPECT_NE(heap.allocate(100), nullptr);
 }
 
-TEST(np_heap_resource, says_what_it_has_no_memory_for)
+TEST(np_heap_resource, throws_out_of_memory)
 {
     mp::np_heap_resource heap;
-    const volatile std::size_t too_many = std::numeric_limits<std::size_t>::max() - 100; // The compiler would warn.
+    const volatile std::size_t too_many = std::numeric_limits<std::size_t>::max() - 100; // Compilers warn of constants.
     EXPECT_THROW((void)heap.allocate(too_many), mp::out_of_memory);
 }
 
-TEST(np_resource, is_always_the_same)
+TEST(np_resource, is_one_object)
 {
     EXPECT_EQ(mp::np_resource(), mp::np_resource());
     EXPECT_TRUE(mp::np_resource()->is_equal(*mp::np_resource()));
     EXPECT_FALSE(mp::np_resource()->is_equal(*std::pmr::new_delete_resource()));
 }
 
-TEST(np_resource, gives_blocks_of_np_alloc_and_honours_every_alignment)
+TEST(np_resource, returns_blocks_of_np_alloc_and_honours_every_alignment)
 {
     for (std::size_t alignment = 1; alignment <= std::size_t{1} << 20; alignment *= 2) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{5000}, alignment}) {
@@ -201,7 +201,7 @@ TEST(np_resource, throws_when_there_is_no_memory)
     EXPECT_THROW((void)mp::np_resource()->allocate(too_many, 4096), std::bad_alloc);
 }
 
-TEST(np_resource, serves_containers_and_what_stands_before_a_resource)
+TEST(np_resource, serves_containers_and_other_resources)
 {
     std::pmr::monotonic_buffer_resource buffer(mp::np_resource());
     std::pmr::map<int, std::pmr::string> texts(mp::np_resource());
@@ -215,10 +215,10 @@ TEST(np_resource, serves_containers_and_what_stands_before_a_resource)
     EXPECT_TRUE(np_owns(numbers.data()));
 }
 
-/// Is there before the resource is used for the first time, so it ends after whatever began then.
+/// Constructed before the resource is used for the first time, so it is destroyed after any object created then.
 std::optional<std::pmr::vector<int>> ends_last;
 
-TEST(np_resource, may_be_used_by_what_ends_with_the_program)
+TEST(np_resource, may_be_used_by_static_objects)
 {
     ends_last.emplace(10'000, 1, mp::np_resource());
     EXPECT_TRUE(np_owns(ends_last->data()));
@@ -243,14 +243,13 @@ static_assert(std::is_nothrow_default_constructible_v<allocator>);
 static_assert(std::is_nothrow_constructible_v<allocator, const mp::np_allocator<double>&>);
 static_assert(sizeof(std::vector<int, allocator>) == sizeof(std::vector<int>));
 
-// As far as the language lets an allocator be.
 constexpr allocator constant(mp::np_allocator<double>{});
 static_assert(constant == mp::np_allocator<char>());
 static_assert(!(constant != allocator()));
 static_assert(allocator::max_size() == largest / 2 / sizeof(int));
 static_assert(mp::np_allocator<char>::max_size() == largest / 2);
 
-TEST(np_allocator, takes_memory_for_objects_of_its_type_and_gives_it_back_through_any_other)
+TEST(np_allocator, allocates_objects_that_any_other_np_allocator_can_free)
 {
     double* const three = mp::np_allocator<double>().allocate(3);
     EXPECT_TRUE(np_owns(three));
@@ -281,7 +280,7 @@ void expect_aligned_objects()
         EXPECT_TRUE(is_aligned(&each, Alignment)) << Alignment;
 }
 
-TEST(np_allocator, aligns_as_the_type_asks)
+TEST(np_allocator, honours_the_alignment_of_the_type)
 {
     expect_aligned_objects<1>();
     expect_aligned_objects<16>();
@@ -291,7 +290,7 @@ TEST(np_allocator, aligns_as_the_type_asks)
     expect_aligned_objects<65536>();
 }
 
-TEST(np_allocator, refuses_more_objects_than_fit_into_memory)
+TEST(np_allocator, rejects_more_objects_than_max_size)
 {
     for (const std::size_t count :
          {largest, largest / sizeof(int) + 1, largest / sizeof(int), largest / 2 + 2, allocator::max_size() + 1}) {
@@ -336,7 +335,7 @@ TEST(np_allocator, serves_every_kind_of_container)
     EXPECT_TRUE(np_owns(numbers.data()));
 }
 
-TEST(np_allocator, moves_memory_from_container_to_container)
+TEST(np_allocator, lets_containers_move_and_swap_their_memory)
 {
     std::vector<int, allocator> from{1, 2, 3};
     const int* const place = from.data();
@@ -354,10 +353,10 @@ TEST(np_allocator, moves_memory_from_container_to_container)
 
 struct tree
 {
-    std::vector<tree, mp::np_allocator<tree>> children; // of a type that is not complete here
+    std::vector<tree, mp::np_allocator<tree>> children; // `tree` is incomplete here.
 };
 
-TEST(np_allocator, may_be_named_for_a_type_that_is_not_complete_yet)
+TEST(np_allocator, accepts_an_incomplete_type)
 {
     tree root;
     root.children.resize(3);
@@ -376,7 +375,7 @@ TEST(np_allocator, serves_shared_pointers_and_scoped_allocators)
     EXPECT_TRUE(np_owns(lines.front().data()));
 }
 
-TEST(np_allocator, gives_back_in_one_thread_what_another_has_allocated)
+TEST(np_allocator, frees_blocks_of_other_threads)
 {
     std::vector<std::string, mp::np_allocator<std::string>> texts;
     std::thread([&] { texts.assign(1000, "a text that is too long to fit into the object itself"); }).join();

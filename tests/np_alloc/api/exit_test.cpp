@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What runs when main has returned, by the interface alone.
+// Allocation during exit: by static and thread-local destructors, exit handlers and running threads. Uses the public
+// interface only.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -17,7 +18,7 @@
 namespace {
 test::np_resource np;
 
-/// Frees what it has had since before, and uses blocks of every kind, when it is destroyed.
+/// Allocates blocks of every kind. Its destructor frees them, and uses more.
 class late_user
 {
 public:
@@ -53,7 +54,7 @@ private:
         for (bool is_first = true; true; is_first = false) {
             for (std::size_t bytes : test::sizes_of_all_kinds)
                 test::give_back(np, test::allocate_filled(np, bytes));
-            if (is_first) // Later on, that is gone.
+            if (is_first) // During exit, the variable may be gone.
                 is_at_work = true;
         }
     }).detach();
@@ -62,14 +63,14 @@ private:
     std::exit(0);
 }
 
-TEST(np_exit_death_test, serves_all_destructors_and_handlers_and_a_thread_that_goes_on)
+TEST(np_exit_death_test, destructors_exit_handlers_and_running_threads_can_allocate)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(end_while_a_thread_is_at_work(), testing::ExitedWithCode(0),
                 "thread: served; handler: served; static: served");
 }
 
-TEST(np_exit_death_test, serves_destructors_when_another_thread_than_the_first_ends_the_process)
+TEST(np_exit_death_test, destructors_can_allocate_when_another_thread_calls_exit)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(std::thread(&end_while_a_thread_is_at_work).join(), testing::ExitedWithCode(0),

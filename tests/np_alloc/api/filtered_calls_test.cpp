@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A process that is killed at system calls that no other malloc makes, as by the filter of a browser or a container.
+// np_alloc under a seccomp filter, as browsers and containers set one. The filter kills the process at system calls
+// that no other malloc makes.
 #if defined(__linux__)
 #include <memory_pool/np_alloc.h>
 
@@ -23,7 +24,7 @@
 namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Returns: whether this process is killed by mincore, and by clock_gettime as a system call, from now on.
+/// Makes the system kill this process at mincore, and at clock_gettime as a system call. Returns: whether it does.
 bool filter_calls()
 {
     std::array<sock_filter, 5> program{{
@@ -37,7 +38,7 @@ bool filter_calls()
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// Returns: whether a process lives that reads the clock under the filter: not where the system has no vDSO for it.
+/// Runs `action` in a child process under the filter. Returns: whether the child has succeeded.
 template <class Action>
 bool survives(Action&& action)
 {
@@ -60,7 +61,7 @@ bool fill_and_free(std::size_t bytes)
     return true;
 }
 
-/// Blocks of one size, some of which may have huge pages; one that grows; one that is cleared; and many small ones.
+/// Uses blocks of one size, some of which may get huge pages, a growing block, a zeroed block, and many small ones.
 bool use_large_blocks()
 {
     for (int i = 0; i != 20; ++i)
@@ -84,15 +85,16 @@ bool use_large_blocks()
     return np_trim() != 0 && fill_and_free(100);
 }
 
-TEST(np_alloc_under_a_filter_of_system_calls, survives_with_large_blocks)
+TEST(np_alloc_under_seccomp, serves_large_blocks)
 {
     const auto read_clock = [] {
         timespec now{};
         return clock_gettime(CLOCK_MONOTONIC, &now) == 0;
     };
     if (test::under_a_sanitizer || !survives(read_clock))
-        GTEST_SKIP() << "there is no filter here, or the clock is a system call";
-    EXPECT_FALSE(survives([] { return syscall(SYS_mincore, nullptr, 0, nullptr) != 1; })) << "the filter works";
+        GTEST_SKIP() << "no seccomp filter is available, or reading the clock is a system call";
+    EXPECT_FALSE(survives([] { return syscall(SYS_mincore, nullptr, 0, nullptr) != 1; }))
+        << "the filter must kill the child";
     EXPECT_TRUE(survives(use_large_blocks));
 }
 } // namespace

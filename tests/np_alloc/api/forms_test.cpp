@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The forms of np_alloc and np_realloc that are not malloc's.
+// The forms of allocation that malloc does not have.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -39,7 +39,7 @@ bool holds(const void* block, std::size_t bytes, unsigned char value)
     return std::all_of(begin, begin + bytes, [value](unsigned char each) { return each == value; });
 }
 
-/// Effects: has memory of that size free that is not zero.
+/// Leaves free memory for a block of that size, with bytes that are not zero.
 void leave_dirt(std::size_t alignment, std::size_t bytes)
 {
     std::array<void*, 4> blocks{};
@@ -48,12 +48,12 @@ void leave_dirt(std::size_t alignment, std::size_t bytes)
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST(np_version, is_that_of_the_header)
+TEST(np_version, matches_the_header)
 {
     EXPECT_EQ(np_version(), NP_ALLOC_VERSION);
 }
 
-TEST(np_zalloc, gives_zeros_also_in_memory_that_was_used_before)
+TEST(np_zalloc, zeroes_reused_memory)
 {
     for (const std::size_t bytes : sizes) {
         leave_dirt(16, bytes);
@@ -67,7 +67,7 @@ TEST(np_zalloc, gives_zeros_also_in_memory_that_was_used_before)
     EXPECT_EQ(errno, ENOMEM);
 }
 
-TEST(np_aligned_calloc, gives_zeros_that_are_aligned)
+TEST(np_aligned_calloc, returns_aligned_zeroed_blocks)
 {
     for (const std::size_t alignment : alignments)
         for (const std::size_t bytes : sizes) {
@@ -81,7 +81,7 @@ TEST(np_aligned_calloc, gives_zeros_that_are_aligned)
         }
 }
 
-TEST(np_aligned_calloc, says_what_cannot_be)
+TEST(np_aligned_calloc, rejects_invalid_alignments_and_impossible_sizes)
 {
     for (const std::size_t none : no_alignments) {
         errno = 0;
@@ -96,7 +96,7 @@ TEST(np_aligned_calloc, says_what_cannot_be)
     EXPECT_EQ(errno, ENOMEM);
 }
 
-TEST(np_aligned_realloc, keeps_what_the_block_held_and_aligns_it)
+TEST(np_aligned_realloc, keeps_the_contents_and_aligns_the_block)
 {
     for (const std::size_t before : {std::size_t{1}, std::size_t{16}, std::size_t{4096}})
         for (const std::size_t alignment : alignments)
@@ -113,12 +113,12 @@ TEST(np_aligned_realloc, keeps_what_the_block_held_and_aligns_it)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(np_aligned_realloc, moves_a_block_that_has_room_but_is_not_aligned)
+TEST(np_aligned_realloc, moves_a_misaligned_block_that_has_room)
 {
     constexpr std::size_t alignment = std::size_t{1} << 22;
     void* const first = np_alloc(100'000);
     void* const second = np_alloc(100'000);
-    const bool is_first_aligned = is_aligned(first, alignment); // Then the other one, beside it, is not.
+    const bool is_first_aligned = is_aligned(first, alignment); // Then the other block, next to it, is not.
     void* const block = is_first_aligned ? second : first;
     np_free(is_first_aligned ? first : second);
     std::memset(block, 7, 100'000);
@@ -129,7 +129,7 @@ TEST(np_aligned_realloc, moves_a_block_that_has_room_but_is_not_aligned)
     np_free(moved);
 }
 
-TEST(np_aligned_realloc, allocates_for_NULL_and_leaves_the_block_as_it_is_when_it_fails)
+TEST(np_aligned_realloc, allocates_for_NULL_and_keeps_the_block_on_failure)
 {
     void* const block = np_aligned_realloc(nullptr, 256, 100);
     ASSERT_TRUE(block != nullptr && is_aligned(block, 256));
@@ -143,13 +143,13 @@ TEST(np_aligned_realloc, allocates_for_NULL_and_leaves_the_block_as_it_is_when_i
     EXPECT_EQ(np_aligned_realloc(block, 256, largest / 2), nullptr);
     EXPECT_EQ(errno, ENOMEM);
     errno = 0;
-    EXPECT_EQ(np_aligned_realloc(block, (largest >> 1) + 1, 10), nullptr) << "the old one must not stay";
+    EXPECT_EQ(np_aligned_realloc(block, (largest >> 1) + 1, 10), nullptr) << "the old block is not aligned to that";
     EXPECT_EQ(errno, ENOMEM);
     EXPECT_TRUE(holds(block, 100, 7));
     np_free(block);
 }
 
-TEST(np_realloc, gives_a_block_of_0_bytes_for_0_bytes)
+TEST(np_realloc, returns_an_empty_block_for_0_bytes)
 {
     for (const std::size_t bytes : sizes) {
         void* const old = np_alloc(bytes);
@@ -166,14 +166,14 @@ TEST(np_realloc, gives_a_block_of_0_bytes_for_0_bytes)
     np_free(from_null);
 }
 
-TEST(np_expand, makes_room_where_the_block_is_or_leaves_it_as_it_is)
+TEST(np_expand, grows_a_block_in_place_or_leaves_it_unchanged)
 {
     for (const std::size_t bytes : sizes) {
         void* const block = std::memset(np_alloc(bytes), 7, bytes);
         const std::size_t room = np_usable_size(block);
         EXPECT_EQ(np_expand(block, 0), block);
         EXPECT_EQ(np_expand(block, room), block);
-        EXPECT_EQ(np_usable_size(block), room) << "it does not become smaller";
+        EXPECT_EQ(np_usable_size(block), room) << "np_expand never shrinks a block";
         errno = 0;
         EXPECT_EQ(np_expand(block, largest / 2), nullptr);
         EXPECT_EQ(errno, ENOMEM);
@@ -202,7 +202,7 @@ TEST(np_expand, grows_a_large_block_into_free_memory_behind_it)
     np_free_sized(expanded, 1'200'000);
 }
 
-TEST(np_expand, reports_what_is_no_block)
+TEST(np_expand, reports_invalid_pointers)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(100'000));
     int local = 0;
@@ -221,7 +221,7 @@ TEST(np_expand, reports_what_is_no_block)
               (test::kinds{error_kind::misaligned_pointer, error_kind::foreign_pointer, error_kind::double_free}));
 }
 
-TEST(np_expand, is_remembered_with_the_allocation_site)
+TEST(np_expand, updates_the_bytes_of_the_call_site)
 {
     void* const block = np_alloc_at(1'000'000, "expand.c", 1);
     ASSERT_EQ(np_expand(block, 1'200'000), block);
@@ -237,7 +237,7 @@ TEST(np_expand, is_remembered_with_the_allocation_site)
     np_free(block);
 }
 
-TEST(np_strdup, copies_texts)
+TEST(np_strdup, copies_strings)
 {
     for (const std::size_t length : sizes) {
         const std::string text(length, 'x');
@@ -245,10 +245,10 @@ TEST(np_strdup, copies_texts)
         EXPECT_EQ(whole, text);
         EXPECT_GE(np_usable_size(whole), length + 1);
         np_free_sized(whole, length + 1);
-        for (const std::size_t most : {std::size_t{0}, length / 2, length, length + 1, std::size_t{largest}}) {
-            char* const part = np_strndup(text.c_str(), most);
-            EXPECT_EQ(part, text.substr(0, most));
-            np_free_sized(part, std::min(length, most) + 1);
+        for (const std::size_t limit : {std::size_t{0}, length / 2, length, length + 1, std::size_t{largest}}) {
+            char* const part = np_strndup(text.c_str(), limit);
+            EXPECT_EQ(part, text.substr(0, limit));
+            np_free_sized(part, std::min(length, limit) + 1);
         }
     }
     const std::array<char, 3> without_end{'a', 'b', 'c'};
@@ -257,7 +257,7 @@ TEST(np_strdup, copies_texts)
     np_free(copy);
 }
 
-TEST(np_aligned_good_size, is_the_usable_size_of_such_a_block)
+TEST(np_aligned_good_size, equals_the_usable_size_of_the_block)
 {
     for (const std::size_t alignment : alignments)
         for (const std::size_t bytes : sizes) {
@@ -272,7 +272,7 @@ TEST(np_aligned_good_size, is_the_usable_size_of_such_a_block)
     }
 }
 
-TEST(np_owns, does_not_tell_whether_a_block_is_in_use)
+TEST(np_owns, does_not_imply_that_a_block_is_in_use)
 {
     void* const small = np_alloc(100);
     void* const neighbour = np_alloc(100);
@@ -280,7 +280,7 @@ TEST(np_owns, does_not_tell_whether_a_block_is_in_use)
     const test::option_for_now never(np_option_decay_ms, NP_DECAY_NEVER);
     np_free(small);
     np_free(large);
-    EXPECT_EQ(np_owns(small), 1) << "its slab stays";
+    EXPECT_EQ(np_owns(small), 1) << "its slab has another block in use";
     EXPECT_EQ(np_owns(large), 0);
     np_free(neighbour);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// All that a heap of np_alloc has beside np_heap_alloc, np_heap_realloc and np_heap_free.
+// The functions of heaps except np_heap_alloc, np_heap_realloc and np_heap_free: see heaps_test.cpp.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -57,7 +57,7 @@ np_heap_statistics statistics_of(np_heap* heap)
     return statistics;
 }
 
-TEST_F(np_heap_forms, are_aligned)
+TEST_F(np_heap_forms, align_blocks)
 {
     for (const std::size_t alignment : alignments)
         for (const std::size_t bytes : sizes) {
@@ -77,7 +77,7 @@ TEST_F(np_heap_forms, are_aligned)
     EXPECT_EQ(statistics_of(heap).blocks_in_use, 0U);
 }
 
-TEST_F(np_heap_forms, are_zeroed)
+TEST_F(np_heap_forms, zero_reused_memory)
 {
     for (const std::size_t bytes : sizes) {
         void* const dirty = np_heap_alloc(heap, bytes);
@@ -89,7 +89,7 @@ TEST_F(np_heap_forms, are_zeroed)
     }
 }
 
-TEST_F(np_heap_forms, are_resized_and_stay_in_the_heap_and_aligned)
+TEST_F(np_heap_forms, keep_resized_blocks_aligned_and_in_the_heap)
 {
     for (const std::size_t alignment : alignments)
         for (const std::size_t bytes : sizes)
@@ -101,14 +101,14 @@ TEST_F(np_heap_forms, are_resized_and_stay_in_the_heap_and_aligned)
                 EXPECT_TRUE(holds(block, std::min(bytes, wanted), 0x5A));
                 EXPECT_EQ(np_heap_of(block), heap);
                 block = np_aligned_realloc(block, alignment, bytes);
-                EXPECT_EQ(np_heap_of(block), heap) << "also by the function for all blocks";
+                EXPECT_EQ(np_heap_of(block), heap) << "np_aligned_realloc keeps the heap, too";
                 np_heap_free(heap, block);
             }
     EXPECT_EQ(np_heap_of(np_heap_aligned_realloc(heap, nullptr, 64, 10)), heap);
     EXPECT_EQ(np_heap_of(np_heap_reallocarray(heap, nullptr, 5, 2)), heap);
 }
 
-TEST_F(np_heap_forms, copy_texts)
+TEST_F(np_heap_forms, copy_strings)
 {
     char* const whole = np_heap_strdup(heap, "orders");
     char* const part = np_heap_strndup(heap, "orders", 3);
@@ -118,7 +118,7 @@ TEST_F(np_heap_forms, copy_texts)
     EXPECT_EQ(np_heap_of(part), heap);
 }
 
-TEST_F(np_heap_forms, say_what_cannot_be)
+TEST_F(np_heap_forms, reject_invalid_alignments_and_impossible_sizes)
 {
     void* const block = np_heap_alloc(heap, 10);
     const auto expect = [](int number, const void* result) {
@@ -140,7 +140,7 @@ TEST_F(np_heap_forms, say_what_cannot_be)
     EXPECT_EQ(np_heap_of(block), heap);
 }
 
-TEST_F(np_heap_forms, report_a_heap_that_is_none_and_a_block_that_is_not_theirs)
+TEST_F(np_heap_forms, report_invalid_heaps_and_foreign_blocks)
 {
     np_heap* const destroyed = np_heap_create();
     np_heap_destroy(destroyed);
@@ -173,10 +173,10 @@ TEST_F(np_heap_forms, report_a_heap_that_is_none_and_a_block_that_is_not_theirs)
     np_heap_free_sized(heap, other, 100);
     EXPECT_EQ(recorder.kinds(), test::kinds(expected + 2, error_kind::foreign_pointer));
     np_free(other);
-    EXPECT_EQ(recorder.kinds().size(), expected + 2) << "it was still in use";
+    EXPECT_EQ(recorder.kinds().size(), expected + 2) << "the block was still in use";
 }
 
-TEST_F(np_heap_forms, are_found_by_their_blocks)
+TEST_F(np_heap_forms, find_the_heap_of_a_block)
 {
     np_heap* const second = np_heap_create();
     for (const std::size_t bytes : sizes) {
@@ -202,7 +202,7 @@ TEST_F(np_heap_forms, are_found_by_their_blocks)
               (test::kinds{error_kind::misaligned_pointer, error_kind::foreign_pointer, error_kind::double_free}));
 }
 
-TEST_F(np_heap_forms, are_empty_when_they_were_cleared_and_may_be_used_on)
+TEST_F(np_heap_forms, clear_a_heap_for_further_use)
 {
     for (int round = 0; round != 3; ++round) {
         std::vector<void*> blocks;
@@ -221,7 +221,7 @@ TEST_F(np_heap_forms, are_empty_when_they_were_cleared_and_may_be_used_on)
     }
 }
 
-TEST_F(np_heap_forms, may_be_cleared_by_a_thread_that_others_hand_them_to)
+TEST_F(np_heap_forms, clear_a_heap_handed_over_by_another_thread)
 {
     test::in_a_thread([this] { EXPECT_NE(np_heap_alloc(heap, 100), nullptr); });
     test::in_a_thread([this] { np_heap_clear(heap); });
@@ -229,7 +229,7 @@ TEST_F(np_heap_forms, may_be_cleared_by_a_thread_that_others_hand_them_to)
     EXPECT_NE(np_heap_alloc(heap, 100), nullptr);
 }
 
-TEST_F(np_heap_forms, count_their_blocks_and_bytes)
+TEST_F(np_heap_forms, count_blocks_and_bytes)
 {
     np_heap* const other = np_heap_create();
     ASSERT_NE(np_heap_alloc(other, 300'000), nullptr);
@@ -250,7 +250,7 @@ TEST_F(np_heap_forms, count_their_blocks_and_bytes)
     np_heap_destroy(other);
 }
 
-TEST_F(np_heap_forms, fill_statistics_of_a_smaller_or_larger_struct)
+TEST_F(np_heap_forms, fill_a_smaller_or_larger_statistics_struct)
 {
     ASSERT_NE(np_heap_alloc(heap, 100), nullptr);
     struct newer

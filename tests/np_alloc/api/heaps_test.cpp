@@ -32,7 +32,7 @@ using memory_pool::error_kind;
 
 volatile const std::size_t largest = std::numeric_limits<std::size_t>::max();
 
-/// Small ones, one of each kind of slab, and large ones.
+/// Small blocks, one of each kind of slab, and large blocks.
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{0, 16, 500, 1024, 5000, 30'000, 32'769, 300'000};
 
 struct np_heaps : testing::Test
@@ -43,7 +43,7 @@ struct np_heaps : testing::Test
     ~np_heaps() override { np_heap_destroy(heap); }
 };
 
-TEST_F(np_heaps, give_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
+TEST_F(np_heaps, return_aligned_blocks_that_do_not_overlap)
 {
     std::map<std::uintptr_t, std::size_t> blocks;
     for (const std::size_t bytes : sizes_of_all_kinds) {
@@ -61,7 +61,7 @@ TEST_F(np_heaps, give_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
         ASSERT_GE(each->first, std::prev(each)->first + std::prev(each)->second);
 }
 
-TEST_F(np_heaps, free_everything_when_they_are_destroyed)
+TEST_F(np_heaps, free_all_blocks_when_destroyed)
 {
     np_heap* const ends = np_heap_create();
     std::vector<void*> blocks;
@@ -74,7 +74,7 @@ TEST_F(np_heaps, free_everything_when_they_are_destroyed)
     EXPECT_TRUE(np_owns(stays));
 }
 
-TEST_F(np_heaps, fill_what_calloc_gives_with_zeros_also_where_other_blocks_were)
+TEST_F(np_heaps, zero_reused_memory_in_calloc)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const dirty = np_heap_alloc(heap, bytes);
@@ -85,7 +85,7 @@ TEST_F(np_heaps, fill_what_calloc_gives_with_zeros_also_where_other_blocks_were)
     }
 }
 
-TEST_F(np_heaps, say_ENOMEM_for_what_no_machine_has_and_lose_nothing)
+TEST_F(np_heaps, set_ENOMEM_for_impossible_sizes_and_keep_the_block)
 {
     auto* const block = static_cast<unsigned char*>(np_heap_alloc(heap, 100));
     block[99] = 7;
@@ -101,13 +101,13 @@ TEST_F(np_heaps, say_ENOMEM_for_what_no_machine_has_and_lose_nothing)
     EXPECT_EQ(block[99], 7);
 }
 
-TEST_F(np_heaps, say_ENOMEM_when_the_system_gives_no_memory_and_go_on_when_it_does)
+TEST_F(np_heaps, recover_after_the_system_was_out_of_memory)
 {
     constexpr std::size_t much = std::size_t{64} << 20;
     const test::system_calls calls;
     calls.refuse_from(test::system_call::protect, 1);
     errno = 0;
-    std::size_t had_before = 0; // All of it goes with the heap.
+    std::size_t had_before = 0; // Free memory of earlier tests; goes back with the heap.
     while (np_heap_alloc(heap, much) != nullptr)
         ASSERT_LT(++had_before, 10'000U);
     EXPECT_EQ(errno, ENOMEM);
@@ -126,30 +126,30 @@ void grow_beyond_the_region()
     auto* const moved = static_cast<unsigned char*>(np_realloc(traced, 2 * region));
     is_right = is_right && moved != nullptr && moved[99] == 7 && np_verify() == 1;
     np_free(moved);
-    std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+    std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): single-threaded
 }
 
-TEST(np_heaps_death_test, have_no_blocks_beyond_the_region_but_other_blocks_may_grow_there)
+TEST(np_heaps_death_test, never_leave_the_region_but_other_blocks_may)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(grow_beyond_the_region(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(np_heaps, keep_errno_when_they_are_destroyed)
+TEST_F(np_heaps, keep_errno_when_destroyed)
 {
     const test::option_for_now at_once(np_option_decay_ms, 0);
     np_heap* const with_large_block = np_heap_create();
     EXPECT_NE(np_heap_alloc(with_large_block, 1'000'000), nullptr);
     const test::system_calls calls;
-    calls.refuse_from(test::system_call::advise, 1); // as where memory is locked
+    calls.refuse_from(test::system_call::advise, 1); // As if memory were locked.
     errno = 7;
     np_heap_destroy(with_large_block);
     EXPECT_EQ(errno, 7);
 }
 
-TEST_F(np_heaps, keep_what_a_block_held_whatever_its_size_becomes)
+TEST_F(np_heaps, keep_the_contents_of_a_resized_block)
 {
-    std::mt19937 random(5); // NOLINT: the same in each run
+    std::mt19937 random(5); // NOLINT: deterministic
     std::size_t bytes = 1;
     auto* block = static_cast<unsigned char*>(np_heap_realloc(heap, nullptr, bytes));
     for (int step = 0; step != 100; ++step) {
@@ -162,7 +162,7 @@ TEST_F(np_heaps, keep_what_a_block_held_whatever_its_size_becomes)
     }
 }
 
-TEST_F(np_heaps, let_their_blocks_be_freed_and_resized_by_the_functions_for_all_blocks)
+TEST_F(np_heaps, allow_np_free_and_np_realloc_of_their_blocks)
 {
     np_heap* const ends = np_heap_create();
     for (const std::size_t bytes : sizes_of_all_kinds)
@@ -172,11 +172,11 @@ TEST_F(np_heaps, let_their_blocks_be_freed_and_resized_by_the_functions_for_all_
     EXPECT_TRUE(np_owns(grown));
     EXPECT_TRUE(np_owns(shrunk));
     np_heap_destroy(ends);
-    EXPECT_FALSE(np_owns(grown)) << "it has stayed in its heap";
+    EXPECT_FALSE(np_owns(grown)) << "the block has stayed in its heap";
     EXPECT_FALSE(np_owns(shrunk));
 }
 
-TEST_F(np_heaps, report_and_leave_alone_what_is_not_theirs)
+TEST_F(np_heaps, report_and_ignore_foreign_pointers)
 {
     np_heap* const other = np_heap_create();
     int local = 0;
@@ -192,11 +192,11 @@ TEST_F(np_heaps, report_and_leave_alone_what_is_not_theirs)
     np_free(foreign[1]);
     np_heap_free(other, foreign[2]);
     np_heap_free(other, foreign[3]);
-    EXPECT_EQ(recorder.reports().size(), 2 * foreign.size()) << "all were still in use";
+    EXPECT_EQ(recorder.reports().size(), 2 * foreign.size()) << "all blocks were still in use";
     np_heap_destroy(other);
 }
 
-TEST_F(np_heaps, report_what_is_freed_twice_or_not_at_its_beginning)
+TEST_F(np_heaps, report_double_frees_and_interior_pointers)
 {
     auto* const small = static_cast<std::byte*>(np_heap_alloc(heap, 64));
     auto* const large = static_cast<std::byte*>(np_heap_alloc(heap, 100'000));
@@ -211,9 +211,9 @@ TEST_F(np_heaps, report_what_is_freed_twice_or_not_at_its_beginning)
                                              error_kind::double_free, error_kind::double_free}));
 }
 
-TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_others)
+TEST(np_heap_destroy, reports_a_double_destroy_and_keeps_the_other_heaps)
 {
-    const test::nothing_waits in_order;
+    const test::immediate_reuse in_order;
     std::array<np_heap*, 3> older{};
     std::generate(older.begin(), older.end(), np_heap_create);
     np_heap* const newest = np_heap_create();
@@ -221,7 +221,7 @@ TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_o
     std::for_each(older.begin(), older.end(), np_heap_destroy);
     const std::array<np_heap*, 2> in_place_of_older{np_heap_create(), np_heap_create()};
     const test::error_recorder recorder;
-    np_heap_destroy(newest); // Its neighbour then is another heap now.
+    np_heap_destroy(newest); // Its former neighbour is another heap now.
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     np_statistics all;
     np_get_statistics(&all);
@@ -230,7 +230,7 @@ TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_o
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
+TEST_F(np_heaps, report_use_after_they_were_destroyed)
 {
     np_heap* const destroyed = np_heap_create();
     void* const block = np_heap_alloc(heap, 100);
@@ -247,11 +247,11 @@ TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(recorder.kinds(), test::kinds(7, error_kind::foreign_pointer));
     np_heap_free(heap, block);
-    EXPECT_EQ(recorder.reports().size(), 7U) << "it was still in use";
+    EXPECT_EQ(recorder.reports().size(), 7U) << "the block was still in use";
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(np_heap_alloc, reports_a_destroyed_heap_whose_memory_is_inaccessible_by_now)
+TEST(np_heap_alloc, reports_a_destroyed_heap_whose_memory_was_discarded)
 {
     constexpr std::size_t large = std::size_t{5} << 20;
     const test::error_recorder recorder;
@@ -261,12 +261,12 @@ TEST(np_heap_alloc, reports_a_destroyed_heap_whose_memory_is_inaccessible_by_now
     np_heap_destroy(heap);
     np_free(before);
     np_free(behind);
-    (void)np_trim(); // Discards all of it, if nothing else is in the slab of the heap.
+    (void)np_trim(); // Discards all three, unless the slab of the heap has other blocks.
     EXPECT_EQ(np_heap_alloc(heap, 10), nullptr);
     EXPECT_EQ(recorder.kinds(), std::vector<error_kind>{error_kind::foreign_pointer});
 }
 
-TEST_F(np_heaps, report_nullptr_where_a_heap_has_to_be)
+TEST_F(np_heaps, report_a_null_heap)
 {
     const test::error_recorder recorder;
     EXPECT_EQ(np_heap_alloc(nullptr, 100), nullptr);
@@ -275,7 +275,7 @@ TEST_F(np_heaps, report_nullptr_where_a_heap_has_to_be)
     EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::foreign_pointer));
 }
 
-TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
+TEST_F(np_heaps, report_and_ignore_the_destruction_of_other_pointers)
 {
     int local = 0;
     const std::array<void*, 3> foreign{np_alloc(1000), np_heap_alloc(heap, 1000), &local};
@@ -289,13 +289,13 @@ TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
     EXPECT_EQ(recorder.reports().size(), foreign.size() + 1);
     np_free(foreign[0]);
     np_heap_free(heap, foreign[1]);
-    EXPECT_EQ(recorder.reports().size(), foreign.size() + 1) << "all were still in use";
+    EXPECT_EQ(recorder.reports().size(), foreign.size() + 1) << "both blocks were still in use";
     EXPECT_EQ(np_verify(), 1);
 }
 
 np_heap* heap_of_handler;
 
-TEST_F(np_heaps, may_be_used_by_an_error_handler_that_is_told_of_them)
+TEST_F(np_heaps, may_be_used_by_the_error_handler)
 {
     void* const block = np_heap_alloc(heap, 64);
     np_heap_free(heap, block);
@@ -306,7 +306,7 @@ TEST_F(np_heaps, may_be_used_by_an_error_handler_that_is_told_of_them)
     });
     np_heap_free(heap, block);
     memory_pool::set_error_handler(before);
-    EXPECT_EQ(heap_of_handler, nullptr) << "it was called";
+    EXPECT_EQ(heap_of_handler, nullptr) << "the handler was called";
 }
 
 TEST_F(np_heaps, ignore_nullptr)
@@ -315,7 +315,7 @@ TEST_F(np_heaps, ignore_nullptr)
     np_heap_destroy(nullptr);
 }
 
-TEST_F(np_heaps, leave_errno_alone_when_they_free)
+TEST_F(np_heaps, keep_errno_in_free)
 {
     void* const small = np_heap_alloc(heap, 10);
     void* const large = np_heap_alloc(heap, 100'000);
@@ -325,7 +325,7 @@ TEST_F(np_heaps, leave_errno_alone_when_they_free)
     EXPECT_EQ(errno, 77);
 }
 
-TEST_F(np_heaps, are_for_any_thread)
+TEST_F(np_heaps, may_be_used_by_several_threads_at_once)
 {
     std::array<std::atomic<void*>, 64> blocks{};
     std::atomic<std::size_t> faults{0};
@@ -349,7 +349,7 @@ TEST_F(np_heaps, are_for_any_thread)
     EXPECT_EQ(faults.load(), 0U);
 }
 
-TEST_F(np_heaps, may_come_and_go_in_any_thread)
+TEST_F(np_heaps, may_be_created_and_destroyed_by_any_thread)
 {
     std::array<std::atomic<np_heap*>, 8> heaps{};
     const auto use = [](np_heap* used) {
@@ -371,7 +371,7 @@ TEST_F(np_heaps, may_come_and_go_in_any_thread)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(np_heaps, work_in_the_child_of_a_fork_while_others_were_at_work_in_them)
+TEST_F(np_heaps, work_in_the_child_of_a_fork_while_other_threads_allocate)
 {
     std::atomic<bool> ends{false};
     std::vector<std::thread> busy;

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | small_blocks MIB | most_data MIB | late_limit MIB | last_addresses MIB | data MIB |
+// limits address_space MIB | small_blocks MIB | max_data MIB | late_limit MIB | last_addresses MIB | data MIB |
 //     locked_memory KIB | locked_later KIB | locked | overcommit
 //
-// Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc
-// serves as much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to
-// stay in memory, from the beginning. `overcommit`: where the system promises no more memory than there is; elsewhere
-// the program exits with 77. `small_blocks`: with an address space limit, how much of what it leaves small blocks may
-// have, and what others may have when those are freed; `most_data`: the same of blocks of each kind with a limit on
-// data. `late_limit`: the limit is set after blocks were allocated.
-// `last_addresses`: it is set by the program itself, to that much more than is mapped then. `locked_later`: a program
-// that may lock few KiB locks all its memory after its first allocation, with an address space limit, as the documents
-// advise; if it needs nearly as much without np_alloc, it exits with 77.
+// Executes itself with a resource limit, which holds before anything is allocated. Checks that np_alloc serves blocks
+// up to the limit, sets ENOMEM there, and serves as much again after the blocks were freed. The limits:
+//   address_space, data, locked_memory   The limit of that name.
+//   small_blocks     An address space limit. Checks the share that small blocks can use, and that other users of memory
+//                    can have it after the blocks were freed.
+//   max_data         A data limit. Checks the share that blocks of each kind can use, as small_blocks does.
+//   late_limit       An address space limit that is set after blocks were allocated.
+//   last_addresses   An address space limit that leaves so much more than the program has mapped.
+//   locked           All memory is locked from the start.
+//   locked_later     The program may lock only few KiB. As the documentation advises, it has an address space limit,
+//                    and locks all memory after its first allocation. Exits with 77 if it needs nearly as much
+//                    without np_alloc.
+//   overcommit       For systems that promise no more memory than there is; exits with 77 elsewhere.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -43,7 +47,7 @@ constexpr std::size_t mebibyte = 1024 * kibibyte;
 
 test::np_resource np;
 
-/// Uses blocks of every kind, as many of each as told.
+/// Allocates, fills, checks and frees `of_each` blocks of each kind.
 void use_blocks(std::size_t of_each)
 {
     for (std::size_t bytes : test::sizes_of_all_kinds) {
@@ -60,11 +64,11 @@ void use_blocks(std::size_t of_each)
     }
 }
 
-/// Effects: takes blocks of that many bytes until there are no more, or enough, looks at that, and frees them.
-/// Returns: how many bytes that was.
+/// Effects: allocates blocks of that many bytes until memory is exhausted, or they have `enough` bytes; then checks and
+/// frees them. Returns: the sum of their bytes.
 std::size_t take_all(std::size_t bytes, std::size_t enough)
 {
-    void* last = nullptr; // Each begins with the address of the one before: there may be no room for a list of them.
+    void* last = nullptr; // Each block holds the address of the previous one: there may be no memory for a list.
     std::size_t count = 0;
     while (count * bytes < enough) {
         errno = 0;
@@ -158,19 +162,19 @@ void small_blocks_are_served(std::size_t limit)
 {
     const std::size_t left = limit - mapped_at_start;
     // In the checked build, block states take space, and the guard table has a byte for each slice of the region.
-    const std::size_t least = left / 100 * (test::blocks_are_checked() ? 55 : 85);
+    const std::size_t min_usable = left / 100 * (test::blocks_are_checked() ? 55 : 85);
     for (std::size_t bytes : {std::size_t{100}, std::size_t{1000}}) {
         chain all(bytes);
         const std::size_t usable = all.grow(limit);
         std::printf("blocks of %zu bytes: %zu KiB usable of %zu\n", bytes, usable / kibibyte, left / kibibyte);
-        CHECK(usable >= least);
+        CHECK(usable >= min_usable);
         errno = 0;
         CHECK(np_alloc(bytes) == nullptr && errno == ENOMEM);
     }
-    // Unused addresses are free for others: threads need 8 MiB stacks of contiguous memory.
+    // Other users of memory can have unused addresses: threads need contiguous stacks of 8 MiB.
     (void)np_trim();
     chain half(100);
-    CHECK(half.grow(least / 2) >= least / 2);
+    CHECK(half.grow(min_usable / 2) >= min_usable / 2);
     test::in_threads_at_the_same_time(3, [] { use_blocks(1); });
     CHECK(mmap(nullptr, left / (test::blocks_are_checked() ? 10 : 5), PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
@@ -178,9 +182,9 @@ void small_blocks_are_served(std::size_t limit)
     CHECK(half.grow(left) >= left);
 }
 
-void most_data_is_usable(std::size_t limit)
+void data_limit_is_used_up(std::size_t limit)
 {
-    const std::size_t least = limit / 100 * (test::blocks_are_checked() ? 60 : 82);
+    const std::size_t min_usable = limit / 100 * (test::blocks_are_checked() ? 60 : 82);
     const std::size_t of_two_slices = (test::blocks_are_checked() ? 100 : 120) * kibibyte;
     for (std::size_t bytes : {std::size_t{100}, std::size_t{1000}, std::size_t{30'000}, of_two_slices, mebibyte}) {
         std::size_t usable = 0;
@@ -189,8 +193,8 @@ void most_data_is_usable(std::size_t limit)
             usable = all.grow(limit);
         }
         std::printf("blocks of %zu bytes: %zu KiB usable of %zu\n", bytes, usable / kibibyte, limit / kibibyte);
-        CHECK(usable >= least);
-        // What is free is there for others.
+        CHECK(usable >= min_usable);
+        // Other users of memory can have free memory.
         (void)np_trim();
         void* const others = mmap(nullptr, limit / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(others != MAP_FAILED);
@@ -199,7 +203,7 @@ void most_data_is_usable(std::size_t limit)
     }
 }
 
-/// Its addresses go back with the block, and are the library's nonetheless.
+/// The library recognizes its addresses even after it has unmapped the block.
 void ends_at_a_double_free_of_a_block_behind_all_others()
 {
     const pid_t child = fork();
@@ -217,7 +221,7 @@ void ends_at_a_double_free_of_a_block_behind_all_others()
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-/// The reserved addresses count already: nothing more can be mapped, but blocks can be allocated.
+/// The reserved addresses count already: the program can map nothing more, but it can allocate blocks.
 void is_served_in_spite_of_a_late_limit(std::size_t limit)
 {
     use_blocks(10);
@@ -228,7 +232,7 @@ void is_served_in_spite_of_a_late_limit(std::size_t limit)
     CHECK(small.grow(32 * mebibyte) >= 32 * mebibyte);
 }
 
-/// Effects: makes a block larger, with others behind it, until there is no memory for that, or enough.
+/// Grows a block that has other blocks behind it, until memory is exhausted, or the block has `enough` bytes.
 void grow_a_block(std::size_t enough)
 {
     std::size_t bytes = 100;
@@ -255,7 +259,7 @@ void grow_a_block(std::size_t enough)
     np_free(block);
 }
 
-/// With an address space limit, whatever it is, no more addresses are reserved than are needed.
+/// With any address space limit, np_alloc reserves no more addresses than it needs.
 int lets_memory_be_locked(std::size_t limit)
 {
     if (mapped_at_start + mebibyte > limit)
@@ -267,8 +271,8 @@ int lets_memory_be_locked(std::size_t limit)
     return 0;
 }
 
-/// An array of int that grows by half again and again gets a quarter of what was left, or more: on the way, each
-/// size is one of which nothing else is in use.
+/// An array of int that grows by half again and again can use at least a quarter of `left` bytes. On the way, no other
+/// block of its size is in use.
 void lets_an_array_grow(std::size_t left)
 {
     set_limit(RLIMIT_AS, mapped_bytes() + left);
@@ -298,7 +302,7 @@ void is_served(std::size_t limit)
 {
     use_blocks(10);
     test::in_a_thread([] { use_blocks(10); });
-    // Others need addresses, too.
+    // Other users of memory need addresses, too.
     void* const others = mmap(nullptr, limit / 3, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(others != MAP_FAILED);
     munmap(others, limit / 3);
@@ -314,7 +318,7 @@ void is_served(std::size_t limit)
     CHECK(np_alloc(limit) == nullptr);
 }
 
-/// Where every byte that is reserved counts, there may be room for nothing; but no harm is done.
+/// Where every reserved byte counts, there may be room for no block at all; np_alloc must only fail cleanly.
 void is_served_or_refused()
 {
     for (std::size_t bytes : test::sizes_of_all_kinds)
@@ -340,8 +344,6 @@ bool promises_only_what_there_is()
     return is_read && answer == '2';
 }
 
-// The process with the limit.
-
 constexpr const char* with_limit = "with-limit";
 
 bool is_with_limit(int count, char** arguments, const char* name)
@@ -349,7 +351,7 @@ bool is_with_limit(int count, char** arguments, const char* name)
     return count >= 3 && std::strcmp(arguments[1], with_limit) == 0 && std::strcmp(arguments[2], name) == 0;
 }
 
-/// Before anything is allocated, as far as a program can.
+/// Runs before anything is allocated, as far as a program can.
 void prepare_process(int count, char** arguments, char**)
 {
     mapped_at_start = mapped_bytes();
@@ -360,7 +362,7 @@ void prepare_process(int count, char** arguments, char**)
 
 [[gnu::section(".preinit_array"), gnu::used]] void (*const prepare_before_all)(int, char**, char**) = &prepare_process;
 
-/// Effects: has the next program begin with that limit.
+/// Sets the limit for the program that this process executes next.
 void prepare(const std::string& name, std::size_t number)
 {
     if (name == "address_space" || name == "small_blocks") {
@@ -369,11 +371,11 @@ void prepare(const std::string& name, std::size_t number)
         set_limit(RLIMIT_AS, 1024 * 1024 * mebibyte);
         set_limit(RLIMIT_MEMLOCK, number * kibibyte);
         (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
-    } else if (name == "data" || name == "most_data") {
+    } else if (name == "data" || name == "max_data") {
         set_limit(RLIMIT_DATA, number * mebibyte);
     } else if (name == "locked_memory") {
         set_limit(RLIMIT_MEMLOCK, number * kibibyte);
-        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0); // or the limit does not hold for an administrator
+        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0); // With this capability, the limit does not hold.
     }
 }
 
@@ -384,8 +386,8 @@ int run(const std::string& name, std::size_t number)
     else if (name == "small_blocks") {
         ends_at_a_double_free_of_a_block_behind_all_others();
         small_blocks_are_served(number * mebibyte);
-    } else if (name == "most_data")
-        most_data_is_usable(number * mebibyte);
+    } else if (name == "max_data")
+        data_limit_is_used_up(number * mebibyte);
     else if (name == "late_limit")
         is_served_in_spite_of_a_late_limit(number * mebibyte);
     else if (name == "last_addresses")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What memory holds when it is allocated again, moved or given back to the system, by the interface alone.
+// The contents of memory that is reused, moved or returned to the system. Uses the public interface only.
 #include <memory_pool/np_alloc.h>
 
+#include <support/block_batch.hpp>
 #include <support/emulation.hpp>
-#include <support/many_blocks.hpp>
 #include <support/np_blocks.hpp>
 #include <support/resident_memory.hpp>
 #include <support/sanitizers.hpp>
@@ -36,7 +36,7 @@ bool is_zero(const unsigned char* block, std::size_t bytes)
     return std::all_of(block, block + bytes, [](unsigned char each) { return each == 0; });
 }
 
-/// Sizes of every kind, up to what has a mapping of its own anywhere.
+/// Sizes of every kind, up to blocks that any malloc maps by themselves.
 std::vector<std::size_t> sizes_to_zero()
 {
     std::vector<std::size_t> sizes(test::sizes_of_all_kinds.begin(), test::sizes_of_all_kinds.end());
@@ -44,7 +44,7 @@ std::vector<std::size_t> sizes_to_zero()
     return sizes;
 }
 
-/// Several blocks full of what is not zero.
+/// Several blocks filled with bytes that are not zero.
 std::vector<unsigned char*> dirty_blocks(std::size_t bytes)
 {
     std::vector<unsigned char*> blocks(bytes < mebibyte ? 10 : 2);
@@ -63,7 +63,7 @@ void expect_zeros(std::size_t bytes)
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST(np_memory, is_zero_from_calloc_when_it_was_used_before)
+TEST(np_memory, is_zeroed_by_calloc_after_reuse)
 {
     for (std::size_t bytes : sizes_to_zero()) {
         const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
@@ -72,19 +72,19 @@ TEST(np_memory, is_zero_from_calloc_when_it_was_used_before)
     }
 }
 
-TEST(np_memory, is_zero_from_calloc_when_it_was_given_back_to_the_system)
+TEST(np_memory, is_zeroed_by_calloc_after_it_was_returned_to_the_system)
 {
     for (std::size_t bytes : sizes_to_zero()) {
         const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
         std::for_each(blocks.begin(), blocks.end(), np_free);
         (void)np_trim();
         expect_zeros(bytes);
-        (void)np_trim(); // what is zero again
+        (void)np_trim(); // Now the memory is zero.
         expect_zeros(bytes);
     }
 }
 
-TEST(np_memory, is_zero_from_calloc_when_others_have_freed_it)
+TEST(np_memory, is_zeroed_by_calloc_after_a_remote_free)
 {
     for (std::size_t bytes : sizes_to_zero()) {
         const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
@@ -96,7 +96,7 @@ TEST(np_memory, is_zero_from_calloc_when_others_have_freed_it)
     }
 }
 
-TEST(np_memory, is_zero_from_calloc_where_blocks_were_that_grew_and_shrank)
+TEST(np_memory, is_zeroed_by_calloc_after_blocks_were_resized)
 {
     for (std::size_t bytes : sizes_to_zero()) {
         for (std::size_t becomes : {2 * bytes, bytes / 3 + 1, bytes + 64 * kibibyte}) {
@@ -105,7 +105,7 @@ TEST(np_memory, is_zero_from_calloc_where_blocks_were_that_grew_and_shrank)
                 block = static_cast<unsigned char*>(np_realloc(block, becomes));
                 std::memset(block, 0xFF, becomes);
             }
-            // What was cut off, and then the rest.
+            // The memory that was cut off, then all of it.
             expect_zeros(bytes > becomes ? bytes - becomes : bytes);
             std::for_each(blocks.begin(), blocks.end(), np_free);
             expect_zeros(becomes);
@@ -114,9 +114,9 @@ TEST(np_memory, is_zero_from_calloc_where_blocks_were_that_grew_and_shrank)
     }
 }
 
-TEST(np_memory, is_zero_from_calloc_where_a_block_was_that_became_a_little_smaller)
+TEST(np_memory, is_zeroed_by_calloc_after_a_block_shrank_a_little)
 {
-    (void)np_trim(); // so that no memory beside it has to be filled with zeros anyway
+    (void)np_trim(); // Otherwise calloc may have to zero adjacent memory anyway.
     for (std::size_t bytes : sizes_to_zero()) {
         np_free(np_realloc(np_alloc(bytes), bytes - bytes / 8));
         expect_zeros(bytes);
@@ -169,7 +169,7 @@ private:
 
 constexpr std::size_t largest_to_move = test::under_a_sanitizer ? 32 * mebibyte : 256 * mebibyte;
 
-TEST(np_memory, is_kept_when_a_block_grows_and_shrinks_by_half_and_by_little)
+TEST(np_memory, keeps_its_contents_when_a_block_grows_and_shrinks)
 {
     numbered_block block(4 * kibibyte);
     for (std::size_t bytes = 4 * kibibyte; bytes <= largest_to_move; bytes += bytes / 2) {
@@ -188,7 +188,7 @@ TEST(np_memory, is_kept_when_a_block_grows_and_shrinks_by_half_and_by_little)
     }
 }
 
-TEST(np_memory, is_kept_when_a_block_grows_beside_another_that_grows)
+TEST(np_memory, keeps_its_contents_when_two_blocks_grow_in_turn)
 {
     numbered_block one(4 * kibibyte);
     numbered_block other(4 * kibibyte);
@@ -200,10 +200,10 @@ TEST(np_memory, is_kept_when_a_block_grows_beside_another_that_grows)
     }
 }
 
-TEST(np_memory, is_kept_when_a_block_changes_its_size_in_another_thread_each_time)
+TEST(np_memory, keeps_its_contents_when_several_threads_resize_a_block)
 {
     numbered_block block(100);
-    std::mt19937 random(4); // NOLINT: the same in each run
+    std::mt19937 random(4); // NOLINT: deterministic
     for (int i = 0; i != 50; ++i)
         test::in_a_thread([&] { block.resize(1 + random() % (i % 3 == 0 ? 2 * mebibyte : 20'000)); });
 }
@@ -211,15 +211,15 @@ TEST(np_memory, is_kept_when_a_block_changes_its_size_in_another_thread_each_tim
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 test::np_resource np;
 
-/// Returns: what is in memory without what is free.
+/// Returns: the resident bytes without free memory.
 std::size_t resident_bytes_in_use()
 {
     (void)np_trim();
     return test::resident_bytes();
 }
 
-/// Lets time pass, in which the program does what programs do, until no more than that is in memory; but not for ever.
-/// Returns: how much is then.
+/// Allocates and frees blocks until no more than `enough` bytes are resident, for at most 10 seconds.
+/// Returns: the resident bytes.
 std::size_t wait_for_resident_bytes(std::size_t enough)
 {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -233,17 +233,17 @@ std::size_t wait_for_resident_bytes(std::size_t enough)
 
 constexpr std::size_t bytes_to_fill = 256 * mebibyte;
 
-TEST(np_memory, goes_back_to_the_system_a_while_after_it_was_freed)
+TEST(np_memory, goes_back_to_the_system_after_the_decay_time)
 {
     for (int round = 0; round != 2; ++round) {
         const std::size_t before = resident_bytes_in_use();
-        std::size_t most = 0;
+        std::size_t peak = 0;
         {
-            const test::many_blocks all(bytes_to_fill);
-            most = test::resident_bytes() - before;
+            const test::block_batch all(bytes_to_fill);
+            peak = test::resident_bytes() - before;
         }
-        EXPECT_GE(most, bytes_to_fill);
-        EXPECT_LE(wait_for_resident_bytes(before + most / 20), before + most / 20);
+        EXPECT_GE(peak, bytes_to_fill);
+        EXPECT_LE(wait_for_resident_bytes(before + peak / 20), before + peak / 20);
     }
     expect_zeros(30'000);
 }
@@ -252,74 +252,74 @@ void expect_memory_of_threads_that_end_goes_back()
 {
     constexpr std::size_t threads = 4;
     const std::size_t before = resident_bytes_in_use();
-    std::atomic<std::size_t> most{0};
+    std::atomic<std::size_t> peak{0};
     test::in_threads(threads, [&](std::size_t) {
-        const test::many_blocks all(bytes_to_fill / threads);
-        most = std::max(most.load(), test::resident_bytes());
+        const test::block_batch all(bytes_to_fill / threads);
+        peak = std::max(peak.load(), test::resident_bytes());
     });
-    EXPECT_GE(most, before + bytes_to_fill / threads);
-    const std::size_t in_quarantine = test::blocks_are_checked() ? 64 * mebibyte : 0; // And under guards.
+    EXPECT_GE(peak, before + bytes_to_fill / threads);
+    const std::size_t in_quarantine = test::blocks_are_checked() ? 64 * mebibyte : 0; // And in guard pages.
     const std::size_t enough = before + bytes_to_fill / 20 + in_quarantine;
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
-TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_that_used_it)
+TEST(np_memory, goes_back_to_the_system_after_its_threads_have_ended)
 {
     expect_memory_of_threads_that_end_goes_back();
 }
 
-TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_maintained)
+TEST(np_memory, goes_back_to_the_system_no_later_with_many_heaps)
 {
     test::in_threads_at_the_same_time(100, [] { np_free(np_alloc(1)); });
     expect_memory_of_threads_that_end_goes_back();
 }
 
-TEST(np_memory, of_what_threads_had_cached_goes_back_to_the_system_when_they_have_ended)
+TEST(np_memory, goes_back_to_the_system_from_the_caches_of_ended_threads)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "the memory of the emulator counts";
+        GTEST_SKIP() << "resident memory includes the emulator";
     constexpr std::size_t threads = 100;
-    constexpr std::size_t most_of_each = 128 * kibibyte;
+    constexpr std::size_t max_bytes_per_thread = 128 * kibibyte;
     const std::size_t before = resident_bytes_in_use();
     test::in_threads_at_the_same_time(threads, [] {
         for (std::size_t bytes = 16; bytes <= kibibyte; bytes += 16)
             np_free(np_alloc(bytes));
     });
-    EXPECT_LE(resident_bytes_in_use(), before + threads * most_of_each);
+    EXPECT_LE(resident_bytes_in_use(), before + threads * max_bytes_per_thread);
 }
 
 #if defined(__linux__)
-TEST(np_memory, of_a_block_that_is_aligned_to_a_page_may_be_inaccessible_when_it_is_freed)
+TEST(np_memory, may_be_inaccessible_when_it_is_freed)
 {
     if (test::blocks_are_checked())
-        GTEST_SKIP() << "where blocks are checked, free ones are filled";
-    constexpr std::size_t pages = 64 * kibibyte; // Of any system.
+        GTEST_SKIP() << "the checked build fills free blocks";
+    constexpr std::size_t pages = 64 * kibibyte; // Whole pages on any system.
     for (int i = 0; i != 10; ++i) {
         auto* const block = static_cast<std::byte*>(np_aligned_alloc(pages, 8 * mebibyte));
         ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_NONE), 0);
         np_free(block);
-        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_READ | PROT_WRITE), 0); // Others get it.
+        ASSERT_EQ(mprotect(block + pages, 7 * mebibyte, PROT_READ | PROT_WRITE), 0); // Later blocks reuse it.
     }
 }
 #endif
 
-TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
+TEST(np_memory, goes_back_to_the_system_on_trim)
 {
     const std::size_t before = resident_bytes_in_use();
-    std::size_t most = 0;
+    std::size_t peak = 0;
     {
-        const test::many_blocks all(bytes_to_fill);
-        most = test::resident_bytes() - before;
+        const test::block_batch all(bytes_to_fill);
+        peak = test::resident_bytes() - before;
     }
     (void)np_trim();
-    EXPECT_LE(test::resident_bytes(), before + most / 20);
-    const test::many_blocks again(bytes_to_fill / 8);
+    EXPECT_LE(test::resident_bytes(), before + peak / 20);
+    const test::block_batch again(bytes_to_fill / 8);
 }
 
-TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
+TEST(np_memory, stays_untouched_in_a_large_zeroed_block)
 {
     if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+        GTEST_SKIP() << "the checked build fills free blocks";
     constexpr std::size_t bytes = 64 * mebibyte;
     (void)np_trim();
     std::size_t fresh = 0;
@@ -333,18 +333,18 @@ TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
     }
 }
 
-TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_is_asked_for)
+TEST(np_memory, goes_back_to_the_system_on_trim_between_blocks_in_use)
 {
     const std::size_t before = resident_bytes_in_use();
     std::vector<void*> blocks(64 * kibibyte);
     for (void*& block : blocks)
         block = std::memset(np_alloc(kibibyte), 1, kibibyte);
-    const std::size_t most = test::resident_bytes() - before;
+    const std::size_t peak = test::resident_bytes() - before;
     for (std::size_t i = 0; i != blocks.size(); ++i)
         if (i % 64 != 0)
             np_free(blocks[i]);
     (void)np_trim();
-    EXPECT_LE(test::resident_bytes(), before + most / 5);
+    EXPECT_LE(test::resident_bytes(), before + peak / 5);
     for (std::size_t i = 0; i < blocks.size(); i += 64) {
         EXPECT_EQ(*static_cast<unsigned char*>(blocks[i]), 1);
         np_free(blocks[i]);
@@ -352,7 +352,7 @@ TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_i
     expect_zeros(30'000);
 }
 
-TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_freed)
+TEST(np_memory, of_large_blocks_goes_back_to_the_system_after_the_decay_time)
 {
     constexpr std::size_t bytes = 8 * mebibyte;
     const std::size_t before = resident_bytes_in_use();
@@ -361,7 +361,7 @@ TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_
         for (void*& block : blocks)
             block = std::memset(np_alloc(bytes), 1, bytes);
         std::for_each(blocks.begin(), blocks.end(), np_free);
-        // In the checked build, some memory is under guards, and some in quarantine.
+        // In the checked build, some memory is in guard pages, and some in quarantine.
         const std::size_t some = blocks.size() * bytes / (test::blocks_are_checked() ? 2 : 20);
         EXPECT_LE(wait_for_resident_bytes(before + some), before + some);
     }

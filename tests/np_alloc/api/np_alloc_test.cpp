@@ -27,12 +27,12 @@
 #include <vector>
 
 namespace {
-// A program in C++ need not be ready for what these throw.
+// Functions that do not throw are noexcept.
 static_assert(noexcept(np_alloc(1)) && noexcept(np_calloc(1, 1)) && noexcept(np_realloc(nullptr, 1)));
 static_assert(noexcept(np_free(nullptr)) && noexcept(np_usable_size(nullptr)) && noexcept(np_trim()));
 static_assert(noexcept(np_heap_alloc(np_heap_create(), 1)) && noexcept(np_heap_destroy(nullptr)));
 static_assert(noexcept(np_alloc_at(1, __FILE__, __LINE__)) && noexcept(np_leak_checkpoint()));
-// But for what a function of its own throws.
+// A callback of the caller may throw.
 static_assert(!noexcept(np_heap_visit(nullptr, nullptr, nullptr)) &&
               !noexcept(np_leak_report(np_format_text, nullptr, nullptr)));
 
@@ -56,7 +56,7 @@ std::vector<std::size_t> interesting_sizes()
     return sizes;
 }
 
-TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
+TEST(np_alloc, returns_aligned_blocks_that_do_not_overlap)
 {
     std::map<std::uintptr_t, std::size_t> blocks;
     for (std::size_t bytes : interesting_sizes()) {
@@ -76,7 +76,7 @@ TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
         np_free(reinterpret_cast<void*>(address));
 }
 
-TEST(np_usable_size, is_at_most_an_eighth_more_than_was_asked_for)
+TEST(np_usable_size, exceeds_the_request_by_at_most_an_eighth)
 {
     for (std::size_t bytes = 1025; bytes < std::size_t{1} << 20; bytes += bytes / 15) {
         void* const block = np_alloc(bytes);
@@ -85,7 +85,7 @@ TEST(np_usable_size, is_at_most_an_eighth_more_than_was_asked_for)
     }
 }
 
-TEST(np_usable_size, is_what_realloc_keeps_of_a_large_block)
+TEST(np_usable_size, counts_the_bytes_that_realloc_keeps)
 {
     auto* block = static_cast<unsigned char*>(np_alloc(33'000));
     for (const std::size_t bytes : {40'000U, 70'000U, 2'000'000U, 9'000'000U}) {
@@ -112,16 +112,16 @@ void ask_for_more_than_the_region_has()
         std::memset(block, 0x5A, np_usable_size(block));
         np_free(block);
     }
-    std::exit(is_right && np_verify() == 1 ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+    std::exit(is_right && np_verify() == 1 ? 0 : 1); // NOLINT(concurrency-mt-unsafe): single-threaded
 }
 
-TEST(np_alloc_death_test, gives_blocks_of_a_good_size_also_where_the_region_has_no_room)
+TEST(np_alloc_death_test, returns_blocks_of_np_good_size_beyond_a_full_region)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(ask_for_more_than_the_region_has(), testing::ExitedWithCode(0), "");
 }
 
-TEST(np_alloc, gives_two_blocks_for_two_requests_of_0_bytes)
+TEST(np_alloc, returns_distinct_blocks_for_0_bytes)
 {
     void* const a = np_alloc(0);
     void* const b = np_alloc(0);
@@ -132,7 +132,7 @@ TEST(np_alloc, gives_two_blocks_for_two_requests_of_0_bytes)
     np_free(nullptr);
 }
 
-TEST(np_alloc, says_ENOMEM_for_what_no_machine_has)
+TEST(np_alloc, sets_ENOMEM_for_impossible_sizes)
 {
     for (std::size_t bytes : {largest, largest - 1, largest / 2 + 1, largest / 2, std::size_t{1} << 50}) {
         errno = 0;
@@ -146,7 +146,7 @@ TEST(np_alloc, says_ENOMEM_for_what_no_machine_has)
     }
 }
 
-TEST(np_alloc, does_not_take_a_product_that_overflows_for_a_small_number)
+TEST(np_alloc, detects_the_overflow_of_count_times_size)
 {
     const std::size_t half = largest / 2;
     for (const auto& [count, size] : {std::pair{half, std::size_t{4}}, std::pair{std::size_t{4}, half},
@@ -158,7 +158,7 @@ TEST(np_alloc, does_not_take_a_product_that_overflows_for_a_small_number)
     }
 }
 
-TEST(np_alloc, leaves_errno_alone_when_it_frees)
+TEST(np_free, keeps_errno)
 {
     void* const small = np_alloc(10);
     void* const large = np_alloc(1 << 20);
@@ -169,7 +169,7 @@ TEST(np_alloc, leaves_errno_alone_when_it_frees)
     EXPECT_EQ(errno, 77);
 }
 
-TEST(np_calloc, gives_zeros_also_in_memory_that_was_used_before)
+TEST(np_calloc, zeroes_reused_memory)
 {
     for (std::size_t bytes : interesting_sizes()) {
         void* const dirty = np_alloc(bytes);
@@ -197,7 +197,7 @@ TEST(np_aligned_alloc, aligns_to_every_power_of_two)
     }
 }
 
-TEST(np_good_size, is_never_less_than_was_asked_for)
+TEST(np_good_size, is_at_least_the_requested_size)
 {
     for (const std::size_t bytes : {std::size_t{1}, largest / 2, largest - 65536, largest - 1, largest}) {
         EXPECT_GE(np_good_size(bytes), bytes);
@@ -205,18 +205,18 @@ TEST(np_good_size, is_never_less_than_was_asked_for)
     }
 }
 
-TEST(np_aligned_alloc, refuses_alignments_that_are_none)
+TEST(np_aligned_alloc, rejects_invalid_alignments)
 {
     for (std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, largest}) {
         errno = 0;
         EXPECT_EQ(np_aligned_alloc(alignment, 8), nullptr);
         EXPECT_EQ(errno, EINVAL);
     }
-    const volatile std::size_t too_strict = largest / 2 + 1; // Clang would warn.
+    const volatile std::size_t too_strict = largest / 2 + 1; // Clang warns of a constant.
     EXPECT_EQ(np_aligned_alloc(too_strict, 8), nullptr);
 }
 
-TEST(np_posix_memalign, tells_what_is_wrong_by_its_result_alone)
+TEST(np_posix_memalign, returns_the_error_and_keeps_errno)
 {
     int anything = 0;
     void* block = &anything;
@@ -232,9 +232,9 @@ TEST(np_posix_memalign, tells_what_is_wrong_by_its_result_alone)
     np_free(block);
 }
 
-TEST(np_realloc, keeps_what_the_block_held_whatever_its_size_becomes)
+TEST(np_realloc, keeps_the_contents_of_the_block)
 {
-    std::mt19937 random(9); // NOLINT: the same in each run
+    std::mt19937 random(9); // NOLINT: deterministic
     const std::vector<std::size_t> sizes = interesting_sizes();
     std::size_t bytes = 1;
     auto* block = static_cast<unsigned char*>(np_alloc(bytes));
@@ -253,7 +253,7 @@ TEST(np_realloc, keeps_what_the_block_held_whatever_its_size_becomes)
     np_free_sized(block, bytes);
 }
 
-TEST(np_realloc, stays_where_it_is_when_there_is_room_behind)
+TEST(np_realloc, resizes_in_place_when_there_is_room)
 {
     void* const block = np_alloc(200'000);
     EXPECT_EQ(np_realloc(block, 100'000), block);
@@ -265,7 +265,7 @@ TEST(np_realloc, stays_where_it_is_when_there_is_room_behind)
     np_free(small);
 }
 
-TEST(np_realloc, leaves_the_block_as_it_is_when_there_is_no_memory)
+TEST(np_realloc, keeps_the_block_when_there_is_no_memory)
 {
     for (const std::size_t bytes : {100U, 100'000U}) {
         auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 7, bytes));
@@ -284,7 +284,7 @@ TEST(np_usable_size, is_0_for_nullptr)
     EXPECT_EQ(np_usable_size(nullptr), 0U);
 }
 
-TEST(np_owns, knows_what_is_its_and_what_is_not)
+TEST(np_owns, recognizes_addresses_of_live_blocks_only)
 {
     int local = 0;
     auto* const large = static_cast<std::byte*>(np_alloc(300'000));
@@ -297,9 +297,9 @@ TEST(np_owns, knows_what_is_its_and_what_is_not)
     EXPECT_FALSE(np_owns(large + 200'000));
 }
 
-TEST(np_trim, gives_back_what_is_free_and_says_how_much)
+TEST(np_trim, returns_free_memory_and_the_number_of_bytes)
 {
-    std::vector<void*> blocks(400); // Half of them stay: if most were free, it would be purged at once.
+    std::vector<void*> blocks(400); // Half of them stay: if most were free, np_alloc would purge them at once.
     for (void*& block : blocks) {
         block = np_alloc(100'000);
         std::memset(block, 1, 100'000);
@@ -311,7 +311,7 @@ TEST(np_trim, gives_back_what_is_free_and_says_how_much)
     std::for_each(blocks.begin() + 200, blocks.end(), np_free);
 }
 
-TEST(np_trim, gives_back_at_once_what_threads_that_have_ended_had_of_each_other)
+TEST(np_trim, returns_remote_frees_of_ended_threads_at_once)
 {
     std::array<std::vector<void*>, 4> blocks;
     test::in_threads(blocks.size(), [&](std::size_t thread) {
@@ -327,7 +327,7 @@ TEST(np_trim, gives_back_at_once_what_threads_that_have_ended_had_of_each_other)
     EXPECT_EQ(np_trim(), 0U);
 }
 
-TEST(np_free, reports_and_ignores_what_is_no_block)
+TEST(np_free, reports_and_ignores_invalid_pointers)
 {
     using memory_pool::error_kind;
     int local = 0;
@@ -351,7 +351,7 @@ TEST(np_free, reports_and_ignores_what_is_no_block)
     EXPECT_EQ(recorder.reports().size(), 9U);
 }
 
-TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_place_now)
+TEST(np_free, reports_a_double_free_after_a_heap_reused_the_memory)
 {
     constexpr std::size_t bytes = 20'000;
     const test::error_recorder recorder;
@@ -359,10 +359,10 @@ TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_plac
     void* const block = np_alloc(bytes);
     other.does([block] {
         np_free(np_alloc(16));
-        np_free(block); // which stays with this thread
+        np_free(block); // Stays in this thread's cache.
     });
     np_free(block);
-    (void)np_trim(); // gives its slab back
+    (void)np_trim(); // Frees its slab.
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, bytes);
     other.does([] { (void)np_trim(); });
@@ -371,7 +371,7 @@ TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_plac
     np_heap_destroy(heap);
 }
 
-TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_maintain_its_heap)
+TEST(np_free, reports_an_immediate_double_free_during_maintenance)
 {
     const test::error_recorder recorder;
     std::atomic<bool> ends{false};
@@ -390,7 +390,7 @@ TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_maintain
     EXPECT_EQ(recorder.kinds(), test::kinds(times, memory_pool::error_kind::double_free));
 }
 
-TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
+TEST(np_free, may_be_left_by_longjmp_in_the_error_handler)
 {
     static int local = 0;
     static void* const small = np_alloc(64);
@@ -400,7 +400,7 @@ TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
     EXPECT_TRUE(test::jumps_back([] { np_free(static_cast<std::byte*>(large) + 16); }));
     EXPECT_TRUE(test::jumps_back([] { (void)np_realloc(&local, 10); }));
     EXPECT_TRUE(test::jumps_back([] { (void)np_usable_size(&local); }));
-    // Nothing is locked, or half done.
+    // No lock is held, and no call is half done.
     std::thread([] {
         np_free(small);
         np_free(large);
@@ -409,7 +409,7 @@ TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
     }).join();
 }
 
-TEST(np_alloc_threads, may_free_what_others_have_allocated_also_when_those_have_ended)
+TEST(np_alloc_threads, may_free_blocks_of_threads_that_have_ended)
 {
     std::vector<unsigned char*> blocks;
     for (int round = 0; round != 20; ++round) {
@@ -431,7 +431,7 @@ TEST(np_alloc_threads, may_free_what_others_have_allocated_also_when_those_have_
     }
 }
 
-/// Blocks with marks, which threads hand on to each other.
+/// Marked blocks, which threads hand over to each other.
 class exchange
 {
 public:
@@ -454,7 +454,7 @@ bool is_marked(const void* block)
     return words[1] == (reinterpret_cast<std::uintptr_t>(block) ^ words[0]) && np_usable_size(block) >= words[0];
 }
 
-TEST(np_alloc_threads, never_get_a_block_that_another_has)
+TEST(np_alloc_threads, never_share_a_block)
 {
     exchange all;
     std::atomic<std::size_t> faults{0};
@@ -488,7 +488,7 @@ TEST(np_alloc_threads, never_get_a_block_that_another_has)
     EXPECT_EQ(faults.load(), 0U);
 }
 
-/// Uses np_alloc when its thread has ended already, as far as np_alloc knows, if the order of destruction is so.
+/// Uses np_alloc in a destructor that may run after np_alloc has ended its thread: the order of destruction decides.
 struct late_user
 {
     late_user() noexcept : block(np_alloc(100)) {}
@@ -507,7 +507,7 @@ struct late_user
     void* block;
 };
 
-TEST(np_alloc_threads, may_allocate_and_free_in_destructors_at_their_end)
+TEST(np_alloc_threads, may_allocate_and_free_in_thread_local_destructors)
 {
     for (int i = 0; i != 50; ++i)
         std::thread([] {
@@ -516,7 +516,7 @@ TEST(np_alloc_threads, may_allocate_and_free_in_destructors_at_their_end)
         }).join();
 }
 
-TEST(np_alloc_threads, leave_a_block_of_another_as_it_is_when_they_free_a_pointer_into_it)
+TEST(np_alloc_threads, do_not_damage_a_block_by_freeing_a_pointer_into_it)
 {
     constexpr std::size_t bytes = 256;
     const test::error_recorder recorder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The values that options may have, and what is done at once when they are set. options_test.cpp has their texts.
+// The values of options, and options that take effect at once. options_test.cpp tests their texts.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -23,17 +23,17 @@
 namespace np = memory_pool::np;
 
 namespace {
-constexpr auto facts = np::facts_of_options(false);
+constexpr auto infos = np::info_of_options(false);
 
 np_option option_at(std::size_t index)
 {
     return static_cast<np_option>(index + 1);
 }
 
-TEST(options_api, has_a_name_for_each_option_which_is_that_of_its_variable_in_small_letters)
+TEST(options_api, names_each_option_like_its_variable_in_lower_case)
 {
     for (std::size_t index = 0; index != np::options_of_all; ++index) {
-        std::string name = std::string(facts[index].variable).substr(3);
+        std::string name = std::string(infos[index].variable).substr(3);
         std::transform(name.begin(), name.end(), name.begin(),
                        [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
         EXPECT_EQ(np_option_by_name(name.c_str()), option_at(index)) << name;
@@ -41,20 +41,20 @@ TEST(options_api, has_a_name_for_each_option_which_is_that_of_its_variable_in_sm
     }
 }
 
-TEST(options_api, refuses_values_beyond_those_that_an_option_may_have_and_leaves_it_as_it_is)
+TEST(options_api, rejects_values_above_the_maximum_and_keeps_the_old_one)
 {
-    np_free(np_alloc(1)); // From now on, some are for the next process.
+    np_free(np_alloc(1)); // Some options can be set only before the first block.
     for (std::size_t index = 0; index != np::options_of_all; ++index) {
         const np_option option = option_at(index);
         const std::size_t before = np_option_get(option);
         const int refused = np::options::is_for_the_start(option) ? EBUSY : EINVAL;
-        EXPECT_EQ(np_option_set(option, facts[index].most + 1), refused) << facts[index].variable;
-        EXPECT_EQ(np_option_set(option, std::numeric_limits<std::size_t>::max()), refused) << facts[index].variable;
-        EXPECT_EQ(np_option_get(option), before) << facts[index].variable;
+        EXPECT_EQ(np_option_set(option, infos[index].max + 1), refused) << infos[index].variable;
+        EXPECT_EQ(np_option_set(option, std::numeric_limits<std::size_t>::max()), refused) << infos[index].variable;
+        EXPECT_EQ(np_option_get(option), before) << infos[index].variable;
     }
 }
 
-TEST(options_api, says_when_the_system_has_no_thread_for_work_in_the_background)
+TEST(options_api, returns_EAGAIN_when_the_system_has_no_background_thread)
 {
     {
         const test::system_calls calls;
@@ -70,7 +70,7 @@ TEST(options_api, says_when_the_system_has_no_thread_for_work_in_the_background)
 }
 
 #if TESTS_MAY_FORK
-TEST(options_api, tells_in_the_child_of_a_fork_that_there_is_no_such_thread)
+TEST(options_api, reports_no_background_thread_in_the_child_of_a_fork)
 {
     const test::option_for_now background(np_option_background_thread, 1);
     test::expect_in_child([] {
@@ -80,7 +80,7 @@ TEST(options_api, tells_in_the_child_of_a_fork_that_there_is_no_such_thread)
 }
 #endif
 
-TEST(options_api, limits_memory_at_once)
+TEST(options_api, applies_a_memory_limit_at_once)
 {
     constexpr std::size_t bytes = 3'000'000;
     {
@@ -94,7 +94,7 @@ TEST(options_api, limits_memory_at_once)
     np_free(block);
 }
 
-TEST(options_api, has_samples_and_the_profile_begin_and_end_at_once)
+TEST(options_api, starts_and_stops_sampling_and_the_profile_at_once)
 {
     {
         const test::option_for_now samples(np_option_sample_bytes, 123'456);
@@ -106,7 +106,7 @@ TEST(options_api, has_samples_and_the_profile_begin_and_end_at_once)
     EXPECT_EQ(np::the_profile.mean_bytes(), 0U);
 }
 
-TEST(options_api, has_free_memory_age_as_it_says_from_now_on)
+TEST(options_api, applies_the_decay_time_at_once)
 {
     const test::option_for_now decay(np_option_decay_ms, 77);
     EXPECT_EQ(np::pages().source().decay.decay_ms(), 77U);

@@ -18,7 +18,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Options that were read from such an environment, and what was said about it.
+/// Options read from the given environment, and the complaints that this printed.
 struct options_of
 {
     explicit options_of(std::vector<const char*> variables, const char* embedded = nullptr)
@@ -33,7 +33,7 @@ struct options_of
     std::string complaints;
 };
 
-TEST(options, have_values_to_begin_with)
+TEST(options, have_default_values)
 {
     const np::options linked(false);
     EXPECT_EQ(linked.get(np_option_decay_ms), 1000U);
@@ -49,7 +49,7 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_profile_bytes), 0U);
     EXPECT_EQ(linked.get(np_option_limit_bytes), 0U);
     EXPECT_EQ(linked.get(np_option_soft_limit_bytes), 0U);
-    EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
+    EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "as a replacement of malloc";
 }
 
 TEST(options, are_read_from_the_environment)
@@ -70,7 +70,7 @@ TEST(options, are_read_from_the_environment)
     EXPECT_EQ(all.complaints, "");
 }
 
-TEST(options, may_have_a_letter_that_stands_for_many)
+TEST(options, accept_the_suffixes_K_M_and_G)
 {
     EXPECT_EQ(options_of({"NP_THREAD_CACHE_BYTES=64K"}).options.get(np_option_thread_cache_bytes),
               std::size_t{64} << 10);
@@ -78,7 +78,7 @@ TEST(options, may_have_a_letter_that_stands_for_many)
     EXPECT_EQ(options_of({"NP_REGION_BYTES=4G"}).options.get(np_option_region_bytes), std::size_t{4} << 30);
 }
 
-TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
+TEST(options, keep_their_value_and_report_an_invalid_one_on_one_line)
 {
     for (const char* const value : {"", "abc", "-1", "+1", " 1", "1 ", "1.5", "0x10", "1KK", "1k", "K", "4294967296",
                                     "99999999999999999999999", "18446744073709551617"}) {
@@ -96,14 +96,14 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
               "np_alloc: NP_FATAL_FOREIGN=2 is ignored: it must be a number from 0 to 1; it stays 1\n");
 }
 
-TEST(options, do_not_take_other_variables_for_theirs)
+TEST(options, ignore_other_variables)
 {
     const options_of none({"NP_DECAY_MS", "XNP_DECAY_MS=5", "NPX_DECAY_MS=5", "=NP_DECAY_MS=5", "NP_"});
     EXPECT_EQ(none.options.get(np_option_decay_ms), 1000U);
     EXPECT_EQ(none.complaints, "");
 }
 
-TEST(options, report_each_variable_of_no_option_with_the_nearest_name)
+TEST(options, report_an_unknown_variable_with_the_nearest_name)
 {
     const auto complaint = [](const std::string& variable, const std::string& nearest) {
         return "np_alloc: " + variable + " is ignored: there is no such option; the nearest is " + nearest + "\n";
@@ -127,18 +127,18 @@ TEST(options, do_not_report_variables_of_the_other_build)
     EXPECT_EQ(options_of({"NP_POISON=0", "NP_QUARANTINE_BYTES=0", "NP_RANDOM_ORDER=x"}).complaints, "");
 }
 
-TEST(options, are_those_of_the_program_where_the_environment_has_none)
+TEST(options, come_from_the_program_unless_the_environment_sets_them)
 {
     const options_of both({"NP_LEAKS=1"}, "NP_DECAY_MS=5\t NP_LEAKS=2  NP_THREAD_CACHE_BYTES=64K\n");
     EXPECT_EQ(both.options.get(np_option_decay_ms), 5U);
     EXPECT_EQ(both.options.get(np_option_thread_cache_bytes), std::size_t{64} << 10);
-    EXPECT_EQ(both.options.get(np_option_leaks), 1U) << "the environment comes last";
+    EXPECT_EQ(both.options.get(np_option_leaks), 1U) << "the environment takes precedence";
     EXPECT_EQ(both.complaints, "");
     for (const char* const nothing : {"", " ", "\n \t"})
         EXPECT_EQ(options_of({}, nothing).complaints, "");
 }
 
-TEST(options, of_the_program_are_reported_as_those_of_the_environment_are)
+TEST(options, report_invalid_values_of_the_program)
 {
     EXPECT_EQ(options_of({}, "NP_DECAY=5 decay_ms=5 NP_LEAKS").complaints,
               "np_alloc: NP_DECAY of np_options is ignored: there is no such option; the nearest is NP_DECAY_MS\n"
@@ -147,16 +147,16 @@ TEST(options, of_the_program_are_reported_as_those_of_the_environment_are)
     const options_of both({"NP_LEAKS=3"}, "NP_LEAKS=2 NP_POISON=0");
     EXPECT_EQ(both.complaints, "np_alloc: NP_LEAKS=3 is ignored: it must be a number from 0 to 2; it stays 2\n");
     EXPECT_EQ(options_of({}, "NP_REPORT=/run/report").complaints,
-              "np_alloc: NP_REPORT of np_options is ignored: a path is taken from the environment alone\n");
+              "np_alloc: NP_REPORT of np_options is ignored: paths are read from the environment only\n");
     const std::string longest = "NP_LEAKS=0" + std::string(1000, '0') + " NP_LEAKS_EXIT=7";
     const options_of after(std::vector<const char*>(), longest.c_str());
-    EXPECT_EQ(after.options.get(np_option_leaks_exit), 7U) << "what follows is read";
+    EXPECT_EQ(after.options.get(np_option_leaks_exit), 7U) << "options behind a long one are read";
     EXPECT_EQ(options_of({}, ("NP_DECAY_MS=" + std::string(500, '0') + "7").c_str()).complaints,
               "np_alloc: NP_DECAY_MS= of np_options is ignored: it must be a number from 0 to 4294967295, or one "
               "followed by K, M or G, or never; it stays 1000\n");
 }
 
-TEST(options, may_never_have_memory_returned)
+TEST(options, accept_never_as_a_decay_time)
 {
     EXPECT_EQ(options_of({"NP_DECAY_MS=never"}).options.get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
     EXPECT_EQ(options_of({"NP_DECAY_MS=4294967295"}).options.get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
@@ -164,7 +164,7 @@ TEST(options, may_never_have_memory_returned)
               "np_alloc: NP_LEAKS_EXIT=never is ignored: it must be a number from 0 to 255; it stays 0\n");
 }
 
-TEST(options, are_read_once_when_there_is_an_environment)
+TEST(options, are_read_once_from_the_first_environment)
 {
     np::options options(false);
     options.read_once(nullptr);
@@ -175,7 +175,7 @@ TEST(options, are_read_once_when_there_is_an_environment)
     EXPECT_EQ(options.get(np_option_decay_ms), 5U);
 }
 
-TEST(options, are_no_paths_where_the_environment_has_none)
+TEST(options, have_no_path_unless_the_environment_sets_one)
 {
     const char* const both[] = {"NP_REPORT=/run/report", "NP_PROFILE=/run/profile", nullptr};
     EXPECT_STREQ(np::options::report_path(both), "/run/report");
@@ -190,7 +190,7 @@ TEST(options, are_no_paths_where_the_environment_has_none)
 
 using test::option_for_now;
 
-TEST(np_option_set, sets_what_np_get_option_tells)
+TEST(np_option_set, sets_the_value_np_option_get_returns)
 {
     const option_for_now five(np_option_decay_ms, 5);
     EXPECT_EQ(np_option_get(np_option_decay_ms), 5U);
@@ -198,16 +198,16 @@ TEST(np_option_set, sets_what_np_get_option_tells)
     EXPECT_EQ(np_option_get(np_option_decay_ms), 6U);
 }
 
-TEST(np_option_set, refuses_what_cannot_be)
+TEST(np_option_set, rejects_invalid_values_and_options_of_the_other_build)
 {
-    const np_option none = np_option_quarantine_bytes; // which libraries have that check
+    const np_option none = np_option_quarantine_bytes; // An option of the checked build.
     EXPECT_EQ(np_option_set(none, 0), EINVAL);
     EXPECT_EQ(np_option_get(none), 0U);
     EXPECT_EQ(np_option_set(np_option_fatal_foreign, 2), EINVAL);
     EXPECT_EQ(np_option_get(np_option_fatal_foreign), 1U);
 }
 
-TEST(np_option_set, refuses_numbers_of_no_option)
+TEST(np_option_set, rejects_unknown_option_numbers)
 {
     for (const int number : {0, 18, 63, 68, 127, 64}) {
         EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
@@ -238,7 +238,7 @@ TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
     EXPECT_EQ(np_option_by_name(nullptr), np_option_none);
 }
 
-TEST(np_option_set_by_name, takes_values_as_the_environment_does)
+TEST(np_option_set_by_name, accepts_the_values_the_environment_does)
 {
     const option_for_now five(np_option_decay_ms, 5);
     EXPECT_EQ(np_option_set_by_name("decay_ms", "2K"), 0);
@@ -255,21 +255,21 @@ TEST(np_option_set_by_name, takes_values_as_the_environment_does)
     EXPECT_EQ(np_option_set_by_name("region_bytes", "32M"), EBUSY);
 }
 
-TEST(np_option_set, refuses_statuses_that_no_process_can_have)
+TEST(np_option_set, rejects_impossible_exit_statuses)
 {
     EXPECT_EQ(np_option_set(np_option_leaks_exit, 256), EINVAL);
     EXPECT_EQ(np_option_set(np_option_leaks_exit, 255), 0);
     EXPECT_EQ(np_option_set(np_option_leaks_exit, 0), 0);
 }
 
-TEST(np_option_set, chooses_how_many_addresses_are_reserved_before_the_first_block_alone)
+TEST(np_option_set, sets_the_size_of_the_region_only_before_the_first_block)
 {
     np_free(np_alloc(10));
     EXPECT_EQ(np_option_set(np_option_region_bytes, std::size_t{1} << 30), EBUSY);
     EXPECT_EQ(np_option_get(np_option_region_bytes), std::size_t{1} << 40);
 }
 
-TEST(np_option_set, chooses_how_long_free_memory_is_kept)
+TEST(np_option_set, sets_the_decay_time)
 {
     const auto dirty_after_free = [](std::size_t decay) {
         const option_for_now chosen(np_option_decay_ms, decay);
@@ -284,7 +284,7 @@ TEST(np_option_set, chooses_how_long_free_memory_is_kept)
     EXPECT_GE(dirty_after_free(NP_DECAY_NEVER), 1'000'000U);
 }
 
-TEST(np_option_set, chooses_whether_pointers_from_elsewhere_are_reported_or_ignored)
+TEST(np_option_set, sets_whether_foreign_pointers_are_fatal)
 {
     int local = 0;
     const test::error_recorder recorder;
@@ -292,13 +292,13 @@ TEST(np_option_set, chooses_whether_pointers_from_elsewhere_are_reported_or_igno
     testing::internal::CaptureStderr();
     np_free(&local);
     EXPECT_EQ(np_realloc(&local, 10), nullptr);
-    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string output = testing::internal::GetCapturedStderr();
     EXPECT_EQ(recorder.reports().size(), 0U);
-    EXPECT_EQ(said.find("np_alloc: foreign pointer: address "), 0U) << said;
-    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << "only the first, and what to do about it";
+    EXPECT_EQ(output.find("np_alloc: foreign pointer: address "), 0U) << output;
+    EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 2) << "only the first, with its remedy";
     auto* const block = static_cast<std::byte*>(np_alloc(100'000));
     np_free(block + 16);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::misaligned_pointer}) << "it is from here";
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::misaligned_pointer}) << "it is not foreign";
     np_free(block);
 }
 } // namespace

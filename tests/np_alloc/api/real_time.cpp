@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // real_time: a real-time thread (SCHED_FIFO) and four normal ones allocate and free large blocks on one processor. The
-// real-time thread does so 50 times in a row, again and again: in three runs of five, no row takes more than two
-// milliseconds. Fails where the system grants no real-time thread.
+// real-time thread works in rows of 50 allocations. In three of five runs, no row may take more than two milliseconds.
+// Fails where the system grants no real-time thread.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -59,7 +59,7 @@ private:
     std::array<void*, 64> all_{};
 };
 
-/// Has this thread be a real-time thread.
+/// Makes the calling thread a real-time thread.
 void become_real_time()
 {
     sched_param parameters{};
@@ -70,7 +70,7 @@ void become_real_time()
     }
 }
 
-/// Returns: how long the worst row of a real-time thread takes.
+/// Returns: the time of the slowest row.
 milliseconds worst_row()
 {
     constexpr std::chrono::microseconds pause{200};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Signal handlers that allocate while their thread is in the middle of a call.
+// Signal handlers that allocate while they interrupt a call of np_alloc.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -30,7 +30,7 @@ constexpr const char* report = "^np_alloc: reentrant call: a signal handler allo
                                "  remedy: call async-signal-safe functions only in signal handlers; .*\n$";
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
-TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
+TEST(locks, are_not_in_transition_once_a_thread_holds_none)
 {
     np::fork_mutex one(np::lock_rank::heap);
     one.lock();
@@ -38,13 +38,13 @@ TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
     const np::counted_lock counted;
     EXPECT_EQ(np::this_thread_transition, nullptr);
     one.lock();
-    EXPECT_EQ(np::this_thread_transition, nullptr) << "it has its owner";
+    EXPECT_EQ(np::this_thread_transition, nullptr) << "the lock has an owner";
     one.unlock();
     EXPECT_EQ(np::this_thread_transition, nullptr);
     EXPECT_EQ(np::this_thread_locks, 1U);
 }
 
-TEST(locks, are_waited_for_by_a_thread_that_has_others)
+TEST(locks, can_be_waited_for_by_a_thread_that_holds_another)
 {
     np::fork_mutex mine(np::lock_rank::heaps);
     np::fork_mutex of_another(np::lock_rank::heap);
@@ -80,24 +80,24 @@ struct reentrant_call_death_test : testing::Test
     }
 };
 
-/// Allocates in a handler; the alarm ends a deadlock.
+/// Allocates like a handler; the alarm ends a deadlock.
 void* allocate_in_handler(std::size_t bytes)
 {
     (void)alarm(10);
     return np_alloc(bytes);
 }
 
-TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
+TEST_F(reentrant_call_death_test, is_reported_when_the_thread_holds_the_lock)
 {
     EXPECT_DEATH(
         np::registry().pages().source().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }), report)
-        << "that of the page heap";
+        << "lock of the page heap";
     EXPECT_DEATH(np::registry().heaps().for_each_heap([](auto&) {
         (void)alarm(10);
         (void)np_trim();
     }),
                  report)
-        << "that of the lists";
+        << "lock of the lists of heaps";
     const auto with_lock_of_heap = [] {
         np::misuse_list found;
         const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found);
@@ -106,7 +106,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
     };
     EXPECT_DEATH(with_lock_of_heap(), report);
     const auto with_lock_of_call_sites = [] {
-        for (np::traced_heap& each : np::registry().heaps().traced)
+        for (np::call_site_heap& each : np::registry().heaps().call_site_heaps)
             each.sites().lock();
         (void)alarm(10);
         (void)np_alloc_at(10, __FILE__, __LINE__);
@@ -114,11 +114,11 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
     EXPECT_DEATH(with_lock_of_call_sites(), report);
 }
 
-TEST_F(reentrant_call_death_test, is_reported_where_the_lock_is_taken_and_has_no_owner_yet)
+TEST_F(reentrant_call_death_test, is_reported_when_the_lock_has_no_owner_yet)
 {
     static np::fork_mutex one(np::lock_rank::heap);
     const auto interrupted = [] {
-        one.lock_for_fork(); // has no owner
+        one.lock_for_fork(); // Sets no owner.
         np::this_thread_transition = &one;
         ++np::this_thread_locks;
         (void)alarm(30);
@@ -132,7 +132,7 @@ void allocate_and_free(int)
     np_free(np_alloc(large_bytes));
 }
 
-/// Allocates and frees large blocks, which takes a lock each time, while a handler that does the same interrupts it.
+/// Allocates and frees large blocks, which takes a lock each time, while signals interrupt it with `allocate_and_free`.
 [[noreturn]] void be_interrupted()
 {
     (void)alarm(60);
@@ -145,10 +145,10 @@ void allocate_and_free(int)
         np_free(np_alloc(large_bytes));
 }
 
-TEST_F(reentrant_call_death_test, of_a_handler_is_reported)
+TEST_F(reentrant_call_death_test, is_reported_in_a_signal_handler)
 {
     if (test::under_a_sanitizer)
-        GTEST_SKIP() << "which delay handlers until nothing is in the middle of a call";
+        GTEST_SKIP() << "sanitizers delay signal handlers until a call has ended";
     EXPECT_DEATH(be_interrupted(), report);
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What pools and reports call by weak symbols, and what is done when the process ends.
+// The functions that pools and reports call by weak symbols, and the reports at exit.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -52,7 +52,7 @@ std::ptrdiff_t times_in(np::callbacks<Function*>& registered, Function* function
     return std::count(all.begin(), all.end(), function);
 }
 
-TEST(np_runtime, knows_the_functions_that_trim_and_list_pools_until_they_are_removed)
+TEST(np_runtime, registers_and_removes_the_callbacks_of_pools)
 {
     np::heap_maintenance& maintenance = np::registry().maintenance();
     memory_pool_np_add_pools(&trim_nothing);
@@ -65,7 +65,7 @@ TEST(np_runtime, knows_the_functions_that_trim_and_list_pools_until_they_are_rem
     EXPECT_EQ(times_in<np::visit_function>(maintenance.reports(), &visit_nothing), 0);
 }
 
-TEST(np_runtime, has_a_heap_for_each_thread_that_has_asked_for_memory)
+TEST(np_runtime, has_a_heap_for_each_thread_that_has_allocated)
 {
     np_free(np_alloc(1));
     const np::thread_heap* const mine = np::heap_of_this_thread();
@@ -78,7 +78,7 @@ TEST(np_runtime, has_a_heap_for_each_thread_that_has_asked_for_memory)
     });
 }
 
-TEST(np_runtime, gives_reports_its_named_heaps_and_as_much_of_its_statistics_as_they_know_of)
+TEST(np_runtime, passes_reports_named_heaps_and_the_statistics_they_have_room_for)
 {
     np_heap* const heap = np_heap_create_named("of runtime");
     std::size_t heaps = 0;
@@ -105,7 +105,7 @@ TEST(np_runtime, prints_statistics_and_slabs_for_reports)
     EXPECT_NE(text.find("bytes_in_use"), std::string::npos);
     text.clear();
     memory_pool_np_print_slabs(&append, &text);
-    EXPECT_EQ(text, "") << "they are not asked for";
+    EXPECT_EQ(text, "") << "the option is off";
     const test::option_for_now asked_for(np_option_report_slabs, 1);
     memory_pool_np_print_slabs(&append, &text);
     EXPECT_EQ(text.find(", \"slabs\": "), 0U);
@@ -119,7 +119,7 @@ void end_with(std::size_t statistics, std::size_t status_of_leaks)
     std::exit(0);
 }
 
-TEST(np_runtime_death_test, prints_what_was_asked_for_when_the_process_ends_and_ends_with_the_status_of_leaks)
+TEST(np_runtime_death_test, prints_the_requested_reports_at_exit_and_sets_the_exit_status)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(end_with(1, 0), testing::ExitedWithCode(0), "in use");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that are interrupted all the time, by the interface alone.
+// Threads that signals interrupt all the time. Uses the public interface only.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -26,20 +26,20 @@ test::np_resource np;
 
 std::atomic<int> interruptions{0};
 
-/// As a profiler's, it does not allocate, and leaves errno as it is.
+/// A signal handler that, like a profiler's, does not allocate and keeps errno.
 void interrupt(int)
 {
     interruptions.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Handles SIGPROF as long as it lives.
+/// Installs `interrupt` for SIGPROF during its lifetime.
 class with_handler
 {
 public:
     with_handler()
     {
         struct sigaction action = {};
-        action.sa_handler = &interrupt; // and no SA_RESTART: what a signal interrupts, fails
+        action.sa_handler = &interrupt; // Without SA_RESTART, interrupted system calls fail.
         EXPECT_EQ(sigaction(SIGPROF, &action, &before_), 0);
     }
     with_handler(const with_handler&) = delete;

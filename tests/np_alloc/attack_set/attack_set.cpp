@@ -2,14 +2,14 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attack_set list | KIND BYTES
 //
-// Attacks on the malloc of the process, by plain calls of malloc, free, new and delete: so it runs under any malloc.
-// `list` prints the kinds. Otherwise it makes one attack, goes on as a program would, prints "goes on" and returns from
-// main. If the malloc detects the attack, the process ends before that. An attack that reads old content prints
-// "nothing is left" if that is gone.
+// Attacks the malloc of the process by plain calls of malloc, free, new and delete, so that it runs under any malloc.
+// `list` prints the kinds of attack. Otherwise, the program makes one attack, continues as a program would, prints
+// "goes on" and returns from main. If the malloc detects the attack, the process ends earlier. An attack that reads old
+// contents prints "nothing is left" if the contents are gone.
 //
-//     blocks around it     attack            normal use               return from main
-//     are in use        |  the misuse     |  blocks are allocated, |  exit handlers run
-//                       |                 |  and all are freed     |
+//     preparation          attack            normal use               return from main
+//     adjacent blocks   |  the misuse     |  blocks are allocated, |  exit handlers run
+//     are in use        |                 |  and all are freed     |
 //
 // Exits with 77 if the attack cannot be made under this malloc.
 #include <support/check.hpp>
@@ -73,15 +73,15 @@ unsigned char* filled(std::size_t bytes)
     std::_Exit(cannot_be_made);
 }
 
-/// Blocks that stay in use until the end, around the one that is attacked.
+/// Blocks around the attacked block, in use until the end.
 class neighbours
 {
 public:
-    static constexpr std::size_t most = std::size_t{16} * 1024;
+    static constexpr std::size_t max_count = std::size_t{16} * 1024;
 
     void add(std::size_t bytes, std::size_t count)
     {
-        for (std::size_t i = 0; i != count && count_ != most; ++i)
+        for (std::size_t i = 0; i != count && count_ != max_count; ++i)
             keep(filled(bytes));
     }
 
@@ -99,13 +99,13 @@ public:
     }
 
 private:
-    std::array<unsigned char*, most> blocks_{};
+    std::array<unsigned char*, max_count> blocks_{};
     std::size_t count_ = 0;
 };
 
 neighbours others;
 
-/// Returns: how many blocks of that size to use as neighbours.
+/// Returns: the number of neighbours for blocks of that size.
 constexpr std::size_t some(std::size_t bytes)
 {
     return bytes < largest_bytes ? 16 : 2;
@@ -133,7 +133,7 @@ void go_on(std::size_t bytes)
     }
 }
 
-/// The outcome of an attack that was not stopped yet.
+/// The outcome of an attack that the malloc has not stopped yet.
 enum class outcome
 {
     made,
@@ -168,7 +168,7 @@ outcome overflow_of_the_last(std::size_t bytes)
     return outcome::made;
 }
 
-/// A byte past the requested size, for which most mallocs have room in the block; the byte before it is unchanged.
+/// Changes the second byte past the requested size, which most mallocs have room for; the first one stays unchanged.
 outcome write_into_slack(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes - 3);
@@ -264,7 +264,7 @@ outcome double_free_of_many(std::size_t bytes)
     return outcome::made;
 }
 
-/// After many others were allocated and freed, of which some may have reused the block.
+/// A double free after many other blocks, some of which may have reused the memory.
 outcome double_free_much_later(std::size_t bytes)
 {
     unsigned char* const block = among_others(bytes);
@@ -311,7 +311,7 @@ outcome free_of_what_has_moved(std::size_t bytes)
 
 // Other invalid pointers.
 
-/// The pointer is read from reused blocks, which hold old content, or what the malloc left there.
+/// Frees pointers that it reads from reused blocks, which hold old contents or data of the malloc.
 outcome free_of_what_was_never_set(std::size_t bytes)
 {
     const int more_than_wait = bytes < largest_bytes ? 2048 : 8;
@@ -375,7 +375,7 @@ outcome write_to_what_has_moved(std::size_t bytes)
     return outcome::made;
 }
 
-/// Returns: whether some of the block's content can still be read.
+/// Returns: whether some of the old contents of the block can still be read.
 bool has_content(void* block, std::size_t bytes)
 {
     const volatile unsigned char* const place = hidden(block);
@@ -433,7 +433,7 @@ outcome delete_of_another_size(std::size_t bytes)
     return outcome::made;
 }
 
-/// Writes a sixteenth of the size of the other attacks: at least one byte.
+/// Changes `bytes / 16` bytes of a block of 0 bytes: at least one.
 outcome write_to_a_block_of_no_bytes(std::size_t bytes)
 {
     unsigned char* const block = among_others(0);
@@ -521,8 +521,8 @@ int main(int count, char** arguments)
     CHECK(chosen != kinds.end() && bytes >= 16 && bytes <= largest_bytes);
     const rlimit no_core{0, 0};
     CHECK(setrlimit(RLIMIT_CORE, &no_core) == 0);
-    constexpr unsigned most_seconds = 20;
-    alarm(most_seconds);
+    constexpr unsigned max_seconds = 20;
+    alarm(max_seconds);
     text.fill(content);
 
     const outcome seen = chosen->attack(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The attacks are on malloc, free, new and delete of the whole program, what attacks included.
+// Attacks on malloc, free, new and delete of the whole program. The attacking code uses the same malloc.
 #include "attacks.hpp"
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace attacks {
 bool count_reports(notes&)
 {
-    return false; // Its error handler is not seen from outside.
+    return false; // The library does not export its error handler.
 }
 
 bool is_in_order()
 {
-    return true; // Nor is what could tell.
+    return true; // The library does not export np_verify.
 }
 
 void* by_new(std::size_t bytes, form_of_new form)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The attacks are on np_alloc, by its interface. new and delete are those of what attacks.
+// Attacks on the functions of np_alloc. The attacking code itself uses another new and delete.
 #include "attacks.hpp"
 
 #include <memory_pool/base/errors.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Writes to where the program has no business. What they write is no address, no number of anything, and not zero.
+// Invalid writes and reads. The bytes written are no valid address or count, and not zero.
 #include "attacks.hpp"
 
 #include <algorithm>
@@ -14,19 +14,19 @@ namespace attacks {
 namespace {
 constexpr int garbage = 0x41;
 
-/// Writes what is not there already: one byte of a canary may be anything. The compiler is not to know what is written
-/// where.
+/// Changes the first byte at `address`, as a canary may hold any value. Hides the write from the optimizer.
 void write(std::byte* address, std::size_t bytes)
 {
     std::byte* const volatile hidden = address;
     std::memset(hidden, *hidden != std::byte{garbage} ? garbage : garbage + 1, bytes);
 }
 
-void expect(bool is_so, const char* what)
+/// Ends the program unless the condition holds: then the attack has succeeded.
+void expect(bool condition, const char* failure)
 {
-    if (is_so)
+    if (condition)
         return;
-    std::fprintf(stderr, "the program was harmed: %s\n", what);
+    std::fprintf(stderr, "the attack has succeeded: %s\n", failure);
     std::_Exit(1);
 }
 
@@ -35,11 +35,11 @@ bool in_a_slab(std::size_t bytes, owner)
     return may_be_in_slab(bytes);
 }
 
-/// Blocks of 64 bytes, with what is behind them where they are checked, stay with the thread that frees them. What is
-/// sent to a thread that has ended is read at once.
-bool if_there_are_batches(std::size_t bytes, owner whose)
+/// Only remote frees of small blocks are batched: from 64 bytes on, including a canary, the freeing thread keeps the
+/// block. A batch for a thread that has ended is drained at once.
+bool has_batches(std::size_t bytes, owner block_owner)
 {
-    return bytes < 48 && whose != owner::ended;
+    return bytes < 48 && block_owner != owner::ended;
 }
 
 // Behind a block.
@@ -50,67 +50,67 @@ bool is_larger_than(std::size_t bytes, owner)
     return bytes > Bytes;
 }
 
-/// Behind what was asked for, in what the block has room for.
+/// An overflow of the requested size within the usable size.
 template <std::size_t Bytes>
 void overflow_into_slack(scene& here)
 {
     std::byte* const block = here.block(here.bytes() - Bytes);
-    here.begins(block);
+    here.begin_attack(block);
     write(block + here.bytes() - Bytes, Bytes);
     np_free(block);
 }
 
-/// All of the next block, too, which is free.
+/// Overwrites all of the next block, which is free.
 void overflow_into_next(scene& here)
 {
     std::byte* const block = here.block();
     std::byte* const next = here.block();
     here.by_owner([next] { np_free(next); });
-    here.begins(block);
+    here.begin_attack(block);
     write(block + here.bytes(), here.stride());
     np_free(block);
 }
 
-/// Returns: blocks that fill more than one slab, if they are in one.
+/// Returns: blocks that fill more than one slab, if they are small.
 std::vector<std::byte*> more_than_a_slab(scene& here)
 {
     constexpr std::size_t largest_slab = std::size_t{512} * 1024;
     return here.blocks_that_stay(std::max<std::size_t>(largest_slab / here.bytes(), 1) + 1);
 }
 
-/// Behind the one of the highest address.
+/// An overflow of the block with the highest address.
 void overflow_of_the_last(scene& here)
 {
     const std::vector<std::byte*> blocks = more_than_a_slab(here);
     std::byte* const last = *std::max_element(blocks.begin(), blocks.end());
-    here.begins(last);
+    here.begin_attack(last);
     write(last + here.bytes(), 64);
 }
 
-/// Has memory lie behind all blocks so far, as in a larger program.
-void have_memory_behind()
+/// Allocates memory behind all blocks so far, as in a larger program.
+void allocate_behind()
 {
     constexpr std::size_t bytes = std::size_t{4} << 20U;
-    expect(np_alloc(bytes) != nullptr, "there is no memory behind");
+    expect(np_alloc(bytes) != nullptr, "no memory is left");
 }
 
-/// As a loop does that does not end.
+/// An overflow by a loop that does not stop.
 void overflow_of_a_mebibyte(scene& here)
 {
     std::byte* const block = here.block_that_stays();
-    have_memory_behind();
-    here.begins(block);
+    allocate_behind();
+    here.begin_attack(block);
     write(block + here.bytes(), 1U << 20U);
 }
 
-/// The same, where a thread has got its heap since, which may lie behind the block.
+/// An overflow of 1 MiB, after another thread has created its heap, which may lie behind the block.
 void overflow_towards_a_heap(scene& here)
 {
     test::lasting_thread another;
     std::byte* const block = here.block_that_stays();
     another.does([&here] { np_free(np_alloc(here.bytes())); });
-    have_memory_behind();
-    here.begins(block);
+    allocate_behind();
+    here.begin_attack(block);
     write(block + here.bytes(), 1U << 20U);
 }
 
@@ -121,7 +121,7 @@ void underflow_of_the_first(scene& here)
 {
     const std::vector<std::byte*> blocks = more_than_a_slab(here);
     std::byte* const first = *std::min_element(blocks.begin(), blocks.end());
-    here.begins(first);
+    here.begin_attack(first);
     write(first - Bytes, Bytes);
 }
 
@@ -132,19 +132,19 @@ void underflow_into_block_in_use(scene& here)
     std::byte* const other = here.block();
     std::byte* const block = std::max(one, other);
     here.keep(std::min(one, other));
-    here.begins(block);
+    here.begin_attack(block);
     write(block - 1, 1);
     np_free(block);
 }
 
-/// The same where the preceding block is free.
+/// An underflow of a block whose preceding block is free.
 void underflow_into_free_block(scene& here)
 {
     std::byte* const one = here.block();
     std::byte* const other = here.block();
     std::byte* const block = std::max(one, other);
     here.by_owner([=] { np_free(std::min(one, other)); });
-    here.begins(block);
+    here.begin_attack(block);
     write(block - 32, 32);
     np_free(block);
 }
@@ -153,33 +153,33 @@ void underflow_into_free_block(scene& here)
 
 void write_after_free(scene& here, std::size_t bytes)
 {
-    (void)here.block_that_stays(); // So the slab does, and the block is allocated again.
+    (void)here.block_that_stays(); // Keeps the slab, so that the block is allocated again.
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     np_free(block);
     write(block, bytes);
-    if (may_be_in_slab(here.bytes())) // The memory of a large one would go back to the system.
-        here.send_all_home();
+    if (may_be_in_slab(here.bytes())) // The memory of a large block would go back to the system.
+        here.drain_all();
 }
 
-/// What was written is not there for the next who gets the block.
+/// Reads the old contents of a freed block.
 void read_after_free(scene& here)
 {
     std::byte* const block = here.block();
     std::memset(block, garbage, here.bytes());
-    here.begins(block);
+    here.begin_attack(block);
     np_free(block);
     const volatile std::byte* const old = block;
-    expect(old[here.bytes() - 1] != std::byte{garbage}, "it reads what it has freed");
+    expect(old[here.bytes() - 1] != std::byte{garbage}, "it reads freed contents");
 }
 
-/// The address of something else stands in every free block where a list of them would have its links.
+/// Writes the address of another object into free blocks, where a free list would have its links.
 void forged_links(scene& here)
 {
-    std::array<std::byte*, 4> blocks{}; // No more than wait where blocks are checked.
+    std::array<std::byte*, 4> blocks{}; // Few enough to stay in the quarantine of the checked build.
     for (std::byte*& each : blocks)
         each = here.block();
-    here.begins(blocks[0]);
+    here.begin_attack(blocks[0]);
     alignas(16) std::array<std::byte, 64> target{};
     for (std::byte* each : blocks) {
         np_free(each);
@@ -188,15 +188,14 @@ void forged_links(scene& here)
     }
     for (int i = 0; i != 64; ++i) {
         void* const block = np_alloc(here.bytes());
-        expect(block != &target, "malloc gives it what is no block");
+        expect(block != &target, "malloc returns the forged address");
         here.keep(block);
     }
 }
 
-// Blocks that are in transit to another thread, and what brings them.
+// Blocks in transit to another thread, and their batches.
 
-/// Has the third thread free a block of the owner, which it does not keep. The batch that it is in was not sent yet.
-/// Returns: the batch.
+/// The third thread frees the block remotely, and has not sent its batch yet. Returns: the batch.
 std::byte* put_into_batch(scene& here, std::byte* block)
 {
     std::array<std::byte*, 8> sheets{};
@@ -208,22 +207,21 @@ std::byte* put_into_batch(scene& here, std::byte* block)
             np_free(each);
         np_trim();
         np_free(block);
-        for (int others = 0; others != 1100;
-             ++others) // In the checked build, it is in quarantine until that many are freed.
+        for (int others = 0; others != 1100; ++others) // In the checked build, pushes the block out of quarantine.
             np_free(np_alloc(here.bytes()));
     });
-    return *std::min_element(sheets.begin(), sheets.end()); // The lowest free block is taken for it.
+    return *std::min_element(sheets.begin(), sheets.end()); // The batch takes the lowest free block.
 }
 
 void write_to_batch(scene& here)
 {
     std::byte* const batch = put_into_batch(here, here.block());
     here.is_about_bytes(batch_bytes);
-    here.begins(batch);
+    here.begin_attack(batch);
     write(batch, batch_bytes);
 }
 
-void write_to_block_sent_home(scene& here)
+void write_to_remotely_freed_block(scene& here)
 {
     std::byte* const stays = here.block_that_stays();
     std::byte* const block = here.block();
@@ -231,19 +229,19 @@ void write_to_block_sent_home(scene& here)
         np_free(block);
         np_trim();
     });
-    here.is_about(stays); // It is as large as the other.
-    here.begins(block);
+    here.is_about(stays); // Both blocks have the same size.
+    here.begin_attack(block);
     write(block, here.bytes());
 }
 
-// Blocks of no bytes.
+// Blocks of 0 bytes.
 
 void no_bytes(scene& here)
 {
     std::array<std::byte*, 64> blocks{};
     for (std::byte*& each : blocks)
         each = here.block(0);
-    here.begins(blocks[0]);
+    here.begin_attack(blocks[0]);
     for (std::byte* each : blocks)
         *each = std::byte{garbage};
     std::sort(blocks.begin(), blocks.end());
@@ -271,9 +269,9 @@ std::vector<attack> corruptions()
         {"write of all bytes after free", always, [](scene& here) { write_after_free(here, here.bytes()); }},
         {"read after free", always, read_after_free},
         {"forged links", in_a_slab, forged_links},
-        {"write to a batch", if_there_are_batches, write_to_batch},
-        {"write to a block that was sent home", in_a_slab, write_to_block_sent_home},
-        {"blocks of no bytes", [](std::size_t bytes, owner) { return bytes == 16; }, no_bytes},
+        {"write to a batch", has_batches, write_to_batch},
+        {"write to a remotely freed block", in_a_slab, write_to_remotely_freed_block},
+        {"blocks of 0 bytes", [](std::size_t bytes, owner) { return bytes == 16; }, no_bytes},
     };
 }
 } // namespace attacks

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks that are given back by a function that does not fit, or with a size that does not.
+// Mismatched deallocation, and deallocation with a wrong size.
 #include "attacks.hpp"
 
 namespace attacks {
 namespace {
-/// Returns: a block of the owner from that form of new.
+/// Returns: a block that the owner has allocated by that form of new.
 void* from_new(scene& here, form_of_new form)
 {
     void* block = nullptr;
     here.by_owner([&] { block = by_new(here.bytes(), form); });
     here.is_about(block);
-    here.begins(block);
+    here.begin_attack(block);
     return block;
 }
 
 void* from_malloc(scene& here)
 {
     void* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     return block;
 }
 
@@ -57,7 +57,7 @@ std::vector<attack> mismatches()
          [](scene& here) { by_delete(from_new(here, plain), with_size(here.bytes() * 4)); }},
         {"free_sized, smaller", always, [](scene& here) { np_free_sized(from_malloc(here), here.bytes() / 4); }},
         {"free_sized, larger", always, [](scene& here) { np_free_sized(from_malloc(here), here.bytes() * 4); }},
-        {"free_aligned_sized, not aligned so", always,
+        {"free_aligned_sized, misaligned", always,
          [](scene& here) { np_free_aligned_sized(from_malloc(here), 65536, here.bytes()); }},
     };
 }

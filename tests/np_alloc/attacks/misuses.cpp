@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Pointers that must not be given back, and functions that they can be given to.
+// Invalid pointers, passed to each function that takes a block.
 #include "attacks.hpp"
 
 #include <memory_pool/block_pool.hpp>
@@ -18,11 +18,11 @@
 
 namespace attacks {
 namespace {
-/// Each function makes one, in a scene, and says so there.
+/// `make` creates the pointer in a scene, and starts the attack there.
 struct bad_pointer
 {
     const char* name;
-    bool (*is_for)(std::size_t bytes, owner whose);
+    bool (*is_for)(std::size_t bytes, owner block_owner);
     void* (*make)(scene& here);
 };
 
@@ -31,7 +31,7 @@ struct bad_pointer
 void* freed(scene& here)
 {
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     np_free(block);
     return block;
 }
@@ -40,17 +40,17 @@ void* freed_before_another(scene& here)
 {
     std::byte* const block = here.block();
     std::byte* const other = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     np_free(block);
     np_free(other);
     return block;
 }
 
-/// Others have come and gone since, some in its place; now it is free.
+/// Later blocks have reused its memory; now it is free again.
 void* freed_long_ago(scene& here)
 {
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     np_free(block);
     std::array<void*, 4> others{};
     for (int times = 0; times != 256; ++times) {
@@ -66,24 +66,24 @@ void* freed_by_its_owner(scene& here)
 {
     std::byte* const block = here.block();
     here.by_owner([block] { np_free(block); });
-    here.begins(block);
+    here.begin_attack(block);
     return block;
 }
 
 void* freed_by_a_third(scene& here)
 {
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     here.by_third([block] { np_free(block); });
     return block;
 }
 
-/// It has been in a batch, which was read.
-void* gone_home(scene& here)
+/// A remotely freed block, which its owner has drained.
+void* freed_and_drained(scene& here)
 {
-    (void)here.block_that_stays(); // So the slab does.
+    (void)here.block_that_stays(); // Keeps the slab.
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     const auto free_it = [block] {
         np_free(block);
         np_trim();
@@ -93,23 +93,23 @@ void* gone_home(scene& here)
     return block;
 }
 
-/// Its slab has gone, too, if it was in one.
-void* slab_gone(scene& here)
+/// A freed block whose slab, if any, was freed as well.
+void* freed_with_its_slab(scene& here)
 {
     std::byte* const block = here.block();
     here.by_owner([block] {
         np_free(block);
         np_trim();
     });
-    here.begins(block);
+    here.begin_attack(block);
     return block;
 }
 
 void* moved_by_realloc(scene& here)
 {
     std::byte* const block = here.block();
-    (void)here.block_that_stays(); // It cannot become larger where it is.
-    here.begins(block);
+    (void)here.block_that_stays(); // Prevents growth in place.
+    here.begin_attack(block);
     here.keep(np_realloc(block, 2 * here.bytes()));
     return block;
 }
@@ -121,16 +121,16 @@ void* freed_after_realloc(scene& here)
     void* moved = nullptr;
     here.by_owner([&] { moved = np_realloc(block, 2 * here.bytes()); });
     here.is_about(moved);
-    here.begins(moved);
+    here.begin_attack(moved);
     np_free(moved);
     return moved;
 }
 
-// Addresses of something else. As they are no blocks, their owner makes no difference.
+// Addresses of other objects. For these, the owner makes no difference.
 
-bool for_one_owner(std::size_t, owner whose)
+bool for_one_owner(std::size_t, owner block_owner)
 {
-    return whose == owner::attacker;
+    return block_owner == owner::attacker;
 }
 
 template <std::uintptr_t Number>
@@ -138,11 +138,11 @@ void* number(scene& here)
 {
     np_free(np_alloc(here.bytes()));
     auto* const address = reinterpret_cast<void*>(Number);
-    here.begins(address);
+    here.begin_attack(address);
     return address;
 }
 
-/// Returns: `address`; no compiler is to know that it is.
+/// Returns: `address`, hidden from the optimizer.
 void* hidden(void* address)
 {
     void* const volatile same = address;
@@ -153,14 +153,14 @@ void* on_the_stack(scene& here)
 {
     alignas(16) std::byte local[16];
     void* const address = hidden(local);
-    here.begins(address);
+    here.begin_attack(address);
     return address;
 }
 
 void* of_alloca(scene& here)
 {
     void* const address = hidden(alloca(here.bytes()));
-    here.begins(address);
+    here.begin_attack(address);
     return address;
 }
 
@@ -168,7 +168,7 @@ alignas(16) std::byte global[16];
 
 void* of_a_global(scene& here)
 {
-    here.begins(global);
+    here.begin_attack(global);
     return global;
 }
 
@@ -176,11 +176,11 @@ void* of_a_function(scene& here)
 {
     constexpr std::uintptr_t aligned = ~std::uintptr_t{15};
     auto* const address = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&of_a_function) & aligned);
-    here.begins(address);
+    here.begin_attack(address);
     return address;
 }
 
-/// Returns: where what is mapped from `address` on ends.
+/// Returns: the end of the mappings from `address` on.
 std::uintptr_t end_of_mappings(const void* address)
 {
     std::FILE* const maps = std::fopen("/proc/self/maps", "re");
@@ -197,14 +197,14 @@ std::uintptr_t end_of_mappings(const void* address)
     return end;
 }
 
-/// Pages of the program, as close to those of the library as the system can have it.
+/// Pages of the program, as close to the region of the library as possible.
 void* next_to_the_region(scene& here)
 {
     void* const block = np_alloc(here.bytes());
     auto* const wanted = reinterpret_cast<void*>(end_of_mappings(block));
     void* const pages = mmap(wanted, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     here.keep(block);
-    here.begins(pages);
+    here.begin_attack(pages);
     return pages;
 }
 
@@ -213,7 +213,7 @@ void* of_a_pool(scene& here)
     static memory_pool::page_resource pages;
     static memory_pool::block_pool pool(here.bytes(), {}, &pages);
     void* const block = pool.allocate();
-    here.begins(block);
+    here.begin_attack(block);
     return block;
 }
 
@@ -234,25 +234,25 @@ template <std::size_t Offset>
 void* inside(scene& here)
 {
     std::byte* const block = here.block_that_stays();
-    here.begins(block + Offset);
+    here.begin_attack(block + Offset);
     return block + Offset;
 }
 
-/// Where a block begins that was not allocated, or that another owner has.
+/// The adjacent block, which is free or belongs to another owner.
 void* next_block(scene& here)
 {
     std::byte* const block = here.block_that_stays();
     std::byte* const next = block + here.stride();
-    here.begins(next);
+    here.begin_attack(next);
     return next;
 }
 
-/// Where one begins that no thread has had yet.
-void* never_handed_out(scene& here)
+/// The position of a block that was never allocated.
+void* never_allocated(scene& here)
 {
     std::byte* const block = here.block_that_stays();
     std::byte* const far = block + 40 * here.stride();
-    here.begins(far);
+    here.begin_attack(far);
     return far;
 }
 
@@ -262,8 +262,8 @@ constexpr std::array<bad_pointer, 26> bad_pointers{{
     {"freed long ago", always, freed_long_ago},
     {"freed by its owner", always, freed_by_its_owner},
     {"freed by a third", always, freed_by_a_third},
-    {"freed, and gone home", always, gone_home},
-    {"freed, its slab gone", always, slab_gone},
+    {"freed, and drained", always, freed_and_drained},
+    {"freed, slab freed", always, freed_with_its_slab},
     {"moved by realloc", always, moved_by_realloc},
     {"freed after realloc", always, freed_after_realloc},
     {"1", for_one_owner, number<1>},
@@ -282,7 +282,7 @@ constexpr std::array<bad_pointer, 26> bad_pointers{{
     {"block + 4096", has_offset<4096>, inside<4096>},
     {"block + 1 GiB", always, inside<std::size_t{1} << 30U>},
     {"next block", in_a_slab, next_block},
-    {"never handed out", in_a_slab, never_handed_out},
+    {"never allocated", in_a_slab, never_allocated},
 }};
 
 // Functions that take a block.
@@ -302,7 +302,7 @@ void make_it_larger(scene& here, void* pointer)
     here.keep(np_realloc(pointer, 2 * here.bytes()));
 }
 
-void ask_for_its_size(scene&, void* pointer)
+void query_its_size(scene&, void* pointer)
 {
     (void)np_usable_size(pointer);
 }
@@ -317,8 +317,9 @@ constexpr std::array<function, 4> functions{{
     {"free", free_it},
     {"free_sized", free_it_with_its_size},
     {"realloc", make_it_larger},
-    {"usable_size", ask_for_its_size},
+    {"usable_size", query_its_size},
 }};
+
 // Several double frees in turn.
 
 /// Frees in reverse order: A B B A.
@@ -326,19 +327,19 @@ void freed_and_back(scene& here)
 {
     std::byte* const block = here.block();
     std::byte* const other = here.block();
-    here.begins(other);
+    here.begin_attack(other);
     np_free(block);
     np_free(other);
     np_free(other);
     np_free(block);
 }
 
-/// Each of two threads frees what the other has freed: A, B, then B, A.
+/// Two threads free A and B, then B and A.
 void freed_in_turns(scene& here)
 {
     std::byte* const block = here.block();
     std::byte* const other = here.block();
-    here.begins(other);
+    here.begin_attack(other);
     here.by_third([block] { np_free(block); });
     np_free(other);
     here.by_third([other] { np_free(other); });
@@ -349,7 +350,7 @@ void freed_in_turns(scene& here)
 void freed_by_both(scene& here)
 {
     std::byte* const block = here.block();
-    here.begins(block);
+    here.begin_attack(block);
     std::atomic<int> missing{2};
     const auto free_it = [&missing, block] {
         for (--missing; missing != 0;)
@@ -364,7 +365,7 @@ void freed_by_both(scene& here)
 void misaligned_twice(scene& here)
 {
     std::byte* const block = here.block_that_stays();
-    here.begins(block + 8);
+    here.begin_attack(block + 8);
     np_free(block + 8);
     np_free(block + 8);
 }

@@ -2,14 +2,14 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attacks ending | counting [ATTACK [BYTES [OWNER]]]
 //
-// Commits all attacks, or those named, each in a process of its own: with the error handler that ends it, or with one
-// that counts. Prints a line for each, separated by tabs:
+// Commits all attacks, or the named ones, each in a process of its own. The error handler ends the process (`ending`),
+// or counts the reports (`counting`). Prints a line for each attack, with fields separated by tabs:
 //
-//     attack, bytes, owner, how the process ended, what it was doing then, reports, when the first came,
+//     attack, bytes, owner, how the process ended, its stage then, reports, stage of the first report,
 //     whether a block was allocated twice, whether the heap was consistent in the end,
 //     address that a report must name, bytes of a block there, text on stderr
 //
-// It prints what happened, and does not judge it: see np_attacks_test.py.
+// np_attacks_test.py judges the results.
 #include "attacks.hpp"
 
 #include <support/check.hpp>
@@ -36,10 +36,10 @@ constexpr std::size_t kibibyte = 1024;
 constexpr std::array<std::size_t, 7> all_bytes{16, 48, 1000, 4096, 9 * kibibyte, 256 * kibibyte, 3072 * kibibyte};
 constexpr std::array<owner, 3> all_owners{owner::attacker, owner::another, owner::ended};
 
-const char* name(owner whose)
+const char* name(owner block_owner)
 {
     constexpr std::array<const char*, 3> names{"attacker", "another", "ended"};
-    return names[static_cast<std::size_t>(whose)];
+    return names[static_cast<std::size_t>(block_owner)];
 }
 
 const char* name(stage reached)
@@ -48,36 +48,36 @@ const char* name(stage reached)
     return names[static_cast<std::size_t>(reached)];
 }
 
-/// Does it, in this process, which ends.
-[[noreturn]] void commit(const attack& committed, std::size_t bytes, owner whose, notes& written)
+/// Commits the attack in this process, and ends the process.
+[[noreturn]] void commit(const attack& committed, std::size_t bytes, owner block_owner, notes& written)
 {
-    attacks::scene(written, bytes, whose).play(committed);
+    attacks::scene(written, bytes, block_owner).play(committed);
     std::_Exit(0);
 }
 
-/// What is seen of a process from outside.
+/// The end of a process, as its parent sees it.
 struct ending
 {
     int status;
-    const char* text; ///< With a bar in place of each new line; until the next process has ended.
+    const char* text; ///< Its stderr, with bars in place of newlines and tabs; valid until the next process ends.
 };
 
-/// Has a process of its own do it.
-ending commit_in_child(const attack& committed, std::size_t bytes, owner whose, bool counts, notes& written)
+/// Commits the attack in a process of its own.
+ending commit_in_child(const attack& committed, std::size_t bytes, owner block_owner, bool counts, notes& written)
 {
     std::array<int, 2> errors{};
     CHECK(pipe(errors.data()) == 0);
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        constexpr unsigned most_seconds = 20;
-        alarm(most_seconds);
+        constexpr unsigned max_seconds = 20;
+        alarm(max_seconds);
         CHECK(dup2(errors[1], STDERR_FILENO) == STDERR_FILENO);
         CHECK(!counts || attacks::count_reports(written));
-        commit(committed, bytes, whose, written);
+        commit(committed, bytes, block_owner, written);
     }
     close(errors[1]);
-    // Not a string: it would take slabs of each size as it grows, and then overflows come to where no memory is.
+    // Not a string: as it grows, it would take slabs of each size, and then overflows would reach unmapped memory.
     static std::array<char, 65'536> text;
     std::size_t length = 0;
     for (ssize_t more = 0; (more = read(errors[0], text.data() + length, text.size() - 1 - length)) > 0;)
@@ -90,13 +90,14 @@ ending commit_in_child(const attack& committed, std::size_t bytes, owner whose, 
     return seen;
 }
 
-void print(const attack& committed, std::size_t bytes, owner whose, const ending& seen, const notes& written)
+void print(const attack& committed, std::size_t bytes, owner block_owner, const ending& seen, const notes& written)
 {
     const bool exited = WIFEXITED(seen.status);
-    std::printf("%s\t%zu\t%s\t%s %d\t%s\t%d\t%s\t%d\t%d\t%p\t%zu\t%s\n", committed.name.c_str(), bytes, name(whose),
-                exited ? "exit" : "signal", exited ? WEXITSTATUS(seen.status) : WTERMSIG(seen.status),
-                name(written.now), written.reports.load(), name(written.first_report), written.is_given_twice ? 1 : 0,
-                written.is_in_order ? 1 : 0, written.address, written.block_bytes, seen.text);
+    std::printf("%s\t%zu\t%s\t%s %d\t%s\t%d\t%s\t%d\t%d\t%p\t%zu\t%s\n", committed.name.c_str(), bytes,
+                name(block_owner), exited ? "exit" : "signal",
+                exited ? WEXITSTATUS(seen.status) : WTERMSIG(seen.status), name(written.now), written.reports.load(),
+                name(written.first_report), written.is_given_twice ? 1 : 0, written.is_in_order ? 1 : 0,
+                written.address, written.block_bytes, seen.text);
     (void)std::fflush(stdout);
 }
 
@@ -122,12 +123,12 @@ int main(int count, char** arguments)
     CHECK(shared != MAP_FAILED);
     for (const attack& each : all_attacks())
         for (const std::size_t bytes : all_bytes)
-            for (const owner whose : all_owners) {
-                if (!each.is_for(bytes, whose) || !is_wanted(2, each.name) || !is_wanted(3, std::to_string(bytes)) ||
-                    !is_wanted(4, name(whose)))
+            for (const owner block_owner : all_owners) {
+                if (!each.is_for(bytes, block_owner) || !is_wanted(2, each.name) ||
+                    !is_wanted(3, std::to_string(bytes)) || !is_wanted(4, name(block_owner)))
                     continue;
                 auto* const written = ::new (shared) notes;
-                print(each, bytes, whose, commit_in_child(each, bytes, whose, counts, *written), *written);
+                print(each, bytes, block_owner, commit_in_child(each, bytes, block_owner, counts, *written), *written);
             }
     return 0;
 }

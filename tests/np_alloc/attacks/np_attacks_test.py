@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What comes of each attack on np_alloc.   np_attacks_test.py PROGRAM LIBRARY
+"""Tests the result of each attack on np_alloc.   np_attacks_test.py PROGRAM LIBRARY
 
-PROGRAM commits them on LIBRARY (np_alloc, np_malloc, np_alloc_checked or np_malloc_checked), each in a process of its
-own, and prints what it saw: see np_attacks.cpp. The tables here hold the expected results, and docs/security.md the
-documentation for users.
+PROGRAM attacks LIBRARY (np_alloc, np_malloc, np_alloc_checked or np_malloc_checked), with each attack in a process of
+its own, and prints the results: see np_attacks.cpp. The tables below hold the expected results; docs/security.md
+documents them for users.
 
-    double free at once      the faulty call ends in the error handler, with the kind, the address, and the size
-    double free later        the same, or a later call does: at the latest when every thread has returned its free
-                             blocks. Until then, the block may have been allocated twice
-    ..., of several          so do blocks beside it
-    nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
-    a crash                  the system ends the program, where it does what is wrong
+    double free at once      the faulty call reports the kind, the address and the block size
+    double free later        the faulty or a later call reports it, at the latest when every thread has returned its
+                             free blocks; until then, the block may be allocated twice
+    ..., of several          adjacent blocks are reported as well
+    nothing                  the program continues as if nothing had happened, and np_verify finds no damage
+    a crash                  the system ends the program at the faulty access
     nothing or a crash       one of the two
-    a report                 a double free or a write after free, then or later, as it comes: threads race for blocks
-    nothing or harm          the same, or what the attack is after, as chance has it
-    nothing or a report      nothing, or write after free, if the same memory is handed out again
-    the program is harmed    the attack does what it is after
+    a report                 a double free or a write after free, at once or later: threads race for the blocks
+    nothing or success       depends on chance
+    nothing or a report      a write after free is reported if the memory is reused
+    the attack succeeds      the attack has its intended effect
 
-In libnp_malloc.so, a foreign pointer is named and ignored, and ends the program only if NP_FATAL_FOREIGN is 1. In
+libnp_malloc.so reports and ignores a foreign pointer, which ends the program only if NP_FATAL_FOREIGN is 1. In
 libnp_malloc_checked.so, it ends the program unless NP_FATAL_FOREIGN is 0.
 """
 import os
@@ -33,9 +33,8 @@ PROGRAM = os.path.abspath(sys.argv[1])
 IS_MALLOC = sys.argv[2].startswith("np_malloc")
 IS_CHECKED = sys.argv[2].endswith("_checked")
 
-# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and how the functions treat it.
-# Of those in slabs, the attacking thread has cached, once it has freed them, its own, and if they have 64 bytes, those
-# of others.
+# The results by pointer, kind of block and function. Blocks are in a `slab` or `large`; `own` blocks belong to the
+# attacking thread. `cached` blocks go to its cache when it frees them: own blocks, and others of 64 bytes or more.
 POINTERS = """
                           blocks  free, free_sized, realloc   usable_size                 any, if checked
 freed                     cached  double free at once         nothing                     double free at once
@@ -50,9 +49,9 @@ freed by its owner        slab    double free later           nothing           
 freed by its owner        large   double free at once         double free at once         double free at once
 freed by a third          slab    double free later           nothing                     double free at once
 freed by a third          large   double free at once         double free at once         double free at once
-freed, and gone home      slab    double free later           nothing                     double free at once
-freed, and gone home      large   double free at once         double free at once         double free at once
-freed, its slab gone      all     double free at once         double free at once         double free at once
+freed, and drained        slab    double free later           nothing                     double free at once
+freed, and drained        large   double free at once         double free at once         double free at once
+freed, slab freed         all     double free at once         double free at once         double free at once
 moved by realloc          cached  double free at once         nothing                     double free at once
 moved by realloc          slab    double free later           nothing                     double free at once
 moved by realloc          large   double free at once         double free at once         double free at once
@@ -76,10 +75,11 @@ block + 4096              slab    misaligned pointer later    nothing           
 block + 4096              large   misaligned pointer at once  misaligned pointer at once  misaligned pointer at once
 block + 1 GiB             all     foreign pointer at once     foreign pointer at once     double free at once
 next block                slab    double free later           nothing                     double free at once
-never handed out          slab    double free later           nothing                     double free at once
+never allocated           slab    double free later           nothing                     double free at once
 """
 
-# Mismatched deallocation. Linked by its interface, np_alloc has operators that call np_allocate and np_free, as C does.
+# Mismatched deallocation. With the interface of np_alloc, the attacks implement new and delete by np_allocate and
+# np_free, so most mismatches cannot be detected.
 PAIRS = """
                                     blocks  outcome  np_alloc, if checked             malloc, if checked
 malloc, delete                      all     nothing  nothing                          mismatched deallocation at once
@@ -94,7 +94,7 @@ new, delete[]                       all     nothing  nothing                    
 aligned new, plain delete           all     nothing  nothing                          mismatched deallocation at once
 plain new, aligned delete           all     nothing  nothing                          mismatched deallocation at once
 aligned new[], aligned delete       all     nothing  nothing                          mismatched deallocation at once
-free_aligned_sized, not aligned so  all     nothing  mismatched deallocation at once  mismatched deallocation at once
+free_aligned_sized, misaligned      all     nothing  mismatched deallocation at once  mismatched deallocation at once
 """
 
 OTHERS = """
@@ -129,14 +129,14 @@ write of 8 bytes after free          revoked  nothing                           
 write of all bytes after free        slab     nothing                               write after free later
 write of all bytes after free        large    nothing                               nothing or a report
 write of all bytes after free        revoked  nothing                               a crash
-read after free                      slab     the program is harmed                 nothing
-read after free                      large    the program is harmed                 nothing
-read after free                      revoked  the program is harmed                 a crash
-read after free                      sparse   the program is harmed                 nothing or harm
+read after free                      slab     the attack succeeds                   nothing
+read after free                      large    the attack succeeds                   nothing
+read after free                      revoked  the attack succeeds                   a crash
+read after free                      sparse   the attack succeeds                   nothing or success
 forged links                         slab     nothing                               nothing or a report
 write to a batch                     slab     write after free later, with losses   write after free later
-write to a block that was sent home  slab     nothing                               write after free later
-blocks of no bytes                   all      nothing                               a crash
+write to a remotely freed block      slab     nothing                               write after free later
+blocks of 0 bytes                    all      nothing                               a crash
 """
 
 ANY_REPORT = r"memory_pool: (double|write after) free: "
@@ -144,12 +144,12 @@ Case = namedtuple("Case", "attack bytes owner end stage reports first_report twi
 
 
 def rows(table):
-    """Returns the rows of a table but for the first, as lists of what is in their columns."""
+    """Returns the rows of a table, without its heading, as lists of columns."""
     return [re.split(r"  +", line) for line in table.strip().splitlines()[1:]]
 
 
 def expectations():
-    """Returns what has to come of each attack, by its name and the kind of block."""
+    """Returns {(name of the attack, kind of block): the expected result}."""
     expected = {}
     for pointer, blocks, when_freed, when_asked_for, when_checked in rows(POINTERS):
         for function in ("free", "free_sized", "realloc"):
@@ -168,15 +168,15 @@ def cases(text):
 
 
 def run(kind, **variables):
-    """Starts the program."""
+    """Starts PROGRAM."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
-    environment["NP_RANDOM_ORDER"] = "0"  # For the checked build: the same happens each time.
+    environment["NP_RANDOM_ORDER"] = "0"  # Makes the checked build deterministic.
     return subprocess.Popen([PROGRAM, kind], env={**environment, **variables}, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def kinds_of_blocks(case):
-    """Returns what the blocks of an attack are, the narrowest first."""
+    """Returns the kinds of block of an attack, most specific first."""
     if int(case.bytes) > 32768:
         return ["revoked"] * (int(case.bytes) > 2 << 20) + ["large", "all"]
     is_sparse = int(case.bytes) > 4096
@@ -192,93 +192,94 @@ def expected_outcome(case, expected):
 
 
 def wrong_text(kind, case):
-    """Returns what is wrong with a report: the misuse, the address, the size, a remedy, the thread and its calls."""
+    """Returns what is wrong with a report, or None. Checks the kind, address, size, remedy, thread and call stack."""
     report = re.fullmatch(
         r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|"
         r"  thread \d+ of process \d+\|  called by:\|(    [^|]+\|)+", case.text
     )
     if not report:
-        return "other text than one report"
+        return "stderr is not one report"
     if report.group(1) != kind:
-        return f"it is called a {report.group(1)}"
+        return f"it is reported as {report.group(1)}"
     if report.group(2) != case.address:
-        return "the address is another"
+        return "wrong address"
     may_be_unknown = kind in ("double free", "foreign pointer") or int(case.bytes) > 32768
     if report.group(3) != case.block_bytes and not (may_be_unknown and report.group(3) == "0"):
-        return "the size is another"
+        return "wrong block size"
     return None
 
 
 def wrong_end(outcome, case):
-    """Returns what is wrong with an attack whose first report ends the program."""
+    """Returns what is wrong with an attack whose first report ends the program, or None."""
     if outcome == "a report":
-        return None if re.match(ANY_REPORT, case.text) and case.end == "signal 6" else "it is not found"
+        return None if re.match(ANY_REPORT, case.text) and case.end == "signal 6" else "it is not detected"
     if outcome == "nothing or a report" and case.end == "signal 6":
-        return None if case.text.startswith("memory_pool: write after free: ") else "other text than one report"
+        return None if case.text.startswith("memory_pool: write after free: ") else "stderr is not one report"
     if outcome.endswith("a crash") and case.end == "signal 11":
-        return None if case.stage == "attacked" else "it is found too late"
-    if outcome == "nothing or harm" and case.end == "exit 1":
+        return None if case.stage == "attacked" else "it is detected too late"
+    if outcome == "nothing or success" and case.end == "exit 1":
         return None
     if outcome.startswith("nothing"):
         return wrong_going_on(case)
     if outcome == "a crash":
         return "it does not crash"
-    if outcome == "the program is harmed":
-        return None if case.end == "exit 1" else "it is not harmed"
+    if outcome == "the attack succeeds":
+        return None if case.end == "exit 1" else "the attack fails"
     kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses|, of several|, twice)?", outcome).groups()
     if case.end != "signal 6":
-        return "it is not found"
+        return "it is not detected"
     if when == "at once" and case.stage != "attacked":
-        return "it is found too late"
+        return "it is detected too late"
     return wrong_text(kind, case)
 
 
 def wrong_going_on(case):
-    """Returns what is wrong with a program that has to go on as if nothing had happened."""
+    """Returns what is wrong with a program that must continue as if nothing had happened, or None."""
     if (case.end, case.text) != ("exit 0", ""):
-        return "it does not go on"
+        return "it does not continue"
     if case.twice == "1":
-        return "a block is handed out twice"
+        return "a block is allocated twice"
     return None if case.in_order == "1" else "np_verify finds damage"
 
 
 def wrong_count(outcome, case):
-    """Returns what is wrong with an attack whose reports are counted."""
+    """Returns what is wrong with an attack whose reports are counted, or None."""
     if outcome.endswith("a crash") and case.end == "signal 11":
         return None
-    if outcome == "the program is harmed":
-        return None if case.end == "exit 1" else "it is not harmed"
-    if outcome == "nothing or harm" and case.end == "exit 1":
+    if outcome == "the attack succeeds":
+        return None if case.end == "exit 1" else "the attack fails"
+    if outcome == "nothing or success" and case.end == "exit 1":
         return None
     if case.end != "exit 0":
-        return "it does not go on"
+        return "it does not continue"
     if outcome == "a report":
-        return None if case.reports != "0" else "it is not found"
+        return None if case.reports != "0" else "it is not detected"
     if outcome.startswith("nothing") and not (outcome == "nothing or a report" and case.reports == "1"):
         return wrong_going_on(case)
     is_of_several = outcome.endswith(", of several") and case.reports != "0"
     if not is_of_several and case.reports != ("2" if outcome.endswith(", twice") else "1"):
         return f"there are {case.reports} reports"
     if "at once" in outcome and case.first_report != "attacked":
-        return "it is found too late"
+        return "it is detected too late"
     return None if case.in_order == "1" or "with losses" in outcome else "np_verify finds damage"
 
 
 def wrong_ignoring(outcome, case):
-    """Returns what is wrong with an attack where pointers from elsewhere are ignored."""
+    """Returns what is wrong with an attack where foreign pointers are ignored, or None."""
     if not outcome.startswith("foreign pointer"):
         return wrong_end(outcome, case)
     if case.end != "exit 0":
-        return "it does not go on"
-    said = re.fullmatch(
-        r"np_alloc: foreign pointer: address (\S+) is not of np_alloc, and ignored[^|]+\|  remedy: [^|]+\|", case.text
+        return "it does not continue"
+    message = re.fullmatch(
+        r"np_alloc: foreign pointer: address (\S+) is not from np_alloc and is ignored[^|]+\|  remedy: [^|]+\|",
+        case.text
     )
-    return None if said and said.group(1) == case.address else "it is not named once"
+    return None if message and message.group(1) == case.address else "it is not reported once"
 
 
 class Attacks(unittest.TestCase):
     def check(self, all_cases, expected, wrong):
-        """Expects exactly the attacks of the tables, each with its expected outcome."""
+        """Expects exactly the attacks of the tables, each with its expected result."""
         self.assertEqual({case.attack for case in all_cases}, {attack for attack, _ in expected})
         failures = []
         for case in all_cases:
@@ -304,20 +305,20 @@ class Attacks(unittest.TestCase):
 
 
 class Judges(unittest.TestCase):
-    """What is looked for is found."""
+    """Tests the checks of results above."""
     REPORT = ("memory_pool: double free: address 0x10, block size 48 bytes, pool 'np_alloc'|  remedy: a|"
               "  thread 7 of process 7|  called by:|    b|")
     GOOD = Case("free: freed", "48", "attacker", "signal 6", "attacked", "0", "ended", "0", "0", "0x10", "48", REPORT)
     COUNTED = GOOD._replace(end="exit 0", stage="ended", reports="1", first_report="attacked", in_order="1")
 
-    def test_a_good_end(self):
+    def test_accepts_the_expected_end(self):
         self.assertIsNone(wrong_end("double free at once", self.GOOD))
         self.assertIsNone(wrong_end("a crash", self.GOOD._replace(end="signal 11")))
         self.assertIsNotNone(wrong_end("a crash", self.GOOD))
         self.assertIsNone(wrong_end("double free later", self.GOOD._replace(stage="settled")))
         self.assertIsNone(wrong_count("double free at once", self.COUNTED))
 
-    def test_a_bad_end(self):
+    def test_rejects_a_wrong_end(self):
         for change in (
             {"end": "signal 11"},
             {"end": "exit 0"},
@@ -330,7 +331,7 @@ class Judges(unittest.TestCase):
         ):
             self.assertIsNotNone(wrong_end("double free at once", self.GOOD._replace(**change)), change)
 
-    def test_a_bad_count(self):
+    def test_rejects_a_wrong_count(self):
         for change in (
             {"end": "signal 6"},
             {"reports": "0"},
@@ -340,7 +341,7 @@ class Judges(unittest.TestCase):
         ):
             self.assertIsNotNone(wrong_count("double free at once", self.COUNTED._replace(**change)), change)
 
-    def test_something_where_nothing_should_be(self):
+    def test_rejects_an_effect_where_nothing_may_happen(self):
         for change in ({"twice": "1"}, {"in_order": "0"}, {"text": "a"}, {"end": "signal 11"}):
             case = self.COUNTED._replace(reports="0", text="", twice="0")
             self.assertIsNone(wrong_count("nothing", case))

@@ -8,27 +8,27 @@
 
 namespace attacks {
 namespace {
-/// Has a thread have a heap, so that it gets no other's, and a slab for batches, so that none is made in the place of
-/// what it frees.
+/// Creates the heap of the thread, which then takes over no parked heap, and a slab for batches, which then are not
+/// allocated in the place of a freed block.
 void begin_thread()
 {
     (void)np_alloc(batch_bytes - 8);
 }
 
-/// Returns: how far two blocks that lie side by side are from each other.
+/// Returns: the distance of adjacent blocks.
 std::size_t distance_of_blocks(std::size_t bytes)
 {
     std::array<std::byte*, 16> blocks{};
     for (std::byte*& each : blocks)
         each = static_cast<std::byte*>(np_alloc(bytes));
     std::sort(blocks.begin(), blocks.end());
-    std::ptrdiff_t least = blocks[1] - blocks[0];
+    std::ptrdiff_t min_distance = blocks[1] - blocks[0];
     for (std::size_t i = 2; i != blocks.size(); ++i)
-        least = std::min(least, blocks[i] - blocks[i - 1]);
+        min_distance = std::min(min_distance, blocks[i] - blocks[i - 1]);
     for (std::byte* each : blocks)
         np_free(each);
     np_trim();
-    return static_cast<std::size_t>(least);
+    return static_cast<std::size_t>(min_distance);
 }
 
 void write_to(void* block, std::size_t bytes)
@@ -37,16 +37,17 @@ void write_to(void* block, std::size_t bytes)
 }
 } // namespace
 
-scene::scene(notes& written, std::size_t bytes, owner whose) : notes_(written), bytes_(bytes), whose_(whose)
+scene::scene(notes& written, std::size_t bytes, owner block_owner)
+    : notes_(written), bytes_(bytes), block_owner_(block_owner)
 {
-    constexpr std::size_t most_kept = 40'000;
-    kept_.reserve(most_kept); // Nothing is allocated for it while blocks are being misused.
+    constexpr std::size_t max_kept = 40'000;
+    kept_.reserve(max_kept); // So the vector does not allocate during an attack.
     third_.does([this] {
         begin_thread();
         if (may_be_in_slab(bytes_))
             stride_ = distance_of_blocks(bytes_);
     });
-    if (whose == owner::attacker)
+    if (block_owner == owner::attacker)
         return;
     owner_ = std::make_unique<test::lasting_thread>();
     owner_->does(&begin_thread);
@@ -62,7 +63,7 @@ void scene::play(const attack& committed)
     });
 }
 
-/// Calls `action(i)` in each thread that is there.
+/// Calls `action(i)` in each thread of the scene.
 template <class Action>
 void scene::by_all(Action&& action)
 {
@@ -104,9 +105,9 @@ void scene::by_owner(const std::function<void()>& action)
         action();
 }
 
-void scene::begins(const void* address)
+void scene::begin_attack(const void* address)
 {
-    if (whose_ == owner::ended)
+    if (block_owner_ == owner::ended)
         owner_.reset();
     notes_.address = address;
     notes_.now = stage::attacked;
@@ -115,7 +116,7 @@ void scene::begins(const void* address)
 void scene::go_on()
 {
     notes_.now = stage::gone_on;
-    if (whose_ == owner::ended) // Another takes its place, and its heap.
+    if (block_owner_ == owner::ended) // A new thread takes over the parked heap of the old one.
         owner_ = std::make_unique<test::lasting_thread>();
     const std::size_t count = bytes_ > std::size_t{100} * 1024 ? 4 : many;
     std::array<some_blocks, 3> of_threads{};
@@ -139,9 +140,9 @@ void scene::go_on()
     });
 }
 
-void scene::send_all_home()
+void scene::drain_all()
 {
-    for (int times = 0; times != 2; ++times) // What one sends to another arrives there the second time.
+    for (int times = 0; times != 2; ++times) // The second round drains remote frees of the first.
         by_all([](std::size_t) { np_trim(); });
 }
 
@@ -150,7 +151,7 @@ void scene::settle()
     notes_.now = stage::settled;
     for (void* block : kept_)
         np_free(block);
-    send_all_home();
+    drain_all();
     notes_.is_in_order = is_in_order();
     notes_.now = stage::ended;
 }

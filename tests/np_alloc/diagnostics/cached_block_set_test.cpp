@@ -20,7 +20,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// What is cached in this process, and the magazine of a class of this thread.
+/// The cached blocks of this process, and a magazine of this thread.
 struct cached_block_set : testing::Test
 {
     static constexpr std::size_t bytes = 1000;
@@ -38,7 +38,7 @@ struct cached_block_set : testing::Test
     {
         for (void* each : blocks)
             np_free(each);
-        EXPECT_FALSE(all.find_all()) << "it is as before";
+        EXPECT_FALSE(all.find_all()) << "the damage was repaired";
     }
 
     bool has(const void* block) const
@@ -46,7 +46,7 @@ struct cached_block_set : testing::Test
         const np::page_heap::region_type& region = np::pages().region();
         const np::slice_index slab = region.record_of(block).slab;
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - region.address(slab));
-        return all.has(slab, np::block_at(np::facts[size_class], offset));
+        return all.has(slab, np::block_at(np::class_info[size_class], offset));
     }
 
     std::string what_is_wrong()
@@ -55,7 +55,7 @@ struct cached_block_set : testing::Test
         return found ? found.what : "";
     }
 
-    /// Returns: what is wrong when `place` holds `value`.
+    /// Returns: the inconsistency while `place` holds `value`.
     std::string what_is_wrong_with(void*& place, void* value)
     {
         void* const before = std::exchange(place, value);
@@ -65,7 +65,7 @@ struct cached_block_set : testing::Test
     }
 };
 
-TEST_F(cached_block_set, has_the_blocks_that_this_thread_has_freed)
+TEST_F(cached_block_set, contains_blocks_freed_by_this_thread)
 {
     EXPECT_FALSE(all.has_marks());
     np_free(std::exchange(blocks[1], nullptr));
@@ -77,12 +77,12 @@ TEST_F(cached_block_set, has_the_blocks_that_this_thread_has_freed)
         EXPECT_FALSE(has(each));
     blocks[1] = np_alloc(bytes);
     EXPECT_EQ(blocks[1], freed);
-    EXPECT_TRUE(has(freed)) << "as it was then";
+    EXPECT_TRUE(has(freed)) << "the set is a snapshot";
     EXPECT_EQ(what_is_wrong(), "");
     EXPECT_FALSE(has(freed));
 }
 
-TEST_F(cached_block_set, has_blocks_in_transit_and_counts_them)
+TEST_F(cached_block_set, counts_blocks_in_transit)
 {
     test::lasting_thread other;
     void* block = nullptr;
@@ -94,7 +94,7 @@ TEST_F(cached_block_set, has_blocks_in_transit_and_counts_them)
     EXPECT_EQ(all.in_transit(0), before + 1);
 }
 
-TEST_F(cached_block_set, says_where_there_is_no_memory_for_it)
+TEST_F(cached_block_set, reports_a_lack_of_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);
@@ -102,7 +102,7 @@ TEST_F(cached_block_set, says_where_there_is_no_memory_for_it)
     EXPECT_FALSE(all.has_marks());
 }
 
-TEST_F(cached_block_set, finds_what_should_not_be_in_a_magazine)
+TEST_F(cached_block_set, finds_invalid_pointers_in_a_magazine)
 {
     np_free(std::exchange(blocks[0], nullptr));
     np_free(std::exchange(blocks[1], nullptr));
@@ -114,12 +114,12 @@ TEST_F(cached_block_set, finds_what_should_not_be_in_a_magazine)
     EXPECT_EQ(what_is_wrong_with(last, static_cast<std::byte*>(last) + 16),
               "a cached block does not begin at a block boundary");
     void* const of_other_size = np_alloc(500);
-    EXPECT_EQ(what_is_wrong_with(last, of_other_size), "a block is in the magazine of another size");
+    EXPECT_EQ(what_is_wrong_with(last, of_other_size), "a block is in the magazine of another size class");
     np_free(of_other_size);
     EXPECT_EQ(what_is_wrong(), "");
 }
 
-TEST_F(cached_block_set, finds_blocks_that_are_free_in_their_slab_too_and_magazines_without_end)
+TEST_F(cached_block_set, finds_cached_blocks_free_in_their_slab_and_magazines_without_end)
 {
     np_free(std::exchange(blocks[0], nullptr));
     np_heap* const heap = np_heap_create();

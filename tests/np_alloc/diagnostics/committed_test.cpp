@@ -113,7 +113,7 @@ private:
     np_heap* heap_ = nullptr;
 };
 
-/// Runs some tapes, one after the other, in a thread whose magazines they may enlarge.
+/// Runs tapes one after another in a thread of its own, as they may enlarge its magazines.
 void run_tapes(unsigned count)
 {
     test::lasting_thread thread;
@@ -130,19 +130,19 @@ void run_tapes(unsigned count)
     expect_sum();
 }
 
-TEST(committed_bytes, are_the_sum_of_their_terms_after_anything_that_one_thread_does)
+TEST(committed_bytes, are_the_sum_of_their_terms_after_any_calls_of_one_thread)
 {
     run_tapes(20);
 }
 
-TEST(committed_bytes, are_the_sum_of_their_terms_while_some_blocks_are_samples)
+TEST(committed_bytes, are_the_sum_of_their_terms_with_samples)
 {
     ASSERT_EQ(np_option_set(np_option_sample_bytes, 4096), 0);
     run_tapes(5);
     ASSERT_EQ(np_option_set(np_option_sample_bytes, 0), 0);
 }
 
-TEST(committed_bytes, are_the_sum_of_their_terms_when_many_threads_are_idle_or_have_ended)
+TEST(committed_bytes, are_the_sum_of_their_terms_with_idle_and_ended_threads)
 {
     constexpr std::size_t thread_count = 4;
     for (unsigned round = 0; round != 5; ++round) {
@@ -156,7 +156,7 @@ TEST(committed_bytes, are_the_sum_of_their_terms_when_many_threads_are_idle_or_h
             expect_sum();
             for (std::size_t thread = 0; thread != thread_count; ++thread)
                 threads[thread].does([&] { tapes[thread]->free_some_of(*tapes[(thread + 1) % thread_count]); });
-            if (!test::blocks_are_checked()) { // Then, these few are in quarantine.
+            if (!test::blocks_are_checked()) { // The checked build has these few blocks in quarantine.
                 EXPECT_NE(now().bytes_in_transit, 0U);
             }
             expect_sum();
@@ -184,9 +184,9 @@ TEST(committed_bytes, are_the_sum_of_their_terms_in_the_child_of_a_fork)
 }
 #endif
 
-TEST(committed_bytes, tell_what_was_taken_out_of_slabs_once_from_what_never_was)
+TEST(committed_bytes, distinguish_free_blocks_from_never_carved_memory)
 {
-    const test::nothing_waits nothing_waits;
+    const test::immediate_reuse no_quarantine;
     np_heap* const heap = np_heap_create();
     const np_statistics before = now();
     void* const block = np_heap_alloc(heap, 1000);
@@ -201,7 +201,7 @@ TEST(committed_bytes, tell_what_was_taken_out_of_slabs_once_from_what_never_was)
     EXPECT_EQ(now().bytes_never_carved, before.bytes_never_carved);
 }
 
-TEST(bytes_of_slack, are_those_that_were_not_asked_for_of_large_blocks)
+TEST(bytes_of_slack, are_exact_for_large_blocks)
 {
     const np_statistics before = now();
     void* block = np_alloc(100'000);
@@ -220,21 +220,21 @@ double error_of_slack(Allocate&& allocate)
 {
     const np_statistics before = now();
     std::mt19937 random(1);
-    std::size_t asked = 0;
+    std::size_t requested = 0;
     std::vector<void*> blocks;
     for (int i = 0; i != 100'000; ++i) {
         const std::size_t bytes = 1 + random() % (i % 10 == 0 ? 9000 : 400);
-        asked += bytes;
+        requested += bytes;
         blocks.push_back(allocate(bytes));
     }
-    const np_statistics with_them = now();
-    const auto slack = static_cast<double>(with_them.bytes_in_use - before.bytes_in_use - asked);
-    const auto told = static_cast<double>(with_them.bytes_of_slack - before.bytes_of_slack);
+    const np_statistics with_blocks = now();
+    const auto slack = static_cast<double>(with_blocks.bytes_in_use - before.bytes_in_use - requested);
+    const auto reported = static_cast<double>(with_blocks.bytes_of_slack - before.bytes_of_slack);
     std::for_each(blocks.begin(), blocks.end(), np_free);
-    return std::abs(told - slack) / slack;
+    return std::abs(reported - slack) / slack;
 }
 
-TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_heap)
+TEST(bytes_of_slack, are_estimated_well_for_blocks_of_a_heap)
 {
     np_heap* const heap = np_heap_create();
     const double error = error_of_slack([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); });
@@ -242,11 +242,11 @@ TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_heap)
     np_heap_destroy(heap);
 }
 
-TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_thread)
+TEST(bytes_of_slack, are_estimated_well_for_blocks_of_a_thread)
 {
     np_free(np_alloc(1));
     if (now().parked_heaps != 0)
-        GTEST_SKIP() << "a new thread would have a heap that has seen other requests";
+        GTEST_SKIP() << "a new thread would reuse a parked heap, whose slack includes earlier requests";
     test::lasting_thread thread;
     thread.does([] { EXPECT_LE(error_of_slack(np_alloc), test::blocks_are_checked() ? 0 : 0.15); });
 }
@@ -254,12 +254,12 @@ TEST(bytes_of_slack, are_near_to_what_was_not_asked_for_of_blocks_of_a_thread)
 TEST(resident_bytes, grow_when_blocks_are_touched)
 {
     if (np_resident_bytes() == 0)
-        GTEST_SKIP() << "this system does not tell";
+        GTEST_SKIP() << "this system does not count resident memory";
     constexpr std::size_t bytes = std::size_t{16} << 20;
     (void)np_trim();
     const std::size_t before = np_resident_bytes();
     auto* const block = static_cast<char*>(np_alloc(bytes));
-    EXPECT_LT(np_resident_bytes() - before, bytes / 2) << "only what was touched";
+    EXPECT_LT(np_resident_bytes() - before, bytes / 2) << "untouched memory is not resident";
     std::memset(block, 1, bytes);
     EXPECT_GE(np_resident_bytes() - before, bytes);
     EXPECT_LE(np_resident_bytes(), now().bytes_committed);

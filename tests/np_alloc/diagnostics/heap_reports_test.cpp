@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The heaps that reports list. Not read by snapshot(), as this program must have no registry of pools, whose fork
-// handlers do not support the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
+// The heaps that reports list. These tests do not call snapshot(): this program must have no registry of pools, whose
+// fork handlers do not support the nested forks of fork_test.cpp. report/write_report_test.py reads whole reports.
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 
-#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 
 #include <support/child.hpp>
 #include <support/np_blocks.hpp>
@@ -31,7 +31,7 @@ struct entry
 {
     std::string kind;
     std::string name;
-    mp::report_figures figures;
+    mp::report_statistics statistics;
     bool is_published;
     bool is_of_lost_thread;
 };
@@ -44,7 +44,7 @@ std::vector<entry> heaps()
         ASSERT_EQ(bytes, sizeof(core::report_view));
         const auto& seen = *static_cast<const core::report_view*>(view);
         static_cast<std::vector<entry>*>(to)->push_back(
-            {seen.kind.data(), seen.name.data(), seen.figures, seen.is_published, seen.is_of_lost_thread});
+            {seen.kind.data(), seen.name.data(), seen.statistics, seen.is_published, seen.is_of_lost_thread});
     };
     memory_pool_np_visit_heaps(add, &all);
     return all;
@@ -60,13 +60,13 @@ struct named_heap_reports : testing::Test
 
     np_heap_statistics statistics() const
     {
-        np_heap_statistics its{};
-        EXPECT_EQ(np_heap_get_statistics(heap, &its), 0);
-        return its;
+        np_heap_statistics current{};
+        EXPECT_EQ(np_heap_get_statistics(heap, &current), 0);
+        return current;
     }
 };
 
-TEST_F(named_heap_reports, have_the_figures_of_the_heap)
+TEST_F(named_heap_reports, show_the_statistics_of_the_heap)
 {
     for (int i = 0; i != 1000; ++i)
         (void)np_heap_alloc(heap, 100);
@@ -75,32 +75,32 @@ TEST_F(named_heap_reports, have_the_figures_of_the_heap)
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0].name, "requests");
     EXPECT_EQ(listed[0].kind, "np_heap");
-    EXPECT_FALSE(listed[0].is_published) << "current";
+    EXPECT_FALSE(listed[0].is_published) << "the statistics are current";
     EXPECT_FALSE(listed[0].is_of_lost_thread);
-    const mp::report_figures& figures = listed[0].figures;
-    const np_heap_statistics its = statistics();
-    EXPECT_EQ(figures.block_size, 0U);
-    EXPECT_EQ(figures.in_use, 1001U);
-    EXPECT_EQ(figures.slabs, its.slabs);
-    EXPECT_EQ(figures.bytes_reserved, its.bytes_reserved);
-    EXPECT_EQ(figures.bytes_in_use, 1000 * 100 + test::counted_bytes(200'000)) << "all requests were the same";
-    EXPECT_EQ(figures.bytes_in_use + figures.bytes_of_slack, its.bytes_in_use);
-    EXPECT_EQ(figures.counts, 0U);
+    const mp::report_statistics& reported = listed[0].statistics;
+    const np_heap_statistics current = statistics();
+    EXPECT_EQ(reported.block_size, 0U);
+    EXPECT_EQ(reported.in_use, 1001U);
+    EXPECT_EQ(reported.slabs, current.slabs);
+    EXPECT_EQ(reported.bytes_reserved, current.bytes_reserved);
+    EXPECT_EQ(reported.bytes_in_use, 1000 * 100 + test::counted_bytes(200'000)) << "all small requests had one size";
+    EXPECT_EQ(reported.bytes_in_use + reported.bytes_of_slack, current.bytes_in_use);
+    EXPECT_EQ(reported.counts, 0U);
 }
 
-TEST_F(named_heap_reports, follow_it_until_it_is_empty)
+TEST_F(named_heap_reports, are_updated_until_the_heap_is_empty)
 {
     void* const block = np_heap_alloc(heap, 100);
     void* const large = np_heap_alloc(heap, 200'000);
     np_heap_free(heap, block);
     ASSERT_EQ(heaps().size(), 1U);
-    EXPECT_EQ(heaps()[0].figures.in_use, 1U);
+    EXPECT_EQ(heaps()[0].statistics.in_use, 1U);
     np_heap_free(heap, large);
-    EXPECT_EQ(heaps()[0].figures.in_use, 0U);
-    EXPECT_EQ(heaps()[0].figures.bytes_in_use, 0U);
+    EXPECT_EQ(heaps()[0].statistics.in_use, 0U);
+    EXPECT_EQ(heaps()[0].statistics.bytes_in_use, 0U);
     (void)np_heap_alloc(heap, 100);
     np_heap_clear(heap);
-    EXPECT_EQ(heaps()[0].figures.bytes_reserved, 0U);
+    EXPECT_EQ(heaps()[0].statistics.bytes_reserved, 0U);
 }
 
 TEST_F(named_heap_reports, list_a_heap_until_it_is_destroyed)
@@ -125,7 +125,7 @@ TEST_F(named_heap_reports, leave_out_heaps_without_a_name)
     }
 }
 
-TEST_F(named_heap_reports, list_several_batches_of_heaps_in_the_order_of_creation)
+TEST_F(named_heap_reports, list_many_heaps_in_the_order_of_creation)
 {
     std::vector<np_heap*> made;
     for (int i = 0; i != 100; ++i)
@@ -142,12 +142,12 @@ TEST_F(named_heap_reports, truncate_names_to_127_characters)
 {
     std::string name(300, 'x');
     np_heap* const other = np_heap_create_named(name.c_str());
-    name.assign(300, 'y'); // It was copied.
+    name.assign(300, 'y'); // The heap has a copy.
     EXPECT_EQ(heaps().back().name, std::string(127, 'x'));
     np_heap_destroy(other);
 }
 
-TEST_F(named_heap_reports, list_a_resource_with_a_name)
+TEST_F(named_heap_reports, list_a_named_resource)
 {
     const mp::np_heap_resource without_name;
     mp::np_heap_resource resource("of containers");
@@ -155,18 +155,18 @@ TEST_F(named_heap_reports, list_a_resource_with_a_name)
     const std::vector<entry> listed = heaps();
     ASSERT_EQ(listed.size(), 2U);
     EXPECT_EQ(listed[1].name, "of containers");
-    EXPECT_EQ(listed[1].figures.bytes_in_use, 64U);
+    EXPECT_EQ(listed[1].statistics.bytes_in_use, 64U);
 }
 
-TEST_F(named_heap_reports, are_consistent_for_each_heap_while_threads_use_create_and_destroy_heaps)
+TEST_F(named_heap_reports, are_consistent_while_threads_create_use_and_destroy_heaps)
 {
     std::atomic<bool> is_done{false};
     test::in_threads(3, [&](std::size_t thread) {
         if (thread == 0) {
             for (int i = 0; i != 300; ++i)
                 for (const entry& each : heaps()) {
-                    EXPECT_EQ(each.figures.bytes_in_use, each.figures.in_use * 64) << each.name;
-                    EXPECT_LE(each.figures.in_use, each.name == "requests" ? 2U : 1U);
+                    EXPECT_EQ(each.statistics.bytes_in_use, each.statistics.in_use * 64) << each.name;
+                    EXPECT_LE(each.statistics.in_use, each.name == "requests" ? 2U : 1U);
                 }
             is_done = true;
         }
@@ -181,7 +181,7 @@ TEST_F(named_heap_reports, are_consistent_for_each_heap_while_threads_use_create
 }
 
 #if TESTS_MAY_FORK
-TEST_F(named_heap_reports, are_right_in_the_child_of_a_fork_also_for_heaps_of_lost_threads)
+TEST_F(named_heap_reports, include_heaps_of_lost_threads_in_the_child_of_a_fork)
 {
     np_heap* of_thread = nullptr;
     std::atomic<bool> is_made{false};
@@ -199,14 +199,14 @@ TEST_F(named_heap_reports, are_right_in_the_child_of_a_fork_also_for_heaps_of_lo
     test::expect_in_child([&] {
         (void)np_heap_alloc(of_thread, 64);
         const std::vector<entry> listed = heaps();
-        const bool is_right = listed.size() == 2 && listed[1].name == "of a thread" && listed[1].figures.in_use == 11 &&
-                              !listed[1].is_of_lost_thread;
+        const bool is_right = listed.size() == 2 && listed[1].name == "of a thread" &&
+                              listed[1].statistics.in_use == 11 && !listed[1].is_of_lost_thread;
         np_heap_destroy(of_thread);
         return is_right && heaps().size() == 1;
     });
     is_done = true;
     other.join();
-    EXPECT_EQ(heaps()[1].figures.in_use, 10U);
+    EXPECT_EQ(heaps()[1].statistics.in_use, 10U);
     np_heap_destroy(of_thread);
 }
 #endif

@@ -31,9 +31,10 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{0, 16, 500, 5000, 30'000, 100'000, 3'000'000};
 
-using blocks = std::map<void*, std::size_t>; // and bytes
+/// The usable bytes of blocks, by address.
+using blocks = std::map<void*, std::size_t>;
 
-/// What is in use of one heap, or of all.
+/// The blocks in use of one heap, or of all heaps.
 blocks visited(np_heap* heap)
 {
     blocks all;
@@ -44,19 +45,19 @@ blocks visited(np_heap* heap)
                   },
                   &all),
               1)
-        << "no block comes twice";
+        << "no block is visited twice";
     return all;
 }
 
-/// What is in use that was not in use before.
+/// Returns: the blocks of `all` that are not in `before`.
 blocks without(blocks all, const blocks& before)
 {
     for (const auto& each : before)
-        EXPECT_EQ(all.erase(each.first), 1U) << "it was not freed";
+        EXPECT_EQ(all.erase(each.first), 1U) << "an earlier block is still in use";
     return all;
 }
 
-/// Blocks of all kinds, some of which were given back again.
+/// Allocates blocks of all kinds, and frees some. Returns: the blocks in use.
 template <class Allocate, class Free>
 blocks some_blocks(Allocate&& allocate, Free&& free)
 {
@@ -85,7 +86,7 @@ void free_all(const blocks& all)
         np_free(each.first);
 }
 
-TEST(np_heap_visit, calls_for_each_block_in_use_of_a_heap)
+TEST(np_heap_visit, visits_each_block_in_use_of_a_heap)
 {
     np_heap* const heap = np_heap_create();
     EXPECT_EQ(visited(heap), blocks{});
@@ -94,7 +95,7 @@ TEST(np_heap_visit, calls_for_each_block_in_use_of_a_heap)
     np_heap_destroy(heap);
 }
 
-TEST(np_heap_visit, calls_for_each_block_in_use_of_all_heaps_and_threads)
+TEST(np_heap_visit, visits_each_block_in_use_of_all_heaps_and_threads)
 {
     const blocks before = visited(nullptr);
     np_heap* const heap = np_heap_create();
@@ -110,7 +111,7 @@ TEST(np_heap_visit, calls_for_each_block_in_use_of_all_heaps_and_threads)
     EXPECT_EQ(visited(nullptr), before);
 }
 
-TEST(np_heap_visit, does_not_call_for_blocks_in_transit)
+TEST(np_heap_visit, skips_blocks_in_transit)
 {
     const blocks before = visited(nullptr);
     test::lasting_thread owner;
@@ -125,7 +126,7 @@ TEST(np_heap_visit, does_not_call_for_blocks_in_transit)
     EXPECT_EQ(visited(nullptr), before);
 }
 
-TEST(np_heap_visit, stops_when_it_is_told_to)
+TEST(np_heap_visit, stops_when_the_callback_returns_0)
 {
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, 10);
@@ -139,7 +140,7 @@ TEST(np_heap_visit, stops_when_it_is_told_to)
     np_heap_destroy(heap);
 }
 
-TEST(np_heap_visit, throws_what_the_function_throws_that_it_calls)
+TEST(np_heap_visit, propagates_exceptions_of_the_callback)
 {
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, 10);
@@ -149,11 +150,11 @@ TEST(np_heap_visit, throws_what_the_function_throws_that_it_calls)
     np_heap_destroy(heap);
 }
 
-TEST(np_heap_visit, says_when_there_is_no_memory_to_find_out)
+TEST(np_heap_visit, sets_ENOMEM_when_there_is_no_memory)
 {
     void* const block = np_alloc(10);
     const auto fail = [](void*, std::size_t, void*) {
-        ADD_FAILURE() << "nothing is visited";
+        ADD_FAILURE() << "visited a block";
         return 1;
     };
     for (const test::system_call refused : {test::system_call::map, test::system_call::protect}) {
@@ -166,7 +167,7 @@ TEST(np_heap_visit, says_when_there_is_no_memory_to_find_out)
     np_free(block);
 }
 
-TEST(np_verify, finds_nothing_wrong_before_anything_was_done_and_after_everything)
+TEST(np_verify, passes_in_an_undamaged_process)
 {
     EXPECT_EQ(np_verify(), 1);
     test::lasting_thread idle;
@@ -184,7 +185,7 @@ TEST(np_verify, finds_nothing_wrong_before_anything_was_done_and_after_everythin
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(np_verify, finds_nothing_wrong_after_threads_have_worked_on_each_others_blocks)
+TEST(np_verify, passes_after_remote_frees)
 {
     std::array<std::atomic<void*>, 256> shared{};
     for (int life = 0; life != 5; ++life) {
@@ -203,7 +204,7 @@ TEST(np_verify, finds_nothing_wrong_after_threads_have_worked_on_each_others_blo
 }
 
 #if TESTS_MAY_FORK
-TEST(np_verify, can_be_called_in_the_child_of_a_fork)
+TEST(np_verify, passes_in_the_child_of_a_fork)
 {
     test::lasting_thread idle;
     blocks kept;
@@ -216,7 +217,7 @@ TEST(np_verify, can_be_called_in_the_child_of_a_fork)
     free_all(kept);
 }
 
-TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_heaps_were_in_the_middle_of)
+TEST(np_verify, passes_in_the_child_of_a_fork_amid_calls_of_other_threads)
 {
     std::atomic<bool> ends{false};
     const auto work = [&ends](std::size_t) {
@@ -228,8 +229,7 @@ TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_he
             np_heap_destroy(heap);
         }
     };
-    const test::option_for_now at_once(np_option_decay_ms,
-                                       0); // has memory go back to the system in the middle of it, too
+    const test::option_for_now at_once(np_option_decay_ms, 0); // Purges memory within these calls.
     std::thread others([&] { test::in_threads(2, work); });
     for (int i = 0; i != 50; ++i)
         test::expect_in_child([] { return np_verify() == 1; });
@@ -238,14 +238,14 @@ TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_he
 }
 #endif
 
-/// Each test damages something, and sees that it is found, and not any more when it is mended.
+/// Each test damages the state of np_alloc, expects np_verify to report it, and repairs it.
 struct np_verify_finds : testing::Test
 {
     np::heap_registry& all = np::registry();
     const np::page_heap::region_type& memory = all.pages().region();
     static constexpr std::size_t bytes = 96;
     static constexpr std::size_t size_class = np::sizes::of(bytes + (np::is_checked ? 1 : 0)); // with a canary
-    const test::nothing_waits nothing_waits;
+    const test::immediate_reuse no_quarantine;
     np_heap* const heap = np_heap_create();
     void* const block = np_alloc(bytes);
     void* const of_heap = np_heap_alloc(heap, bytes);
@@ -255,7 +255,7 @@ struct np_verify_finds : testing::Test
     np_verify_finds() { EXPECT_EQ(np_verify(), 1); }
     ~np_verify_finds() override
     {
-        EXPECT_EQ(np_verify(), 1) << "it was mended";
+        EXPECT_EQ(np_verify(), 1) << "the damage was repaired";
         np_free(block);
         np_free(large);
         np_heap_destroy(heap);
@@ -263,10 +263,8 @@ struct np_verify_finds : testing::Test
 
     np::record_of_slice& slice_of(const void* address) { return memory.record_of(address); }
     np::record_of_slice& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
-    np::slice_record& slab()
-    {
-        return slab_of(of_heap);
-    } // It is the only one of its heap, and nearly all of it is free.
+    /// The only slab of `heap`, nearly all of whose blocks are free.
+    np::slice_record& slab() { return slab_of(of_heap); }
     np::heap& heap_of(const void* of) { return *reinterpret_cast<np::heap*>(memory.tag_of(of) & ~np::class_bits); }
     np::thread_heap& mine() { return np::this_thread.cache.heap(); }
 
@@ -292,7 +290,7 @@ struct np_verify_finds : testing::Test
         EXPECT_NE(printed.find("np_alloc: np_verify: " + text), std::string::npos) << printed;
     }
 
-    /// Has `value` be something else for a moment.
+    /// Sets `value` to `damaged` for a moment.
     template <class Value>
     void expect_inconsistency_with(Value& value, Value damaged, const std::string& text)
     {
@@ -310,13 +308,13 @@ struct np_verify_finds : testing::Test
     }
 };
 
-TEST_F(np_verify_finds, runs_that_do_not_fit)
+TEST_F(np_verify_finds, inconsistent_runs)
 {
     expect_inconsistency_with(slice_of(large).length, slice_of(large).length + 1, "the runs");
     expect_inconsistency_with(slice_of(large).state, np::slice_state::free, "the runs");
 }
 
-TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
+TEST_F(np_verify_finds, a_wrong_free_count_of_a_slab)
 {
     expect_inconsistency_with(slab().free_count, slab().free_count + 1,
                               "the free count of a slab does not match its bitmap");
@@ -325,11 +323,11 @@ TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
     expect_inconsistency_with(slab().lowest, std::uint16_t{9}, "the free count of a slab does not match its bitmap");
 }
 
-TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
+TEST_F(np_verify_finds, a_wrong_outstanding_count_of_a_heap)
 {
     const np::slice_record before = slab();
     const auto refuse = [](memory_pool::error_kind, const void*) { FAIL(); };
-    ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
+    ASSERT_EQ(slab().put(np::class_info[size_class], &of_heap, 1, refuse).taken_back, 1U);
     expect_inconsistency("the outstanding-block count of a heap does not match its slabs");
     slab() = before;
 }
@@ -344,7 +342,7 @@ TEST_F(np_verify_finds, inconsistent_slab_metadata)
     expect_inconsistency_with(record.size_class, std::uint8_t{1}, "slab metadata is inconsistent");
 }
 
-TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
+TEST_F(np_verify_finds, a_free_block_beyond_the_capacity_of_its_slab)
 {
     const np::slice_record before = slab();
     ASSERT_NE(before.capacity % 64, 0U);
@@ -354,12 +352,12 @@ TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
     slab() = before;
 }
 
-TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_tagged_as_its)
+TEST_F(np_verify_finds, a_slab_with_a_wrong_slice_tag)
 {
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
     expect_inconsistency_with_owner(second, np::no_owner, "a slice is not tagged as part of its slab");
-    const np::slice_index other = slice_of(second).slab + 1; // Not a fixed one, which may be this slab's.
+    const np::slice_index other = slice_of(second).slab + 1; // A constant might be the index of this slab.
     expect_inconsistency_with(slice_of(second).slab, other, "a slice is not tagged as part of its slab");
 }
 
@@ -368,46 +366,47 @@ TEST_F(np_verify_finds, a_slab_without_a_heap)
     np::heap& owner = heap_of(of_heap);
     const np::slice_index lost = all.pages().take_slab(size_class, owner.own_tag(), false).first;
     expect_inconsistency("a slab is in no list of its heap");
-    expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is tagged as a slab but is none");
+    expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is tagged as a slab, but is not one");
     expect_inconsistency_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
-                                    "a run is tagged as a slab but is none");
+                                    "a run is tagged as a slab, but is not one");
     expect_inconsistency_with_owner(memory.address(lost), np::no_owner,
                                     "the slab or large-block count does not match the runs");
     all.pages().give_slab(lost);
 }
 
-TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
+TEST_F(np_verify_finds, damage_in_the_heap_that_holds_heaps)
 {
     expect_inconsistency_with(slab_of(heap).free_count, slab_of(heap).free_count + 1,
                               "the free count of a slab does not match its bitmap");
 }
 
-TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
+TEST_F(np_verify_finds, torn_lists_of_slabs)
 {
-    expect_inconsistency_with(slab().previous_in_heap, np::slice_index{12345}, "the list of slabs of a heap is torn");
+    expect_inconsistency_with(slab().previous_in_heap, np::slice_index{12345}, "the list of slabs of a heap is broken");
     expect_inconsistency_with(slab().next_in_heap, np::slice_index{0xFFFF'FFF0},
-                              "the list of slabs of a heap leads out");
-    expect_inconsistency_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
+                              "the list of slabs of a heap leads to uncommitted");
+    expect_inconsistency_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is broken");
     expect_inconsistency_with(slab().next_in_heap, memory.slice_of(large),
                               "the list of slabs of a heap leads to a slab that is not its own");
-    expect_inconsistency_with(slab().previous_slab, np::no_slice, "a slab with free blocks is not listed");
+    expect_inconsistency_with(slab().previous_slab, np::no_slice, "the list of slabs with free blocks lacks a slab");
     expect_inconsistency_with(slab().previous_slab, np::slice_index{12345},
-                              "the list of slabs with free blocks is torn");
-    expect_inconsistency_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
-    expect_inconsistency_with(slab().next_slab, np::slice_index{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+                              "the list of slabs with free blocks is broken");
+    expect_inconsistency_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is broken");
+    expect_inconsistency_with(slab().next_slab, np::slice_index{0xFFFF'FFF0},
+                              "the list of slabs of a heap leads to uncommitted");
 }
 
-TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
+TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size_class)
 {
     np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
-    ASSERT_GT(another.size_class, slab().size_class) << "its own list is looked at later";
+    ASSERT_GT(another.size_class, slab().size_class) << "np_verify checks the list of the other class later";
     const np::slice_index before = std::exchange(another.previous_slab, slab().slab);
-    expect_inconsistency_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(slab().next_slab, another.slab, "the list of slabs with free blocks is broken");
     another.previous_slab = before;
 }
 
-/// Two slabs of one size, of which the first has no free blocks.
-struct np_verify_finds_of_two_slabs : np_verify_finds
+/// Two slabs of one size class; the first is full.
+struct np_verify_finds_among_two_slabs : np_verify_finds
 {
     static constexpr std::size_t bytes_of_these = 1000;
     std::vector<void*> in_first = blocks_of_one_slab();
@@ -424,24 +423,24 @@ struct np_verify_finds_of_two_slabs : np_verify_finds
     }
 };
 
-TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list_of_those_with_some)
+TEST_F(np_verify_finds_among_two_slabs, a_full_slab_in_the_list_of_slabs_with_free_blocks)
 {
     const np::slice_index next = std::exchange(first.next_slab, np::no_slice);
-    expect_inconsistency_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(second.next_slab, first.slab, "the list of slabs with free blocks is broken");
     const np::slice_index last = std::exchange(second.previous_slab, first.slab);
     expect_inconsistency_with(first.previous_slab, second.slab,
-                              "a slab with free blocks is not listed, or one without is");
+                              "the list of slabs with free blocks lacks a slab, or contains a full slab");
     second.previous_slab = last;
     first.next_slab = next;
 }
 
-TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the_list_of_those)
+TEST_F(np_verify_finds_among_two_slabs, an_unlisted_slab_with_free_blocks)
 {
     np_free(in_first[0]);
     ASSERT_EQ(first.next_slab, second.slab);
-    expect_inconsistency_with(first.next_slab, np::no_slice, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(first.next_slab, np::no_slice, "the list of slabs with free blocks is broken");
     const np::slice_index last = std::exchange(first.previous_slab, first.slab);
-    expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in its list");
+    expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing from its list");
     first.previous_slab = last;
 }
 
@@ -454,7 +453,7 @@ TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
     another.previous_in_heap = last;
 }
 
-TEST_F(np_verify_finds, tags_of_slices_that_do_not_fit)
+TEST_F(np_verify_finds, wrong_slice_tags)
 {
     expect_inconsistency_with_owner(block, np::no_owner,
                                     "the list of slabs of a heap leads to a slab that is not its own");
@@ -464,19 +463,19 @@ TEST_F(np_verify_finds, tags_of_slices_that_do_not_fit)
     expect_inconsistency_with_owner(large, np::inside_large_block, "a run has an impossible tag");
     expect_inconsistency_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::no_owner,
                                     "the tag of a slice does not match its run");
-    expect_inconsistency_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is torn");
+    expect_inconsistency_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is broken");
 }
 
-TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
+TEST_F(np_verify_finds, large_blocks_in_no_list_or_the_wrong_one)
 {
     auto* const owner = reinterpret_cast<np::shared_heap*>(heap);
     expect_inconsistency_with(slice_of(large).home, owner, "a large block is in no list of its heap");
     expect_inconsistency_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
-                              "the list of large blocks of a heap is torn");
+                              "the list of large blocks of a heap is broken");
     expect_inconsistency_with(slice_of(large_of_heap).previous_in_heap, np::slice_index{5},
-                              "the list of large blocks of a heap is torn");
+                              "the list of large blocks of a heap is broken");
     expect_inconsistency_with(slice_of(large_of_heap).next_in_heap, np::slice_index{0xFFFF'FFF0},
-                              "the list of large blocks of a heap is torn");
+                              "the list of large blocks of a heap is broken");
 }
 
 TEST_F(np_verify_finds, a_large_block_without_tags)
@@ -491,7 +490,7 @@ TEST_F(np_verify_finds, a_large_block_without_tags)
     mark(np::large_block, np::inside_large_block);
 }
 
-TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
+TEST_F(np_verify_finds, a_thread_heap_in_no_list)
 {
     test::lasting_thread other;
     other.does([] { np_free(np_alloc(10)); });
@@ -501,8 +500,8 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
         np::thread_heap*& first;
         void operator()(np::thread_heap& each) const { first = first != nullptr ? first : &each; }
         void operator()(np::shared_heap&) const {}
-    } const remember_first{first};
-    all.heaps().for_each_heap(remember_first);
+    } const find_first{first};
+    all.heaps().for_each_heap(find_first);
     expect_inconsistency_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
 }
 
@@ -513,12 +512,12 @@ TEST_F(np_verify_finds, a_run_without_an_owner)
     all.pages().source().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
-TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
+TEST_F(np_verify_finds, an_unlisted_parked_heap)
 {
     std::atomic<int> missing{2};
     test::in_threads(2, [&missing](std::size_t) {
         np_free(np_alloc(bytes));
-        for (--missing; missing != 0;) // Both have a heap at the same time.
+        for (--missing; missing != 0;) // Waits until both threads have a heap.
             std::this_thread::yield();
     });
     np::thread_heap* first = nullptr;
@@ -535,28 +534,28 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
     all.heaps().for_each_heap(find_first);
     ASSERT_NE(first, nullptr);
     expect_inconsistency_with(first->next_parked, static_cast<np::thread_heap*>(nullptr),
-                              "a parked heap is missing in the list of parked heaps");
+                              "a parked heap is missing from the list of parked heaps");
 }
 
-TEST_F(np_verify_finds, a_block_that_is_cached_twice)
+TEST_F(np_verify_finds, a_block_cached_twice)
 {
     void* const between = np_alloc(bytes);
     void* const twice = kept();
     np::thread_cache& cache = np::this_thread.cache;
     (void)cache.push(size_class, between);
-    (void)cache.push(size_class, twice); // Twice in a row, it would be refused.
+    (void)cache.push(size_class, twice); // The cache rejects an immediate double free.
     expect_inconsistency("a block is cached twice");
     errno = 0;
-    EXPECT_EQ(np_heap_visit(nullptr, [](void*, std::size_t, void*) { return 1; }, nullptr), -1) << "which are in use?";
+    EXPECT_EQ(np_heap_visit(nullptr, [](void*, std::size_t, void*) { return 1; }, nullptr), -1);
     EXPECT_EQ(errno, ENOTRECOVERABLE);
     ASSERT_EQ(taken_from(cache, size_class), twice);
     ASSERT_EQ(taken_from(cache, size_class), between);
     np_free(between);
 }
 
-TEST_F(np_verify_finds, a_block_that_is_cached_and_free_in_its_slab)
+TEST_F(np_verify_finds, a_cached_block_that_is_free_in_its_slab)
 {
-    void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
+    void* const twice = kept(); // Of any heap: a thread cache keeps large blocks of other heaps, too.
     np::heap& slabs = heap_of(twice);
     ASSERT_FALSE(slabs.put(size_class, twice).has_value());
     expect_inconsistency("a cached block is also free in its slab");
@@ -568,7 +567,7 @@ TEST_F(np_verify_finds, a_block_that_is_cached_and_free_in_its_slab)
     slabs.put(size_class, taken.data(), taken.size());
 }
 
-TEST_F(np_verify_finds, what_is_cached_and_no_block)
+TEST_F(np_verify_finds, invalid_pointers_in_a_magazine)
 {
     np::thread_cache& cache = np::this_thread.cache;
     int local = 0;
@@ -583,12 +582,12 @@ TEST_F(np_verify_finds, what_is_cached_and_no_block)
         ASSERT_EQ(taken_from(cache, size_class), address);
     }
     cache.put(size_class + 1, block);
-    expect_inconsistency("a block is in the magazine of another size");
+    expect_inconsistency("a block is in the magazine of another size class");
     ASSERT_EQ(taken_from(cache, size_class + 1), block);
 }
 
 #if MEMORY_POOL_NP_CHECKED
-TEST_F(np_verify_finds, states_that_do_not_match_the_blocks)
+TEST_F(np_verify_finds, wrong_block_states)
 {
     void* const free_one = kept();
     np::checked_slice& slab = slab_of(free_one);
@@ -606,12 +605,12 @@ TEST_F(np_verify_finds, states_that_do_not_match_the_blocks)
 }
 #endif
 
-TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
+TEST_F(np_verify_finds, a_magazine_with_an_overwritten_end)
 {
     expect_inconsistency_with(*mine().end(size_class), block, "a magazine is out of place");
 }
 
-TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
+TEST_F(np_verify_finds, a_magazine_with_its_top_out_of_bounds)
 {
     test::in_a_thread([] { np_free(np_alloc(bytes)); });
     np::thread_heap* parked = nullptr;
@@ -637,12 +636,13 @@ TEST_F(np_verify_finds, a_cached_block_of_a_slab_outside_of_the_region)
     record.slab = before;
 }
 
-TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
+TEST_F(np_verify_finds, a_block_in_transit_twice)
 {
-    (void)np_trim(); // What waits behind a block that comes twice is lost: it leads around in a circle.
+    (void)np_trim(); // A block freed twice closes the list of remote frees to a circle: entries behind it are lost.
     test::lasting_thread owner;
-    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
-    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
+    // A new thread: one that has made many remote frees keeps small blocks.
+    test::lasting_thread other;
+    other.does([] { np_free(np_alloc(16)); }); // Creates its heap.
     void* small = nullptr;
     owner.does([&small] { small = np_alloc(16); });
     other.does([this, small] {
@@ -656,19 +656,20 @@ TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
 }
 
-TEST_F(np_verify_finds, a_batch_that_was_written_to_after_its_block_was_freed)
+TEST_F(np_verify_finds, a_batch_damaged_by_a_write_after_free)
 {
     test::lasting_thread owner;
-    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
-    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
+    // A new thread: one that has made many remote frees keeps small blocks.
+    test::lasting_thread other;
+    other.does([] { np_free(np_alloc(16)); }); // Creates its heap.
     const void* batch = nullptr;
-    while (batch == nullptr) { // Now and then, one is sent at once.
+    while (batch == nullptr) { // Now and then, a batch is sent at once.
         void* small = nullptr;
         owner.does([&small] { small = np_alloc(16); });
         other.does([&] {
             np_free(small);
             (void)mine().slabs.for_each_in_transit([&batch](const void* each) { return batch = each, false; });
-            mine().slabs.send_all(); // So a new one is begun.
+            mine().slabs.send_all(); // The next remote free starts a new batch.
         });
     }
     auto* const words = static_cast<std::size_t*>(const_cast<void*>(batch));
@@ -688,7 +689,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
     for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local), reinterpret_cast<void*>(16),
                         static_cast<void*>(static_cast<std::byte*>(traced) + 16),
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
-        for (np::traced_heap& each : all.heaps().traced) {
+        for (np::call_site_heap& each : all.heaps().call_site_heaps) {
             ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
             expect_inconsistency("a call site is recorded for a block that is not in use");
             each.sites().forget(wrong);
@@ -702,8 +703,8 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
 TEST_F(np_verify_finds, two_call_sites_of_one_block)
 {
     void* const traced = np_alloc_at(bytes, "a.c", 1);
-    test::expect_in_child([&] { // where it need not be mended
-        np::call_sites& sites = all.heaps().traced.front().sites();
+    test::expect_in_child([&] { // A child process, as the damage cannot be repaired.
+        np::call_sites& sites = all.heaps().call_site_heaps.front().sites();
         const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
         testing::internal::CaptureStderr();
         return is_damaged && np_verify() == 0 &&
@@ -713,7 +714,7 @@ TEST_F(np_verify_finds, two_call_sites_of_one_block)
 }
 #endif
 
-TEST_F(np_verify_finds, that_it_has_no_memory)
+TEST_F(np_verify_finds, a_lack_of_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Ends in one way or another, for leaks_test.py: with a block in use, but if the way is `clean`, and others that a
-/// static object, a thread-local one and a handler free in transit.   leak_at_end WAY STATUS
+/// Ends in the given way, for leaks_test.py. One block is left in use, except for the way `clean`; a static object, a
+/// thread-local object and an exit handler free others at exit.   leak_at_end WAY STATUS
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -20,7 +20,7 @@
 #endif
 
 namespace {
-/// A block that is freed when this object is destroyed, which is said in a text that is not flushed.
+/// A block that the destructor frees. The destructor prints so, without a flush.
 class late_block
 {
 public:
@@ -47,7 +47,7 @@ void leak()
 
 [[noreturn]] void leave(int status)
 {
-    std::exit(status); // NOLINT(concurrency-mt-unsafe): one thread does, and no other meanwhile
+    std::exit(status); // NOLINT(concurrency-mt-unsafe): only one thread calls exit
 }
 
 /// The child leaks another block.
@@ -60,14 +60,14 @@ void leak()
         leak();
         leave(0);
     }
-    int its = 0;
-    CHECK(waitpid(child, &its, 0) == child);
-    std::printf("the child ends with %d\n", WEXITSTATUS(its));
+    int child_status = 0;
+    CHECK(waitpid(child, &child_status, 0) == child);
+    std::printf("the child ends with %d\n", WEXITSTATUS(child_status));
 #endif
     leave(status);
 }
 
-/// Closes all files but the standard ones, and opens others by the numbers that those had.
+/// Closes all files except the standard ones, and opens other files with their numbers.
 void replace_files()
 {
 #if defined(__unix__)

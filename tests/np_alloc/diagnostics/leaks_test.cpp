@@ -25,7 +25,7 @@
 #include <vector>
 
 namespace {
-/// A block that a line has asked for, until the end of its life.
+/// A block with a call site.
 class traced
 {
 public:
@@ -40,7 +40,7 @@ private:
     void* block_;
 };
 
-/// What a report says, and what it returns.
+/// The text of a report, and the number of blocks it returned.
 struct report
 {
     std::string text;
@@ -68,14 +68,14 @@ report report_of_all(np_format format = np_format_text)
 
 // Reports.
 
-TEST(np_leak_report, lists_what_is_in_use_by_allocation_site_with_the_most_bytes_first)
+TEST(np_leak_report, lists_call_sites_by_bytes_in_use)
 {
     const traced a(64, "orders.c", 42);
     const traced b(128, "orders.c", 42);
     const traced c(100'000, "pages.c", 3);
     const traced d(100, "parser.c", 7);
     const report made = report_of_all();
-    EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
+    EXPECT_EQ(made.text, "np_alloc: in use, by call site:\n"
                          "  pages.c:3  1 block  100000 bytes\n"
                          "  orders.c:42  2 blocks  192 bytes\n"
                          "  parser.c:7  1 block  100 bytes\n"
@@ -83,14 +83,14 @@ TEST(np_leak_report, lists_what_is_in_use_by_allocation_site_with_the_most_bytes
     EXPECT_EQ(made.blocks, 4U);
 }
 
-TEST(np_leak_report, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by_their_names)
+TEST(np_leak_report, orders_call_sites_of_equal_bytes_by_blocks_and_name)
 {
     const traced a(20, "b.c", 2);
     const traced b(20, "b.c", 1);
     const traced c(20, "a.c", 3);
     const traced d(10, "z.c", 1);
     const traced e(10, "z.c", 1);
-    EXPECT_EQ(report_of_all().text, "np_alloc: in use, by allocation site:\n"
+    EXPECT_EQ(report_of_all().text, "np_alloc: in use, by call site:\n"
                                     "  z.c:1  2 blocks  20 bytes\n"
                                     "  a.c:3  1 block  20 bytes\n"
                                     "  b.c:1  1 block  20 bytes\n"
@@ -98,7 +98,7 @@ TEST(np_leak_report, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by_
                                     "  in all  5 blocks  80 bytes\n");
 }
 
-TEST(np_leak_report, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_site)
+TEST(np_leak_report, prints_nothing_without_blocks_of_call_sites)
 {
     np_free(np_alloc_at(64, "orders.c", 42));
     void* const of_no_line = np_alloc(64);
@@ -108,9 +108,9 @@ TEST(np_leak_report, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_
     EXPECT_EQ(made.blocks, 0U);
 }
 
-TEST(np_leak_report, prints_the_same_as_json_also_if_it_is_nothing)
+TEST(np_leak_report, prints_json_even_without_leaks)
 {
-    np_free(np_alloc_at(1, "before.c", 1)); // From then on, they are tracked.
+    np_free(np_alloc_at(1, "before.c", 1)); // The first call starts tracking.
     EXPECT_EQ(report_of_all(np_format_json).text, "{\n"
                                                   "  \"tracked\": true,\n"
                                                   "  \"blocks\": 0,\n"
@@ -133,14 +133,14 @@ TEST(np_leak_report, prints_the_same_as_json_also_if_it_is_nothing)
     EXPECT_EQ(made.blocks, 2U);
 }
 
-TEST(np_leak_report, has_json_with_any_name_of_a_file)
+TEST(np_leak_report, escapes_file_names_in_json)
 {
     const traced block(1, "C:\\new \"folder\"\n\x7f\xc3\xa4.c", 1);
     EXPECT_NE(report_of_all(np_format_json).text.find("\"C:\\u005cnew \\u0022folder\\u0022\\u000a\\u007f\xc3\xa4.c\""),
               std::string::npos);
 }
 
-TEST(np_leak_report, has_json_also_with_a_name_that_is_no_utf_8)
+TEST(np_leak_report, replaces_invalid_utf_8_in_json)
 {
     const auto name_in_json = [](const char* name) {
         const traced block(1, name, 1);
@@ -148,25 +148,25 @@ TEST(np_leak_report, has_json_also_with_a_name_that_is_no_utf_8)
         const std::size_t begin = text.find("\"file\": \"") + std::strlen("\"file\": \"");
         return text.substr(begin, text.find('"', begin) - begin);
     };
-    const std::string unknown = "\xef\xbf\xbd"; // U+FFFD, which stands for what is no character
+    const std::string unknown = "\xef\xbf\xbd"; // U+FFFD, the replacement character
     EXPECT_EQ(name_in_json("caf\xe9.c"), "caf" + unknown + ".c") << "Latin 1";
-    EXPECT_EQ(name_in_json("\x80\xff."), unknown + unknown + ".") << "no first byte";
-    EXPECT_EQ(name_in_json("\xc0\xaf"), unknown + unknown) << "longer than it has to be";
-    EXPECT_EQ(name_in_json("\xed\xa0\x80"), unknown + unknown + unknown) << "half of a pair of UTF-16";
-    EXPECT_EQ(name_in_json("\xf4\x90\x80\x80"), unknown + unknown + unknown + unknown) << "no character";
-    EXPECT_EQ(name_in_json("\xe2\x82"), unknown + unknown) << "cut off";
+    EXPECT_EQ(name_in_json("\x80\xff."), unknown + unknown + ".") << "invalid first bytes";
+    EXPECT_EQ(name_in_json("\xc0\xaf"), unknown + unknown) << "overlong";
+    EXPECT_EQ(name_in_json("\xed\xa0\x80"), unknown + unknown + unknown) << "surrogate";
+    EXPECT_EQ(name_in_json("\xf4\x90\x80\x80"), unknown + unknown + unknown + unknown) << "above U+10FFFF";
+    EXPECT_EQ(name_in_json("\xe2\x82"), unknown + unknown) << "truncated";
     for (const char* const name : {"\xc3\xa4", "\xe2\x82\xac", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"})
         EXPECT_EQ(name_in_json(name), name);
 }
 
-TEST(np_leak_report, tells_a_line_below_zero_as_it_was_told)
+TEST(np_leak_report, prints_negative_line_numbers)
 {
     const traced block(1, "made.c", -1);
     EXPECT_NE(report_of_all().text.find("  made.c:-1  1 block"), std::string::npos);
     EXPECT_NE(report_of_all(np_format_json).text.find("\"line\": -1,"), std::string::npos);
 }
 
-TEST(np_leak_report, shortens_a_name_that_is_too_long_for_a_line_at_its_beginning_and_never_in_json)
+TEST(np_leak_report, cuts_the_beginning_of_a_long_file_name_in_text_only)
 {
     const std::string name = std::string(1000, 'x') + "/file.c";
     const traced block(1, name.c_str(), 12);
@@ -175,7 +175,7 @@ TEST(np_leak_report, shortens_a_name_that_is_too_long_for_a_line_at_its_beginnin
     EXPECT_NE(report_of_all(np_format_json).text.find('"' + name + '"'), std::string::npos);
 }
 
-TEST(np_leak_report, says_what_a_block_has_after_it_was_resized_for_the_allocation_site)
+TEST(np_leak_report, counts_the_bytes_of_a_resized_block)
 {
     traced block(10, "a.c", 1);
     for (const std::size_t bytes : {12U, 5000U, 200'000U, 400'000U, 7U}) {
@@ -185,7 +185,7 @@ TEST(np_leak_report, says_what_a_block_has_after_it_was_resized_for_the_allocati
     }
 }
 
-TEST(np_leak_report, goes_to_the_standard_error_if_nothing_else_is_said)
+TEST(np_leak_report, writes_to_stderr_by_default)
 {
     const traced block(64, "orders.c", 42);
     const std::string expected = report_of_all().text;
@@ -197,7 +197,7 @@ TEST(np_leak_report, goes_to_the_standard_error_if_nothing_else_is_said)
     EXPECT_EQ(testing::internal::GetCapturedStderr(), expected);
 }
 
-TEST(np_leak_report, goes_to_a_file_or_a_stream)
+TEST(np_leak_report, writes_to_a_file_or_stream)
 {
     const traced block(64, "orders.c", 42);
     testing::internal::CaptureStdout();
@@ -208,7 +208,7 @@ TEST(np_leak_report, goes_to_a_file_or_a_stream)
     EXPECT_EQ(stream.str(), report_of_all().text);
 }
 
-TEST(np_leak_report, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
+TEST(np_leak_report, is_no_cancellation_point)
 {
     const traced block(64, "orders.c", 42);
     static std::size_t reported;
@@ -216,7 +216,7 @@ TEST(np_leak_report, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
     const auto report_while_cancelled = [](void*) -> void* {
         std::FILE* const file = std::fopen("/dev/null", "w");
         std::ofstream stream;
-        // Without buffers, so that each line is written at once: that is a cancellation point.
+        // Without a buffer, each line is written at once; each write is a cancellation point.
         (void)std::setvbuf(file, nullptr, _IONBF, 0);
         (void)stream.rdbuf()->pubsetbuf(nullptr, 0);
         stream.open("/dev/null");
@@ -232,7 +232,7 @@ TEST(np_leak_report, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
     EXPECT_EQ(reported, 2U);
 }
 
-TEST(np_leak_report, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
+TEST(np_leak_report, propagates_exceptions_of_the_stream)
 {
     const traced block(64, "orders.c", 42);
     std::ostream broken(nullptr);
@@ -242,15 +242,15 @@ TEST(np_leak_report, throws_what_the_stream_throws_after_all_is_done_if_it_was_t
     EXPECT_THROW((void)np_leak_report(np_format_text, broken), std::ios::failure);
 }
 
-TEST(np_leak_report, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_list)
+TEST(np_leak_report, lists_all_blocks_as_unknown_without_memory_for_a_list)
 {
     const traced a(64, "orders.c", 42);
     const traced b(100, "parser.c", 7);
     const test::system_calls calls;
-    for (const std::size_t call : {1U, 2U}) { // for what counts, and for the list
+    for (const std::size_t call : {1U, 2U}) { // Memory to count the blocks, and memory for the list.
         test::system_calls::refuse_from(test::system_call::map, call);
         const report made = report_of_all();
-        EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
+        EXPECT_EQ(made.text, "np_alloc: in use, by call site:\n"
                              "  unknown:0  2 blocks  164 bytes\n"
                              "  in all  2 blocks  164 bytes\n");
         EXPECT_EQ(made.blocks, 2U);
@@ -259,7 +259,7 @@ TEST(np_leak_report, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_l
     EXPECT_NE(report_of_all().text.find("orders.c:42"), std::string::npos);
 }
 
-TEST(np_leak_report, lets_the_function_that_writes_use_blocks_whose_lines_are_known)
+TEST(np_leak_report, lets_the_callback_allocate_with_call_sites)
 {
     const traced block(64, "orders.c", 42);
     EXPECT_EQ(
@@ -268,7 +268,7 @@ TEST(np_leak_report, lets_the_function_that_writes_use_blocks_whose_lines_are_kn
         1U);
 }
 
-TEST(np_call_site_visit, tells_names_that_may_be_gone_meanwhile)
+TEST(np_call_site_visit, copies_names_that_the_callback_may_free)
 {
     struct plugin
     {
@@ -279,11 +279,11 @@ TEST(np_call_site_visit, tells_names_that_may_be_gone_meanwhile)
     const traced larger(100, "main.c", 1);
     EXPECT_EQ(np_call_site_visit(
                   [](const np_call_site* site, void* argument) {
-                      auto& its = *static_cast<plugin*>(argument);
-                      np_free(its.block);
-                      its.block = nullptr;
-                      its.file.reset();
-                      its.seen.emplace_back(site->file);
+                      auto& loaded = *static_cast<plugin*>(argument);
+                      np_free(loaded.block);
+                      loaded.block = nullptr;
+                      loaded.file.reset();
+                      loaded.seen.emplace_back(site->file);
                       return 1;
                   },
                   &unloaded),
@@ -293,17 +293,17 @@ TEST(np_call_site_visit, tells_names_that_may_be_gone_meanwhile)
 
 // Checkpoints.
 
-TEST(np_leak_diff, lists_what_is_in_use_and_was_not_at_the_checkpoint)
+TEST(np_leak_diff, lists_blocks_allocated_since_the_checkpoint)
 {
     const traced before(64, "a.c", 1);
     const std::uint64_t checkpoint = np_leak_checkpoint();
     EXPECT_EQ(report_since(checkpoint).text, "");
     np_free(np_alloc_at(100, "b.c", 2));
-    EXPECT_EQ(report_since(checkpoint).blocks, 0U) << "it is not in use";
+    EXPECT_EQ(report_since(checkpoint).blocks, 0U) << "the block is not in use";
     const traced same_line(30, "a.c", 1);
     const traced other_line(20, "b.c", 2);
     const report made = report_since(checkpoint);
-    EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
+    EXPECT_EQ(made.text, "np_alloc: in use, by call site:\n"
                          "  a.c:1  1 block  30 bytes\n"
                          "  b.c:2  1 block  20 bytes\n"
                          "  in all  2 blocks  50 bytes\n");
@@ -311,7 +311,7 @@ TEST(np_leak_diff, lists_what_is_in_use_and_was_not_at_the_checkpoint)
     EXPECT_EQ(report_of_all().blocks, 3U);
 }
 
-TEST(np_leak_diff, takes_a_block_for_as_old_as_it_was_when_it_is_resized)
+TEST(np_leak_diff, keeps_the_age_of_a_resized_block)
 {
     traced before(64, "a.c", 1);
     const std::uint64_t checkpoint = np_leak_checkpoint();
@@ -319,14 +319,14 @@ TEST(np_leak_diff, takes_a_block_for_as_old_as_it_was_when_it_is_resized)
     for (const std::size_t bytes : {70U, 5000U, 200'000U, 7U}) {
         before.resize(bytes);
         since.resize(bytes);
-        EXPECT_EQ(report_since(checkpoint).text, "np_alloc: in use, by allocation site:\n"
+        EXPECT_EQ(report_since(checkpoint).text, "np_alloc: in use, by call site:\n"
                                                  "  b.c:1  1 block  " +
                                                      std::to_string(bytes) + " bytes\n  in all  1 block  " +
                                                      std::to_string(bytes) + " bytes\n");
     }
 }
 
-TEST(np_leak_diff, takes_a_block_for_new_that_lies_where_an_older_one_was)
+TEST(np_leak_diff, counts_a_block_in_reused_memory_as_new)
 {
     auto before = std::make_unique<traced>(64, "a.c", 1);
     const std::uint64_t checkpoint = np_leak_checkpoint();
@@ -335,7 +335,7 @@ TEST(np_leak_diff, takes_a_block_for_new_that_lies_where_an_older_one_was)
     EXPECT_EQ(report_since(checkpoint).blocks, 1U);
 }
 
-TEST(np_leak_diff, knows_any_number_of_checkpoints_in_any_order)
+TEST(np_leak_diff, accepts_any_number_of_checkpoints_in_any_order)
 {
     std::vector<std::uint64_t> checkpoints;
     std::vector<std::unique_ptr<traced>> blocks;
@@ -345,10 +345,10 @@ TEST(np_leak_diff, knows_any_number_of_checkpoints_in_any_order)
     }
     for (std::size_t i : {5U, 0U, 9U, 2U})
         EXPECT_EQ(report_since(checkpoints[i]).blocks, blocks.size() - i);
-    EXPECT_EQ(report_since(0).blocks, blocks.size()) << "from the beginning on";
+    EXPECT_EQ(report_since(0).blocks, blocks.size()) << "0 includes all blocks";
 }
 
-TEST(np_leak_diff, counts_what_other_threads_have_asked_for)
+TEST(np_leak_diff, counts_blocks_of_other_threads)
 {
     std::vector<std::unique_ptr<traced>> blocks(4);
     test::in_threads(2, [&](std::size_t thread) { blocks[thread] = std::make_unique<traced>(10, "before.c", 1); });
@@ -357,7 +357,7 @@ TEST(np_leak_diff, counts_what_other_threads_have_asked_for)
     EXPECT_NE(report_since(checkpoint).text.find("  since.c:1  2 blocks  20 bytes\n  in all  2 "), std::string::npos);
 }
 
-TEST(np_leak_diff, goes_to_a_file_or_a_stream)
+TEST(np_leak_diff, writes_to_a_file_or_stream)
 {
     const traced before(64, "a.c", 1);
     const std::uint64_t checkpoint = np_leak_checkpoint();
@@ -370,7 +370,7 @@ TEST(np_leak_diff, goes_to_a_file_or_a_stream)
     EXPECT_EQ(stream.str(), report_since(checkpoint, np_format_json).text);
 }
 
-// What it takes.
+// The memory of call sites.
 
 std::size_t bytes_of_call_sites()
 {
@@ -379,7 +379,7 @@ std::size_t bytes_of_call_sites()
     return statistics.bytes_of_call_sites;
 }
 
-TEST(np_statistics, count_what_it_takes_to_know_lines_in_proportion_to_the_blocks_in_use_and_it_is_given_back)
+TEST(np_statistics, count_the_memory_of_call_sites_which_follows_the_blocks_in_use)
 {
     constexpr std::size_t page = 4096;
     std::vector<std::unique_ptr<traced>> blocks(10'000);
@@ -414,15 +414,15 @@ TEST(np_leak_checkpoint, takes_no_memory)
 
 // Threads and forks.
 
-TEST(np_leak_report, may_be_asked_for_while_threads_are_at_work)
+TEST(np_leak_report, may_run_while_threads_allocate)
 {
-    constexpr std::size_t kept_at_most = std::size_t{3} * 16;
+    constexpr std::size_t max_kept = std::size_t{3} * 16;
     std::atomic<bool> ends{false};
-    std::thread asks([&] {
+    std::thread reader([&] {
         std::uint64_t checkpoint = 0;
         while (!ends) {
             const report made = report_since(checkpoint);
-            EXPECT_LE(made.blocks, kept_at_most);
+            EXPECT_LE(made.blocks, max_kept);
             EXPECT_EQ(made.text.empty(), made.blocks == 0);
             checkpoint = checkpoint == 0 ? np_leak_checkpoint() : 0;
         }
@@ -430,22 +430,22 @@ TEST(np_leak_report, may_be_asked_for_while_threads_are_at_work)
     test::in_threads(3, [](std::size_t thread) {
         std::array<std::unique_ptr<traced>, 16> blocks;
         for (std::size_t step = 0; step != 3000; ++step) {
-            std::unique_ptr<traced>& its = blocks[step * 7 % blocks.size()];
-            if (step % 5 == 0 && its != nullptr) {
-                its->resize(step % 3000);
+            std::unique_ptr<traced>& block = blocks[step * 7 % blocks.size()];
+            if (step % 5 == 0 && block != nullptr) {
+                block->resize(step % 3000);
                 continue;
             }
-            its.reset();
-            its = std::make_unique<traced>(step % 200, step % 2 == 0 ? "a.c" : "b.c", static_cast<int>(thread));
+            block.reset();
+            block = std::make_unique<traced>(step % 200, step % 2 == 0 ? "a.c" : "b.c", static_cast<int>(thread));
         }
     });
     ends = true;
-    asks.join();
+    reader.join();
     EXPECT_EQ(report_of_all().text, "");
 }
 
 #if TESTS_MAY_FORK
-TEST(np_leak_report, lists_in_the_child_of_a_fork_what_that_has)
+TEST(np_leak_report, lists_the_blocks_of_the_child_of_a_fork)
 {
     const traced of_parent(64, "parent.c", 1);
     test::expect_in_child([] {
@@ -455,10 +455,10 @@ TEST(np_leak_report, lists_in_the_child_of_a_fork_what_that_has)
                    std::string::npos &&
                report_of_all().blocks == 2;
     });
-    EXPECT_EQ(report_of_all().blocks, 1U) << "what the child does is its own affair";
+    EXPECT_EQ(report_of_all().blocks, 1U) << "the child does not affect its parent";
 }
 
-TEST(np_leak_report, can_be_asked_for_in_the_child_of_a_fork_whatever_other_threads_were_doing)
+TEST(np_leak_report, works_in_the_child_of_a_fork_while_threads_allocate)
 {
     std::atomic<bool> ends{false};
     std::vector<std::thread> others;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Prints the statistics of a process that has blocks of every kind, as statistics_test.py wants to see them: as json
-/// or text.
+/// Prints the statistics of a process with blocks of every kind, for statistics_test.py.   print_statistics json|text
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>

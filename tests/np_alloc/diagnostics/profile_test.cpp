@@ -33,7 +33,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// The blocks of the stacks that a function is in.
+/// The sums over all call stacks that contain a function.
 struct values
 {
     double allocated_blocks = 0;
@@ -71,7 +71,7 @@ values of(const void* function)
     return sum;
 }
 
-/// A function of its own for each test, so that no other one calls it.
+/// Instantiated once for each test, so that no other test calls it.
 template <class Test, class Make>
 MEMORY_POOL_NOINLINE void* site(const Make& make)
 {
@@ -89,11 +89,11 @@ const void* site_of(const Make&)
 template <class Test, class Make>
 void* in_site(const Make& make)
 {
-    void* (*volatile const function)(const Make&) = &site<Test, Make>; // Not a copy that the compiler has made of it.
+    void* (*volatile const function)(const Make&) = &site<Test, Make>; // Prevents calls of a clone by the compiler.
     return function(make);
 }
 
-/// Makes `count` blocks of `bytes`, of which each second one is freed, and expects the profile to count them.
+/// Expects the profile to count `count` blocks of that many bytes: when all, half and none of them are in use.
 template <class Test, class Make, class Free>
 void expect_to_be_counted(std::size_t count, std::size_t bytes, const Make& make, const Free& free)
 {
@@ -121,7 +121,7 @@ void expect_to_be_counted(std::size_t count, std::size_t bytes, const Make& make
 
 constexpr std::size_t many = 20'000;
 
-/// One for each site.
+/// The tags of `site`.
 namespace sites {
 struct again;
 struct aligned;
@@ -145,7 +145,7 @@ struct turned_off;
 struct zeroed;
 } // namespace sites
 
-TEST(profile, has_nothing_of_a_function_that_allocates_while_it_is_off)
+TEST(profile, counts_nothing_while_it_is_off)
 {
     ASSERT_EQ(np_option_get(np_option_profile_bytes), 0U);
     const auto make = [] { return np_alloc(100); };
@@ -160,7 +160,7 @@ TEST(profile, counts_small_blocks_within_five_percent)
     expect_to_be_counted<sites::small>(many, 48, [] { return np_alloc(48); }, &np_free);
 }
 
-TEST(profile, counts_each_block_if_asked_to)
+TEST(profile, counts_each_block_at_a_rate_of_one_byte)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
     const auto make = [] { return np_alloc(100); };
@@ -174,7 +174,7 @@ TEST(profile, counts_each_block_if_asked_to)
         np_free(block);
 }
 
-TEST(profile, counts_a_block_each_time_that_the_thread_hands_it_out_again)
+TEST(profile, counts_each_reuse_of_a_block)
 {
     const test::option_for_now profile(np_option_profile_bytes, 200);
     const auto make = [] { return np_alloc(48); };
@@ -185,7 +185,7 @@ TEST(profile, counts_a_block_each_time_that_the_thread_hands_it_out_again)
     EXPECT_EQ(all.blocks_in_use, 0);
 }
 
-TEST(profile, counts_blocks_of_every_form)
+TEST(profile, counts_blocks_of_every_function)
 {
     const test::option_for_now profile(np_option_profile_bytes, 200);
     expect_to_be_counted<sites::zeroed>(many, 60, [] { return np_calloc(3, 20); }, &np_free);
@@ -205,7 +205,7 @@ TEST(profile, counts_large_blocks)
         100, 70'000, [] { return np_aligned_alloc(1U << 17U, 70'000); }, &np_free);
 }
 
-TEST(profile, counts_blocks_of_heaps_that_are_cleared_or_destroyed)
+TEST(profile, counts_blocks_of_cleared_and_destroyed_heaps)
 {
     const test::option_for_now profile(np_option_profile_bytes, 200);
     np_heap* const heap = np_heap_create();
@@ -227,7 +227,7 @@ TEST(profile, counts_blocks_of_heaps_that_are_cleared_or_destroyed)
     EXPECT_EQ(of(site_of<sites::cleared>(make_large)).blocks_in_use, 0);
 }
 
-TEST(profile, takes_a_block_that_moves_for_a_new_one)
+TEST(profile, counts_a_block_that_realloc_moves_as_new)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
     const auto make = [] { return np_alloc(100); };
@@ -240,7 +240,7 @@ TEST(profile, takes_a_block_that_moves_for_a_new_one)
     EXPECT_EQ(of(site_of<sites::moves>(grow)).blocks_in_use, 0);
 }
 
-TEST(profile, follows_the_size_of_a_small_block_that_stays)
+TEST(profile, updates_the_size_of_a_small_block_resized_in_place)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
     const auto make = [] { return np_alloc(4000); };
@@ -277,12 +277,12 @@ TEST(profile, follows_a_block_that_moves_to_a_denser_slab)
     EXPECT_EQ(np::the_profile.samples_in_use(), before);
 }
 
-TEST(profile, takes_a_large_block_that_is_resized_for_a_new_one)
+TEST(profile, counts_a_resized_large_block_as_new)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
     const auto make = [] { return np_alloc(3'000'000); };
     void* block = in_site<sites::large_resized>(make);
-    for (const std::size_t bytes : {2'000'000U, 9'000'000U, 30'000'000U, 100'000U}) { // in place or not
+    for (const std::size_t bytes : {2'000'000U, 9'000'000U, 30'000'000U, 100'000U}) { // In place, or moved.
         const auto resize = [block, bytes] { return np_realloc(block, bytes); };
         void* const resized = in_site<sites::large_resized>(resize);
         EXPECT_EQ(of(site_of<sites::large_resized>(make)).blocks_in_use, 0);
@@ -305,7 +305,7 @@ TEST(profile, keeps_a_large_block_whose_realloc_fails)
     EXPECT_EQ(of(site_of<sites::stays>(make)).bytes_in_use, 0);
 }
 
-TEST(profile, counts_what_other_threads_allocate_and_free)
+TEST(profile, counts_blocks_of_other_threads)
 {
     const test::option_for_now profile(np_option_profile_bytes, 200);
     const auto make = [] { return np_alloc(48); };
@@ -314,7 +314,7 @@ TEST(profile, counts_what_other_threads_allocate_and_free)
         for (void*& block : blocks)
             block = in_site<sites::other>(make);
     }).join();
-    EXPECT_NEAR(of(site_of<sites::other>(make)).blocks_in_use / many, 1, 0.05) << "also after the thread has ended";
+    EXPECT_NEAR(of(site_of<sites::other>(make)).blocks_in_use / many, 1, 0.05) << "the thread has ended";
     std::thread([&] {
         for (void* const block : blocks)
             np_free(block);
@@ -322,7 +322,7 @@ TEST(profile, counts_what_other_threads_allocate_and_free)
     EXPECT_EQ(of(site_of<sites::other>(make)).blocks_in_use, 0);
 }
 
-TEST(profile, notices_frees_after_it_was_turned_off)
+TEST(profile, counts_frees_after_it_was_turned_off)
 {
     const auto make = [] { return np_alloc(48); };
     std::vector<void*> blocks;
@@ -333,7 +333,7 @@ TEST(profile, notices_frees_after_it_was_turned_off)
     }
     for (int i = 0; i != 1000; ++i)
         np_free(in_site<sites::turned_off>(make));
-    EXPECT_EQ(of(site_of<sites::turned_off>(make)).allocated_blocks, 1000) << "the others are not counted";
+    EXPECT_EQ(of(site_of<sites::turned_off>(make)).allocated_blocks, 1000) << "later blocks are not counted";
     for (void* const block : blocks)
         np_free(block);
     EXPECT_EQ(of(site_of<sites::turned_off>(make)).blocks_in_use, 0);
@@ -374,20 +374,20 @@ TEST(profile, is_copied_by_a_fork)
     np_free(before);
 }
 
-TEST(profile, does_not_hold_up_the_child_of_a_fork_while_threads_are_sampled)
+TEST(profile, does_not_block_the_child_of_a_fork_while_threads_are_sampled)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
-    std::atomic<bool> goes_on{true};
+    std::atomic<bool> is_running{true};
     std::vector<std::thread> threads;
     for (int i = 0; i != 3; ++i)
-        threads.emplace_back([&goes_on] {
-            while (goes_on)
+        threads.emplace_back([&is_running] {
+            while (is_running)
                 np_free(np_realloc(np_alloc(100), 5000));
         });
     for (int times = 0; times != 50; ++times) {
         const ::pid_t child = ::fork();
         if (child == 0) {
-            ::alarm(20); // Ends it if it waits for ever.
+            ::alarm(20); // Ends a deadlock.
             np_free(np_alloc(100));
             ::_exit(np_profile_write(np_profile_folded, [](const char*, std::size_t, void*) {}, nullptr));
         }
@@ -395,12 +395,12 @@ TEST(profile, does_not_hold_up_the_child_of_a_fork_while_threads_are_sampled)
         EXPECT_EQ(::waitpid(child, &status, 0), child);
         EXPECT_EQ(status, 0);
     }
-    goes_on = false;
+    is_running = false;
     for (std::thread& each : threads)
         each.join();
 }
 
-TEST(profile, is_written_to_a_file_whose_name_chooses_the_format)
+TEST(profile, is_written_in_the_format_of_the_file_name)
 {
     const test::option_for_now profile(np_option_profile_bytes, 1);
     void* const block = np_alloc(100);
@@ -418,7 +418,7 @@ TEST(profile, is_written_to_a_file_whose_name_chooses_the_format)
     np_free(block);
 }
 
-TEST(profile, is_what_the_leak_report_knows_of_blocks_without_an_allocation_site)
+TEST(profile, provides_the_leak_report_for_blocks_without_call_sites)
 {
     if (np::registry().has_traced())
         GTEST_SKIP() << "another test has called np_alloc_at";
@@ -436,7 +436,7 @@ TEST(profile, is_what_the_leak_report_knows_of_blocks_without_an_allocation_site
     np_free(block);
 }
 
-TEST(profile, says_what_is_wrong)
+TEST(profile, returns_an_error_number_on_failure)
 {
     EXPECT_EQ(np_profile_dump(nullptr), EINVAL);
     EXPECT_EQ(np_profile_dump("/no such directory/file"), ENOENT);

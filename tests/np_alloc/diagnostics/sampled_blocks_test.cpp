@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks that stand alone between guards: what they find, and that they are blocks as any other.
+// Sampled blocks, which lie between guard pages: the misuse they detect, and their behaviour as ordinary blocks.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
@@ -56,7 +56,7 @@ MEMORY_POOL_NOINLINE unsigned char read(const volatile unsigned char* at)
     return *at;
 }
 
-/// To an address that the compiler does not see.
+/// Writes to an invalid address that the compiler does not know.
 void write_nowhere()
 {
     unsigned char* const volatile address = reinterpret_cast<unsigned char*>(nowhere);
@@ -77,7 +77,7 @@ struct sampled_blocks_death : testing::Test
 #endif
 };
 
-TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
+TEST_F(sampled_blocks_death, catch_an_access_behind_the_block)
 {
     for (const std::size_t bytes : {16U, 64U, 1024U, 4096U})
         EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: buffer overflow: access to address")
@@ -85,20 +85,20 @@ TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
     EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: buffer overflow: access to address");
 }
 
-TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_inaccessible)
+TEST_F(sampled_blocks_death, catch_some_accesses_before_the_block)
 {
     for (const std::size_t bytes : {16U, 1000U})
         EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: buffer underflow: access to address")
             << bytes;
 }
 
-TEST_F(sampled_blocks_death, those_that_were_freed_are_neither_read_nor_written)
+TEST_F(sampled_blocks_death, catch_a_use_after_free)
 {
     EXPECT_DEATH((void)read(freed_sample(48) + 47), "memory_pool: use after free: access to address");
     EXPECT_DEATH(write(freed_sample(20'480)), "memory_pool: use after free: access to address");
 }
 
-TEST_F(sampled_blocks_death, are_named_with_their_size_and_what_to_do)
+TEST_F(sampled_blocks_death, report_the_block_its_size_and_the_remedy)
 {
     EXPECT_DEATH(write(sample_at_the_end(64) + 64),
                  "overflow: access to address 0x[0-9a-f]+, block 0x[0-9a-f]+, block size 64 bytes, pool 'np_alloc'\n"
@@ -108,7 +108,7 @@ TEST_F(sampled_blocks_death, are_named_with_their_size_and_what_to_do)
     EXPECT_DEATH(write(sample_at_the_begin(64) - 2), "  an? (write|access) 2 bytes before the block, by thread");
 }
 
-TEST_F(sampled_blocks_death, that_are_freed_twice_are_named_with_all_three_calls)
+TEST_F(sampled_blocks_death, report_a_double_free_with_all_three_call_stacks)
 {
     EXPECT_DEATH(np_free(freed_sample(64)), "double free(.|\n)*  thread [0-9]+ of process [0-9]+\n"
                                             "  called by:\n    .*unit_np_alloc(.|\n)*"
@@ -116,15 +116,15 @@ TEST_F(sampled_blocks_death, that_are_freed_twice_are_named_with_all_three_calls
                                             "  freed by:\n    .*unit_np_alloc");
 }
 
-TEST_F(sampled_blocks_death, are_named_with_the_calls_of_who_has_touched_allocated_and_freed_them)
+TEST_F(sampled_blocks_death, report_the_call_stacks_of_the_access_the_allocation_and_the_free)
 {
     EXPECT_DEATH(write(freed_sample(64)), "  accessed by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+.*\n"
                                           "  allocated by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+.*\n"
                                           "  freed by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+");
 }
 
-#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Those end the process in their own way.
-/// Ends the process with the kind, which is below 256.
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Sanitizers end the process in their own way.
+/// Ends the process with the error kind, which is below 256, as its exit status.
 void end_with_kind(const np_error_report* report)
 {
     const bool is_whole = std::strncmp(report->text, "memory_pool: ", 13) == 0 &&
@@ -133,7 +133,7 @@ void end_with_kind(const np_error_report* report)
     _exit(is_whole ? static_cast<int>(report->kind) : 1);
 }
 
-TEST_F(sampled_blocks_death, are_told_of_by_kind_to_an_error_handler_in_C)
+TEST_F(sampled_blocks_death, pass_the_kind_to_an_error_handler_in_C)
 {
     const auto ends_with = [](np_error kind) { return testing::ExitedWithCode(static_cast<int>(kind)); };
     np_set_error_handler(&end_with_kind);
@@ -145,12 +145,12 @@ TEST_F(sampled_blocks_death, are_told_of_by_kind_to_an_error_handler_in_C)
     np_set_error_handler(nullptr);
 }
 
-TEST_F(sampled_blocks_death, end_the_process_as_the_system_does)
+TEST_F(sampled_blocks_death, end_the_process_by_SIGSEGV)
 {
     EXPECT_EXIT(write(sample_at_the_end(64) + 64), testing::KilledBySignal(SIGSEGV), "overflow");
 }
 
-TEST_F(sampled_blocks_death, leave_other_faults_as_they_are)
+TEST_F(sampled_blocks_death, leave_other_faults_to_the_system)
 {
     EXPECT_EXIT(
         {
@@ -189,15 +189,15 @@ std::size_t reports_so_far()
 
 std::size_t reports_before = 0;
 
-/// Has the access come again at first; then ends with 10, and one more for each report.
+/// Returns from the first access, which repeats it; then ends with 10 plus the number of reports.
 void end_with_10_and_reports(int)
 {
-    static bool has_come_again = false;
-    if (std::exchange(has_come_again, true))
+    static bool is_repeated = false;
+    if (std::exchange(is_repeated, true))
         _exit(static_cast<int>(10 + reports_so_far() - reports_before));
 }
 
-/// Has that handler be the one before.
+/// Installs the handler of the program before that of np_alloc.
 void set_handler(struct sigaction action)
 {
     np::registry().stop_watching_accesses();
@@ -205,7 +205,7 @@ void set_handler(struct sigaction action)
     np_free(sample(64));
 }
 
-TEST_F(sampled_blocks_death, have_the_handler_of_the_program_called_afterwards)
+TEST_F(sampled_blocks_death, call_the_signal_handler_of_the_program_afterwards)
 {
     EXPECT_EXIT(
         {
@@ -217,7 +217,7 @@ TEST_F(sampled_blocks_death, have_the_handler_of_the_program_called_afterwards)
         testing::ExitedWithCode(7), "overflow(.|\n)*the handler of the program");
 }
 
-TEST_F(sampled_blocks_death, are_reported_and_counted_once_if_that_has_the_access_come_again)
+TEST_F(sampled_blocks_death, report_an_access_once_if_the_handler_returns)
 {
     EXPECT_EXIT(
         {
@@ -230,7 +230,7 @@ TEST_F(sampled_blocks_death, are_reported_and_counted_once_if_that_has_the_acces
         testing::ExitedWithCode(11), "overflow");
 }
 
-TEST_F(sampled_blocks_death, have_it_told_of_other_faults_what_it_would_be_told)
+TEST_F(sampled_blocks_death, pass_other_faults_to_the_handler_of_the_program)
 {
     EXPECT_EXIT(
         {
@@ -249,7 +249,7 @@ struct sample_counts
     std::size_t skipped;
 };
 
-/// Returns: how many samples there were while `work()` ran.
+/// Returns: the samples during `work()`.
 template <class Work>
 sample_counts samples_of(Work&& work)
 {
@@ -263,23 +263,22 @@ sample_counts samples_of(Work&& work)
 
 constexpr std::size_t period = 65'536;
 
-/// Six standard deviations of a number of samples, plus what rounding makes of it.
+/// Six standard deviations of a number of samples, plus the effect of rounding.
 double tolerance(double expected)
 {
     return 6 * std::sqrt(expected) + expected / 50;
 }
 
-/// Returns: how many samples there were while `work(blocks, bytes)` allocated so many blocks of that size that `count`
-///   are expected.
+/// Runs `work(blocks, bytes)`, where `blocks` blocks of that size make `count` samples probable. Returns: the samples.
 template <class Work>
 sample_counts samples_among(std::size_t count, std::size_t bytes, Work&& work)
 {
-    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now unlimited_rate(np_option_samples_per_second, 0);
     const test::option_for_now some(np_option_sample_bytes, period);
     return samples_of([&] { work(count * period / test::counted_bytes(bytes), bytes); });
 }
 
-TEST(sampled_blocks, are_as_many_as_were_asked_for_if_new_ones_are_allocated)
+TEST(sampled_blocks, match_the_rate_for_new_blocks)
 {
     constexpr std::size_t count = 200;
     for (const std::size_t bytes : {64U, 5120U}) {
@@ -293,7 +292,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for_if_new_ones_are_allocated)
     }
 }
 
-TEST(sampled_blocks, are_as_many_as_were_asked_for_if_the_same_blocks_come_and_go)
+TEST(sampled_blocks, match_the_rate_for_reused_blocks)
 {
     constexpr std::size_t count = 500;
     for (const std::size_t bytes : {64U, 5120U}) {
@@ -306,9 +305,9 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for_if_the_same_blocks_come_and_g
     }
 }
 
-TEST(sampled_blocks, are_any_of_those_that_a_program_allocates_in_a_fixed_order)
+TEST(sampled_blocks, are_uniform_for_a_fixed_order_of_allocations)
 {
-    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now unlimited_rate(np_option_samples_per_second, 0);
     const test::option_for_now some(np_option_sample_bytes, period);
     std::array<std::size_t, 4> samples{};
     for (int times = 0; times != 100'000; ++times) {
@@ -323,7 +322,7 @@ TEST(sampled_blocks, are_any_of_those_that_a_program_allocates_in_a_fixed_order)
         EXPECT_NEAR(static_cast<double>(each), expected, tolerance(expected));
 }
 
-TEST(sampled_blocks, are_skipped_and_counted_beyond_the_rate)
+TEST(sampled_blocks, are_skipped_and_counted_beyond_the_limit_per_second)
 {
     const test::option_for_now slowly(np_option_samples_per_second, 10);
     const test::option_for_now every(np_option_sample_bytes, 1);
@@ -337,9 +336,9 @@ TEST(sampled_blocks, are_skipped_and_counted_beyond_the_rate)
     EXPECT_GT(samples.skipped, 0U);
 }
 
-TEST(sampled_blocks, are_none_any_more_in_another_thread_that_always_has_the_same_block)
+TEST(sampled_blocks, stop_in_another_thread_that_reuses_one_block)
 {
-    const test::option_for_now at_any_rate(np_option_samples_per_second, 0);
+    const test::option_for_now unlimited_rate(np_option_samples_per_second, 0);
     test::lasting_thread other;
     const auto allocate = [] {
         for (int times = 0; times != 100'000; ++times)
@@ -349,11 +348,11 @@ TEST(sampled_blocks, are_none_any_more_in_another_thread_that_always_has_the_sam
         const test::option_for_now some(np_option_sample_bytes, period);
         EXPECT_GT(samples_of([&] { other.does(allocate); }).taken, 0U);
     }
-    other.does(allocate); // It notices at its next sample at the latest.
+    other.does(allocate); // The thread notices the change at its next sample, at the latest.
     EXPECT_EQ(samples_of([&] { other.does(allocate); }).taken, 0U);
 }
 
-TEST(sampled_blocks, that_were_written_beside_are_named_when_they_are_freed)
+TEST(sampled_blocks, report_damaged_padding_when_they_are_freed)
 {
     const test::error_recorder recorder;
     unsigned char* const at_the_end = sample_at_the_end(64);
@@ -367,7 +366,7 @@ TEST(sampled_blocks, that_were_written_beside_are_named_when_they_are_freed)
     EXPECT_EQ(recorder.reports()[1].block_size, 64U);
 }
 
-TEST(sampled_blocks, are_none_unless_asked_for)
+TEST(sampled_blocks, are_off_by_default)
 {
     held_blocks all;
     all.blocks.resize(10'000);
@@ -377,7 +376,7 @@ TEST(sampled_blocks, are_none_unless_asked_for)
         ASSERT_FALSE(is_sample(each));
 }
 
-TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_slots_any_more)
+TEST(sampled_blocks, become_ordinary_blocks_when_all_slots_are_taken)
 {
     const test::all_are_samples now;
     held_blocks all;
@@ -388,7 +387,7 @@ TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_slots_any_mor
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(sampled_blocks, are_counted_and_visited_and_owned)
+TEST(sampled_blocks, are_counted_visited_and_owned)
 {
     np_statistics before;
     np_get_statistics(&before);
@@ -418,7 +417,7 @@ TEST(sampled_blocks, are_counted_and_visited_and_owned)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
+TEST(sampled_blocks, are_aligned_and_have_the_requested_size)
 {
     const test::all_are_samples now;
     held_blocks all;
@@ -435,10 +434,10 @@ TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
     EXPECT_GT(samples, 10U);
 }
 
-TEST(sampled_blocks, are_zeroed_if_that_was_asked_for)
+TEST(sampled_blocks, are_zeroed_by_calloc)
 {
     const test::all_are_samples now;
-    for (int i = 0; i != 300; ++i) { // Places come again.
+    for (int i = 0; i != 300; ++i) { // Enough to reuse slots.
         auto* const block = static_cast<unsigned char*>(np_calloc(1, 2000));
         for (std::size_t j = 0; j != 2000; ++j)
             ASSERT_EQ(block[j], 0);
@@ -447,7 +446,7 @@ TEST(sampled_blocks, are_zeroed_if_that_was_asked_for)
     }
 }
 
-TEST(sampled_blocks, keep_what_they_hold_when_they_are_resized)
+TEST(sampled_blocks, keep_their_contents_when_resized)
 {
     for (const std::size_t bytes : {10U, 60U, 64U, 65U, 1000U, 100'000U}) {
         unsigned char* const block = sample(64);
@@ -460,26 +459,26 @@ TEST(sampled_blocks, keep_what_they_hold_when_they_are_resized)
     }
 }
 
-TEST(sampled_blocks, are_freed_by_any_thread)
+TEST(sampled_blocks, may_be_freed_by_any_thread)
 {
     unsigned char* const block = sample(64);
     test::in_a_thread([block] { np_free(block); });
     EXPECT_EQ(np_owns(block), 0);
     test::in_a_thread([&] { std::memset(sample(64), 1, 64); });
-    EXPECT_EQ(samples_in_use(), 1U) << "of a thread that has ended";
+    EXPECT_EQ(samples_in_use(), 1U) << "a block of an ended thread";
     held_blocks left;
     (void)np_heap_visit(
         nullptr,
         [](void* visited, std::size_t, void* argument) {
             if (is_sample(visited))
-                static_cast<held_blocks*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
+                static_cast<held_blocks*>(argument)->blocks.push_back(visited); // NOLINT: uses malloc
             return 1;
         },
         &left);
     EXPECT_EQ(left.blocks.size(), 1U);
 }
 
-TEST(sampled_blocks, that_are_freed_twice_or_by_a_pointer_into_them_are_named)
+TEST(sampled_blocks, report_double_frees_and_interior_pointers)
 {
     const test::error_recorder recorder;
     unsigned char* const block = sample(64);
@@ -495,7 +494,7 @@ TEST(sampled_blocks, that_are_freed_twice_or_by_a_pointer_into_them_are_named)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(sampled_blocks, are_named_as_freed_twice_once_for_each_thread_but_one)
+TEST(sampled_blocks, report_a_double_free_by_two_threads)
 {
     const test::error_recorder recorder;
     for (int i = 0; i != 20; ++i) {
@@ -507,10 +506,10 @@ TEST(sampled_blocks, are_named_as_freed_twice_once_for_each_thread_but_one)
     EXPECT_EQ(recorder.kinds(), test::kinds(20, error_kind::double_free));
 }
 
-TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_time)
+TEST(sampled_blocks, report_a_concurrent_double_free_once)
 {
     if (np::is_checked)
-        GTEST_SKIP() << "what is behind a sample is looked at, and that may end the process then";
+        GTEST_SKIP() << "the checked build reads the memory behind a sample, which may be inaccessible by then";
     const test::error_recorder recorder;
     constexpr int times = 100;
     for (int i = 0; i != times; ++i) {
@@ -521,7 +520,7 @@ TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_ti
 }
 
 #if TESTS_MAY_FORK
-TEST(sampled_blocks, go_on_in_the_child_of_a_fork)
+TEST(sampled_blocks, work_in_the_child_of_a_fork)
 {
     unsigned char* const block = sample(64);
     std::memset(block, 0x5A, 64);

@@ -35,7 +35,7 @@ enum state : std::uint8_t
     is_in_use,
 };
 
-/// A slab, as it was printed.
+/// A printed slab.
 struct printed_slab
 {
     std::string heap;
@@ -73,12 +73,12 @@ std::vector<state> decoded(const std::string& text, std::size_t blocks)
     }
     EXPECT_GE(states.size(), blocks);
     for (std::size_t i = blocks; i < states.size(); ++i)
-        EXPECT_EQ(states[i], never_carved) << "nothing stands behind the last block";
+        EXPECT_EQ(states[i], never_carved) << "the padding behind the last block is zero";
     states.resize(blocks);
     return states;
 }
 
-/// Each slab by its address.
+/// Slabs by address.
 using printed_slabs = std::map<std::uintptr_t, printed_slab>;
 
 void append(const char* text, std::size_t length, void* to)
@@ -86,7 +86,7 @@ void append(const char* text, std::size_t length, void* to)
     static_cast<std::string*>(to)->append(text, length);
 }
 
-/// Returns: what stands in `line` before `end`; and takes both out of it, with `begin` before them.
+/// Removes `begin`, the text behind it, and `end` from the start of `line`. Returns: the text.
 std::string take(std::string& line, const std::string& begin, const std::string& end)
 {
     const std::size_t length = line.find(end, begin.size());
@@ -131,7 +131,7 @@ printed_slabs parsed(const std::string& text)
         printed_slab slab = parsed_slab(line);
         EXPECT_LE(slab.block_bytes * slab.states.size(), slab.bytes);
         EXPECT_TRUE(all.empty() || all.rbegin()->first + all.rbegin()->second.bytes <= slab.address)
-            << "in their order";
+            << "slabs are ordered by address";
         all.emplace(slab.address, std::move(slab));
     }
     return all;
@@ -144,7 +144,7 @@ printed_slabs slabs_now()
     return parsed(text);
 }
 
-/// Of the slab that a block is in.
+/// Returns: the slab of the block.
 const printed_slab& slab_of(const printed_slabs& all, const void* block)
 {
     static const printed_slab none{};
@@ -163,9 +163,9 @@ std::string address_of(const void* address)
     return text.str();
 }
 
-TEST(np_slabs_print, tells_the_state_of_each_block)
+TEST(np_slabs_print, prints_the_state_of_each_block)
 {
-    const test::nothing_waits in_order;
+    const test::immediate_reuse in_order;
     np_heap* const heap = np_heap_create();
     const std::size_t block_bytes = test::counted_bytes(200);
     std::array<void*, 5> blocks{};
@@ -185,10 +185,10 @@ TEST(np_slabs_print, tells_the_state_of_each_block)
     EXPECT_EQ(slab.count(is_free), 1U);
     EXPECT_EQ(slab.count(never_carved), slab.states.size() - 5);
     np_heap_destroy(heap);
-    EXPECT_EQ(slabs_now().count(slab.address), 0U) << "it is gone with its heap";
+    EXPECT_EQ(slabs_now().count(slab.address), 0U) << "the slab was freed with its heap";
 }
 
-TEST(np_slabs_print, tells_which_blocks_a_thread_caches)
+TEST(np_slabs_print, prints_which_blocks_a_thread_caches)
 {
     lasting_thread owner;
     std::array<void*, 3> blocks{};
@@ -209,7 +209,7 @@ TEST(np_slabs_print, tells_which_blocks_a_thread_caches)
     });
 }
 
-TEST(np_slabs_print, tells_that_the_thread_of_a_heap_has_ended)
+TEST(np_slabs_print, prints_parked_heaps)
 {
     void* block = nullptr;
     test::in_a_thread([&block] { block = np_alloc(5000); });
@@ -260,23 +260,23 @@ TEST(np_slabs_print, agrees_with_np_slab_visit)
                       const auto found = left.find(reinterpret_cast<std::uintptr_t>(slab->address));
                       if (found == left.end())
                           return 0;
-                      const printed_slab& its = found->second;
-                      EXPECT_EQ(its.bytes, slab->bytes);
-                      EXPECT_EQ(its.block_bytes, slab->block_bytes);
-                      EXPECT_EQ(its.states.size(), slab->blocks);
-                      EXPECT_EQ(its.count(is_in_use), slab->blocks_in_use);
-                      EXPECT_EQ(its.count(is_cached), slab->blocks_cached);
+                      const printed_slab& printed = found->second;
+                      EXPECT_EQ(printed.bytes, slab->bytes);
+                      EXPECT_EQ(printed.block_bytes, slab->block_bytes);
+                      EXPECT_EQ(printed.states.size(), slab->blocks);
+                      EXPECT_EQ(printed.count(is_in_use), slab->blocks_in_use);
+                      EXPECT_EQ(printed.count(is_cached), slab->blocks_cached);
                       left.erase(found);
                       ++visited;
                       return 1;
                   },
                   &all),
               1)
-        << "each was printed";
+        << "each visited slab was printed";
     EXPECT_GE(all.visited, 10U);
     std::size_t large_bytes = 0;
     for (const auto& [address, slab] : all.left) {
-        EXPECT_EQ(slab.owner, "") << "only large blocks are left";
+        EXPECT_EQ(slab.owner, "") << "np_slab_visit skips large blocks only";
         large_bytes += slab.bytes;
     }
     np_statistics statistics;
@@ -290,14 +290,14 @@ TEST(np_slabs_print, agrees_with_np_slab_visit)
         np_free(each);
 }
 
-TEST(np_slabs_print, calls_the_function_without_a_lock)
+TEST(np_slabs_print, calls_the_callback_without_a_lock)
 {
     np_heap* const heap = np_heap_create();
     EXPECT_NE(np_heap_alloc(heap, 100), nullptr);
     np_slabs_print(
-        [](const char*, std::size_t, void* its) {
+        [](const char*, std::size_t, void* used) {
             for (const std::size_t bytes : test::sizes_of_all_kinds) {
-                np_free(np_heap_alloc(static_cast<np_heap*>(its), bytes));
+                np_free(np_heap_alloc(static_cast<np_heap*>(used), bytes));
                 np_free(np_alloc(bytes));
             }
             np_heap_destroy(np_heap_create());
@@ -306,7 +306,7 @@ TEST(np_slabs_print, calls_the_function_without_a_lock)
     np_heap_destroy(heap);
 }
 
-TEST(np_slabs_print, prints_what_is_right_while_other_threads_go_on)
+TEST(np_slabs_print, is_correct_while_other_threads_allocate)
 {
     constexpr int prints = 20;
     np_heap* const lasting = np_heap_create();
@@ -315,7 +315,7 @@ TEST(np_slabs_print, prints_what_is_right_while_other_threads_go_on)
     test::in_threads(4, [&](std::size_t number) {
         if (number == 0) {
             for (int i = 0; i != prints; ++i) {
-                const printed_slabs all = slabs_now(); // which tests the form of each
+                const printed_slabs all = slabs_now(); // Checks the format, too.
                 EXPECT_EQ(slab_of(all, fixed).state_of(fixed), is_in_use);
             }
             ends = true;
@@ -339,7 +339,7 @@ TEST(np_slabs_print, prints_what_is_right_while_other_threads_go_on)
 }
 
 #if TESTS_MAY_FORK
-TEST(np_slabs_print, does_not_know_the_thread_of_a_heap_in_the_child_of_a_fork)
+TEST(np_slabs_print, prints_unknown_owners_in_the_child_of_a_fork)
 {
     lasting_thread other;
     void* block = nullptr;
@@ -352,7 +352,7 @@ TEST(np_slabs_print, does_not_know_the_thread_of_a_heap_in_the_child_of_a_fork)
 }
 #endif
 
-TEST(write_report, has_slabs_only_if_they_are_asked_for)
+TEST(write_report, includes_slabs_only_on_request)
 {
     void* const block = np_alloc(100);
     const auto report = [] {

@@ -49,7 +49,7 @@ void free_all(const std::vector<void*>& blocks)
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST(np_statistics, count_bytes_in_use_to_the_byte_that_no_other_block_may_have)
+TEST(np_statistics, count_bytes_in_use_exactly)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const np_statistics before = now();
@@ -61,7 +61,7 @@ TEST(np_statistics, count_bytes_in_use_to_the_byte_that_no_other_block_may_have)
     }
 }
 
-TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_cached)
+TEST(np_statistics, are_exact_while_idle_threads_cache_blocks)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const np_statistics before = now();
@@ -74,10 +74,10 @@ TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_cached)
     }
 }
 
-TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_in_transit_to_the_thread_they_are_from)
+TEST(np_statistics, do_not_count_blocks_in_transit_as_in_use)
 {
-    const test::nothing_waits nothing_waits;
-    (void)np_trim(); // Nothing is in transit but what follows.
+    const test::immediate_reuse no_quarantine;
+    (void)np_trim(); // No earlier block is in transit.
     const np_statistics before = now();
     test::lasting_thread owner;
     test::lasting_thread other;
@@ -88,9 +88,9 @@ TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_in_transit_to_the_thr
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
 }
 
-TEST(np_statistics, count_blocks_cached_of_this_thread_of_others_and_of_those_that_have_ended)
+TEST(np_statistics, count_cached_blocks_of_all_threads_even_ended_ones)
 {
-    (void)np_trim(); // There is room in the cache for what is freed below.
+    (void)np_trim(); // Makes room in the cache for the block freed below.
     void* const block = np_alloc(700);
     const std::size_t cached = now().bytes_cached;
     np_free(block);
@@ -108,7 +108,7 @@ TEST(np_statistics, count_blocks_cached_of_this_thread_of_others_and_of_those_th
     EXPECT_EQ(now().bytes_cached, of_all);
 }
 
-TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
+TEST(np_statistics, count_thread_heaps_and_parked_heaps)
 {
     np_free(np_alloc(10));
     const np_statistics before = now();
@@ -121,9 +121,9 @@ TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
     EXPECT_GE(now().parked_heaps, 1U);
 }
 
-#if defined(__unix__) && !MEMORY_POOL_TSAN // which is gone itself in the last round
-/// A thread that frees blocks while it lives, and in its last round of destructors, after which no destructor is
-/// called.
+#if defined(__unix__) && !MEMORY_POOL_TSAN // ThreadSanitizer has ended its own thread state in the last round.
+/// A thread that frees blocks while it lives, and in its last round of destructors, after which np_alloc cannot observe
+/// the end of the thread.
 class freeing_thread
 {
 public:
@@ -147,19 +147,19 @@ public:
 private:
     static void* live(void* self)
     {
-        auto& its = *static_cast<freeing_thread*>(self);
-        pthread_setspecific(its.key_, self);
-        free_all(its.freed_while_it_lives_);
+        auto& thread = *static_cast<freeing_thread*>(self);
+        pthread_setspecific(thread.key_, self);
+        free_all(thread.freed_while_it_lives_);
         return nullptr;
     }
 
     static void end(void* self)
     {
-        auto& its = *static_cast<freeing_thread*>(self);
-        if (++its.rounds_ != PTHREAD_DESTRUCTOR_ITERATIONS)
-            pthread_setspecific(its.key_, self);
+        auto& thread = *static_cast<freeing_thread*>(self);
+        if (++thread.rounds_ != PTHREAD_DESTRUCTOR_ITERATIONS)
+            pthread_setspecific(thread.key_, self);
         else
-            free_all(its.freed_at_last_);
+            free_all(thread.freed_at_last_);
     }
 
     std::vector<void*> freed_while_it_lives_;
@@ -168,7 +168,7 @@ private:
     int rounds_ = 0;
 };
 
-TEST(np_statistics, have_names)
+TEST(np_statistics, can_be_found_by_name)
 {
     void* const block = np_alloc(1'000'000);
     const np_statistics all = now();
@@ -188,7 +188,7 @@ TEST(np_statistics, have_names)
     np_free(block);
 }
 
-TEST(np_statistics, count_nothing_cached_by_a_thread_that_is_idle)
+TEST(np_statistics, count_no_cached_blocks_after_np_thread_idle)
 {
     (void)np_trim();
     const std::size_t before = now().bytes_cached;
@@ -201,10 +201,10 @@ TEST(np_statistics, count_nothing_cached_by_a_thread_that_is_idle)
     np_thread_idle();
     EXPECT_EQ(errno, 7);
     EXPECT_EQ(now().bytes_cached, before);
-    test::in_a_thread([] { np_thread_idle(); }); // Which has no cache.
+    test::in_a_thread([] { np_thread_idle(); }); // A thread without a cache.
 }
 
-TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_its_end_is_not_observed_any_more)
+TEST(np_statistics, count_no_heap_for_frees_after_the_end_of_a_thread)
 {
     np_free(np_alloc(10));
     for (const std::size_t while_it_lives : {0U, 1U, 25U}) {
@@ -216,12 +216,12 @@ TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_its_e
 }
 #endif
 
-TEST(np_statistics, count_heaps_of_the_program_and_what_is_in_use_there)
+TEST(np_statistics, count_heaps_of_the_program_and_their_blocks)
 {
     const np_statistics before = now();
     np_heap* const heap = np_heap_create();
     EXPECT_EQ(now().heaps, before.heaps + 1);
-    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use) << "a heap is no block";
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use) << "the heap itself is not counted";
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const std::size_t in_use = now().bytes_in_use;
         (void)np_heap_alloc(heap, bytes);
@@ -232,7 +232,7 @@ TEST(np_statistics, count_heaps_of_the_program_and_what_is_in_use_there)
     EXPECT_EQ(now().heaps, before.heaps);
 }
 
-TEST(np_statistics, count_blocks_whose_line_is_known)
+TEST(np_statistics, count_blocks_with_a_call_site)
 {
     const np_statistics before = now();
     void* const block = np_alloc_at(64, "orders.c", 42);
@@ -241,7 +241,7 @@ TEST(np_statistics, count_blocks_whose_line_is_known)
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
 }
 
-TEST(np_statistics, count_large_blocks_whatever_their_size_becomes)
+TEST(np_statistics, count_resized_large_blocks)
 {
     const np_statistics before = now();
     void* block = np_alloc(100'000);
@@ -257,7 +257,7 @@ TEST(np_statistics, count_large_blocks_whatever_their_size_becomes)
     np_free(block);
 }
 
-TEST(np_statistics, tell_what_is_reserved_and_what_went_back_to_the_system)
+TEST(np_statistics, count_reserved_dirty_and_purged_bytes)
 {
     (void)np_trim();
     const np_statistics before = now();
@@ -285,7 +285,7 @@ TEST(np_statistics, count_slabs)
     EXPECT_LE(now().slabs, before.slabs);
 }
 
-TEST(np_statistics, count_reports_of_misuse)
+TEST(np_statistics, count_misuse_reports)
 {
     const std::size_t before = now().misuse_reports;
     int local = 0;
@@ -295,20 +295,20 @@ TEST(np_statistics, count_reports_of_misuse)
     EXPECT_EQ(now().misuse_reports, before + 2);
 }
 
-TEST(np_statistics, count_blocks_that_are_freed_with_more_bytes_than_they_have_where_those_are_looked_at)
+TEST(np_statistics, count_size_mismatches)
 {
     if (test::blocks_are_checked())
-        GTEST_SKIP() << "there, each of them is reported";
+        GTEST_SKIP() << "the checked build reports each of them";
     const std::size_t before = now().size_mismatches;
     for (const std::size_t bytes : {std::size_t{100'000}, std::size_t{3'000'000}})
         np_free_sized(np_alloc(bytes), 2 * bytes);
-    EXPECT_EQ(now().size_mismatches, before + 2) << "large blocks are not cached";
+    EXPECT_EQ(now().size_mismatches, before + 2) << "frees of large blocks are always checked";
     for (void* block : some_blocks(10'000, 100))
         np_free_sized(block, 200);
-    EXPECT_GT(now().size_mismatches, before + 2 + 10) << "now and then the cache has no room";
+    EXPECT_GT(now().size_mismatches, before + 2 + 10) << "frees of small blocks are checked when the cache is full";
 }
 
-TEST(np_statistics, count_no_size_that_a_block_may_have_been_asked_for_by)
+TEST(np_statistics, count_no_mismatch_for_the_requested_size)
 {
     const std::size_t before = now().size_mismatches;
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, std::size_t{30'000}, std::size_t{100'000}})
@@ -322,10 +322,10 @@ TEST(np_statistics, count_no_size_that_a_block_may_have_been_asked_for_by)
     EXPECT_EQ(now().size_mismatches, before);
 }
 
-TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
+TEST(np_statistics, may_be_read_while_threads_start_work_and_end)
 {
     std::atomic<bool> ends{false};
-    std::thread asks([&] {
+    std::thread reader([&] {
         while (!ends) {
             const np_statistics statistics = now();
             constexpr std::size_t far_too_much = std::size_t{1} << 40;
@@ -345,14 +345,14 @@ TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
                     blocks[random() % blocks.size()].exchange(np_alloc(random() % (step % 100 == 0 ? 100'000 : 2000))));
         });
     ends = true;
-    asks.join();
+    reader.join();
     for (std::atomic<void*>& each : blocks)
         np_free(each);
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
 }
 
 #if TESTS_MAY_FORK
-TEST(np_statistics, can_be_asked_for_in_the_child_of_a_fork)
+TEST(np_statistics, can_be_read_in_the_child_of_a_fork)
 {
     test::lasting_thread other;
     void* block = nullptr;
@@ -360,7 +360,7 @@ TEST(np_statistics, can_be_asked_for_in_the_child_of_a_fork)
         free_all(some_blocks(6, 500));
         block = np_alloc(100);
     });
-    np_free(np_alloc(1)); // so that this thread has a heap, too
+    np_free(np_alloc(1)); // Creates the heap of this thread.
     const np_statistics before = now();
     test::expect_in_child([&] {
         void* const mine = np_alloc(48);
@@ -382,7 +382,7 @@ std::string printed(np_format format)
     return all;
 }
 
-/// Returns: the number behind `name` in what was printed.
+/// Returns: the number behind `name` in `text`.
 std::size_t number_behind(const std::string& name, const std::string& text)
 {
     std::istringstream rest(text.substr(text.find(name) + name.size()));
@@ -391,7 +391,7 @@ std::size_t number_behind(const std::string& name, const std::string& text)
     return number;
 }
 
-TEST(np_get_statistics, fills_a_struct_of_an_older_program_or_of_a_newer_one)
+TEST(np_get_statistics, fills_a_smaller_or_larger_struct)
 {
     struct newer
     {
@@ -410,11 +410,11 @@ TEST(np_get_statistics, fills_a_struct_of_an_older_program_or_of_a_newer_one)
     older.bytes_cached = 7;
     np_get_statistics_sized(&older, offsetof(np_statistics, bytes_cached));
     EXPECT_GE(older.bytes_in_use, 100U);
-    EXPECT_EQ(older.bytes_cached, 7U) << "that program has something else there";
+    EXPECT_EQ(older.bytes_cached, 7U) << "memory behind the smaller struct stays unchanged";
     np_free(block);
 }
 
-TEST(np_statistics_print, prints_each_figure_on_a_line)
+TEST(np_statistics_print, prints_each_value_on_a_line)
 {
     const std::vector<void*> blocks = some_blocks(3, 100'000);
     const std::string text = printed(np_format_text);
@@ -424,7 +424,7 @@ TEST(np_statistics_print, prints_each_figure_on_a_line)
     free_all(blocks);
 }
 
-TEST(np_statistics_print, prints_a_row_for_each_size_of_which_there_are_blocks)
+TEST(np_statistics_print, prints_a_row_for_each_size_class_in_use)
 {
     const std::vector<void*> blocks = some_blocks(300, 820);
     const std::string text = printed(np_format_text);
@@ -433,7 +433,7 @@ TEST(np_statistics_print, prints_a_row_for_each_size_of_which_there_are_blocks)
     free_all(blocks);
 }
 
-TEST(np_statistics_print, prints_the_same_as_json)
+TEST(np_statistics_print, prints_json)
 {
     const std::vector<void*> blocks = some_blocks(300, 820);
     const std::string text = printed(np_format_json);
@@ -443,13 +443,13 @@ TEST(np_statistics_print, prints_the_same_as_json)
     free_all(blocks);
 }
 
-TEST(np_statistics_print, throws_what_the_function_throws_that_it_calls)
+TEST(np_statistics_print, propagates_exceptions_of_the_callback)
 {
     const auto throw_number = [](const char*, std::size_t, void*) { throw 77; };
     EXPECT_THROW(np_statistics_print(np_format_text, throw_number, nullptr), int);
 }
 
-TEST(np_statistics_print, goes_to_the_standard_error_if_there_is_no_function)
+TEST(np_statistics_print, writes_to_stderr_by_default)
 {
     testing::internal::CaptureStderr();
     np_statistics_print(np_format_text, nullptr, nullptr);
@@ -459,7 +459,7 @@ TEST(np_statistics_print, goes_to_the_standard_error_if_there_is_no_function)
     EXPECT_EQ(number_behind("\n    in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
 }
 
-TEST(np_statistics_print, goes_to_a_file_or_a_stream)
+TEST(np_statistics_print, writes_to_a_file_or_stream)
 {
     testing::internal::CaptureStdout();
     np_statistics_print(np_format_json, stdout);
@@ -469,7 +469,7 @@ TEST(np_statistics_print, goes_to_a_file_or_a_stream)
     EXPECT_EQ(number_behind("\n    in use ", stream.str()), now().bytes_in_use);
 }
 
-TEST(np_statistics_print, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
+TEST(np_statistics_print, propagates_exceptions_of_the_stream)
 {
     std::ostream broken(nullptr);
     np_statistics_print(np_format_text, broken);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What is said of an access that the system refuses, and of the calls that have led to a misuse.
+// Reports of accesses to guarded memory, and the call stacks in reports of misuse.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
@@ -27,31 +27,31 @@ bool has(const std::string& text, const std::string& part)
     return text.find(part) != std::string::npos;
 }
 
-#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Those end the process in their own way.
-/// What was said of an access.
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Sanitizers handle faults themselves.
+/// The report of an access.
 struct access_report : testing::Test
 {
     std::string printed;
-    static inline std::string told;
+    static inline std::string handled;
 
-    /// Has the program access a byte, and go on when that was reported.
+    /// Writes a byte; the error handler continues behind the access.
     void write_to(volatile unsigned char* address)
     {
-        const np_error_handler before = np_set_error_handler(&note_and_go_on);
+        const np_error_handler before = np_set_error_handler(&record_and_continue);
         testing::internal::CaptureStderr();
         write_unless_reported(address);
         printed = testing::internal::GetCapturedStderr();
         (void)np_set_error_handler(before);
     }
 
-    bool says(const std::string& part) const { return has(printed, part); }
+    bool contains(const std::string& part) const { return has(printed, part); }
 
 private:
     static inline sigjmp_buf behind;
 
-    static void note_and_go_on(const np_error_report* report)
+    static void record_and_continue(const np_error_report* report)
     {
-        told = report->text;
+        handled = report->text;
         siglongjmp(behind, 1);
     }
     MEMORY_POOL_NOINLINE static void write_unless_reported(volatile unsigned char* address)
@@ -61,45 +61,45 @@ private:
     }
 };
 
-TEST_F(access_report, tells_how_far_past_the_end_of_which_block_it_was_and_who_has_allocated_that)
+TEST_F(access_report, names_the_distance_past_the_end_of_the_block)
 {
     unsigned char* const block = test::sample_at_the_end(bytes);
     const std::size_t before = np::misuse_reports;
     write_to(block + bytes + 3);
     EXPECT_EQ(printed.find("memory_pool: buffer overflow: access to address 0x"), 0U) << printed;
-    EXPECT_TRUE(says(", block size 64 bytes, pool 'np_alloc'\n")) << printed;
-    EXPECT_TRUE(says("\n  remedy: find the access past the end of this block")) << printed;
-    EXPECT_TRUE(says(" 3 bytes past the end of the block, by thread ")) << printed;
-    EXPECT_TRUE(says("\n  accessed by:\n") && says("\n  allocated by:\n")) << printed;
-    EXPECT_FALSE(says("\n  freed by:\n")) << printed;
+    EXPECT_TRUE(contains(", block size 64 bytes, pool 'np_alloc'\n")) << printed;
+    EXPECT_TRUE(contains("\n  remedy: find the access past the end of this block")) << printed;
+    EXPECT_TRUE(contains(" 3 bytes past the end of the block, by thread ")) << printed;
+    EXPECT_TRUE(contains("\n  accessed by:\n") && contains("\n  allocated by:\n")) << printed;
+    EXPECT_FALSE(contains("\n  freed by:\n")) << printed;
     EXPECT_EQ(np::misuse_reports, before + 1);
     np_free(block);
 }
 
-TEST_F(access_report, tells_how_far_before_the_beginning_it_was)
+TEST_F(access_report, names_the_distance_before_the_block)
 {
     unsigned char* const block = test::sample_at_the_begin(bytes);
     write_to(block - 5);
     EXPECT_EQ(printed.find("memory_pool: buffer underflow: access to address 0x"), 0U) << printed;
-    EXPECT_TRUE(says("\n  remedy: find the access before the beginning of this block")) << printed;
-    EXPECT_TRUE(says(" 5 bytes before the block, by thread ")) << printed;
+    EXPECT_TRUE(contains("\n  remedy: find the access before the beginning of this block")) << printed;
+    EXPECT_TRUE(contains(" 5 bytes before the block, by thread ")) << printed;
     np_free(block);
 }
 
-TEST_F(access_report, tells_which_byte_of_a_block_it_was_that_was_freed_and_by_whom)
+TEST_F(access_report, names_the_byte_of_a_freed_block)
 {
     unsigned char* const block = test::sample(bytes);
     np_free(block);
     write_to(block + 9);
     EXPECT_EQ(printed.find("memory_pool: use after free: access to address 0x"), 0U) << printed;
-    EXPECT_TRUE(says(" at byte 9 of the block, by thread ")) << printed;
-    EXPECT_TRUE(says("\n  allocated by:\n") && says("\n  freed by:\n")) << printed;
-    EXPECT_FALSE(told.empty());
-    EXPECT_EQ(printed.find(told), 0U) << "the error handler is told the same, without the calls";
+    EXPECT_TRUE(contains(" at byte 9 of the block, by thread ")) << printed;
+    EXPECT_TRUE(contains("\n  allocated by:\n") && contains("\n  freed by:\n")) << printed;
+    EXPECT_FALSE(handled.empty());
+    EXPECT_EQ(printed.find(handled), 0U) << "the error handler gets the message without the call stacks";
 }
 #endif
 
-/// Returns: what is known of the misuse of a block besides.
+/// Returns: the output of print_context().
 std::string context_of(const void* block)
 {
     testing::internal::CaptureStderr();
@@ -107,7 +107,7 @@ std::string context_of(const void* block)
     return testing::internal::GetCapturedStderr();
 }
 
-TEST(print_context, names_the_thread_and_its_calls)
+TEST(print_context, prints_the_thread_and_its_call_stack)
 {
     void* const block = np_alloc(bytes);
     const std::string text = context_of(block);
@@ -118,7 +118,7 @@ TEST(print_context, names_the_thread_and_its_calls)
     np_free(block);
 }
 
-TEST(print_context, names_those_who_have_allocated_and_freed_a_sample)
+TEST(print_context, prints_where_a_sample_was_allocated_and_freed)
 {
     unsigned char* const block = test::sample(bytes);
     EXPECT_TRUE(has(context_of(block), "\n  allocated by:\n"));

@@ -45,9 +45,9 @@ TEST(allocation_scopes, count_each_block)
     EXPECT_EQ(guard.allocations(), 100U) << "frees do not count";
 }
 
-TEST(allocation_scopes, count_blocks_that_are_cached_too)
+TEST(allocation_scopes, count_blocks_from_the_cache)
 {
-    np_free(np_alloc(50)); // One is cached now.
+    np_free(np_alloc(50)); // Fills the cache.
     EXPECT_EQ(allocations_of([] { np_free(np_alloc(50)); }), 1U);
 }
 
@@ -85,7 +85,7 @@ TEST(allocation_scopes, count_blocks_of_heaps)
 
 TEST(allocation_scopes, do_not_count_failed_allocations)
 {
-    const volatile std::size_t unknown = ~std::size_t{0} / 2; // GCC warns of products that it can compute.
+    const volatile std::size_t unknown = ~std::size_t{0} / 2; // GCC warns about products that it can compute.
     const std::size_t too_much = unknown;
     const volatile std::size_t three = 3;
     void* const block = np_alloc(10);
@@ -122,7 +122,7 @@ TEST(allocation_scopes, do_not_count_failed_allocations)
 TEST(allocation_scopes, do_not_count_small_allocations_that_fail)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "limits do not hold";
+        GTEST_SKIP() << "the emulator ignores memory limits";
     std::vector<void*> blocks(std::size_t{1} << 20U);
     std::size_t count = 0;
     std::size_t counted = 0;
@@ -137,7 +137,7 @@ TEST(allocation_scopes, do_not_count_small_allocations_that_fail)
     for (std::size_t i = 0; i != count; ++i)
         np_free(blocks[i]);
     if (count == blocks.size())
-        GTEST_SKIP() << "tests before this one, in the same process, have left a gigabyte";
+        GTEST_SKIP() << "earlier tests in this process have left a gigabyte";
 }
 #endif
 
@@ -148,7 +148,7 @@ TEST(allocation_scopes, count_in_a_thread_that_has_not_allocated_yet)
     EXPECT_EQ(counted, 1U);
 }
 
-TEST(allocation_scopes, count_nothing_after_the_end)
+TEST(allocation_scopes, count_nothing_after_they_end)
 {
     np_free(np_alloc(50));
     np_no_allocation_scope scope{"test", np_allocating_counted, 0, 0, nullptr};
@@ -160,7 +160,7 @@ TEST(allocation_scopes, count_nothing_after_the_end)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(allocation_scopes, apply_while_profiling)
+TEST(allocation_scopes, count_while_profiling)
 {
     const test::option_for_now profiled(np_option_profile_bytes, 1'000);
     EXPECT_EQ(allocations_of([] {
@@ -170,7 +170,7 @@ TEST(allocation_scopes, apply_while_profiling)
               1'000U);
 }
 
-TEST(allocation_scopes, call_the_function_of_the_program)
+TEST(allocation_scopes, call_the_callback_of_the_program)
 {
     static std::size_t last_bytes = 0;
     static std::string last_allocator;
@@ -204,7 +204,7 @@ TEST(allocation_scopes, report_with_a_call_stack)
                              "'audio callback'\n  remedy: ";
     EXPECT_EQ(text.find(line), 0U) << text;
     EXPECT_NE(text.find("\n  called by:\n    "), std::string::npos) << text;
-    EXPECT_EQ(text.find("forbidden", line.size()), std::string::npos) << "the second time\n" << text;
+    EXPECT_EQ(text.find("forbidden", line.size()), std::string::npos) << "reported more than once\n" << text;
     EXPECT_EQ(scope.allocations, 3U);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Moving blocks out of sparse slabs: when it pays, where they go, and that memory becomes free.
+// Moving blocks out of sparse slabs: when a move pays, where blocks go, and how much memory becomes free.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -27,7 +27,7 @@ np_statistics now()
     return statistics;
 }
 
-/// Blocks with a number in each, most of which are freed at random.
+/// Numbered blocks, most of which are freed at random.
 class sparse_blocks
 {
 public:
@@ -51,7 +51,7 @@ public:
             np_free(block);
     }
 
-    /// Effects: frees all but one in `kept`, at random.
+    /// Effects: keeps one block in `kept`, and frees the others at random.
     void keep_one_in(std::size_t kept)
     {
         std::mt19937 random(1);
@@ -60,8 +60,8 @@ public:
             np_free(blocks_.back().first);
     }
 
-    /// Effects: moves all blocks for which it pays, in several rounds.
-    /// Returns: how many moved.
+    /// Effects: moves all blocks with a hint, in several rounds.
+    /// Returns: the number of moves.
     std::size_t defragment()
     {
         std::size_t moved = 0;
@@ -95,56 +95,56 @@ private:
     std::vector<std::pair<void*, std::size_t>> blocks_;
 };
 
-void expect_to_give_back_most(sparse_blocks& blocks)
+void expect_to_free_most_slabs(sparse_blocks& blocks)
 {
     (void)np_trim(); // Freed blocks may be in transit or cached.
     const np_statistics before = now();
     EXPECT_GT(blocks.defragment(), sparse_blocks::count / 20);
     EXPECT_TRUE(blocks.are_intact());
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
-    EXPECT_EQ(blocks.hinted(), 0U) << "nothing is left to do";
+    EXPECT_EQ(blocks.hinted(), 0U) << "no more moves pay";
     EXPECT_LT(now().bytes_free_in_slabs, before.bytes_free_in_slabs / 10);
     EXPECT_LT(now().slabs, before.slabs / 4);
 }
 
-TEST(np_defrag_move, gives_back_most_of_what_few_blocks_keep)
+TEST(np_defrag_move, frees_sparse_slabs)
 {
     sparse_blocks blocks(np_alloc);
     blocks.keep_one_in(10);
-    expect_to_give_back_most(blocks);
+    expect_to_free_most_slabs(blocks);
 }
 
-TEST(np_defrag_move, gives_back_slabs_of_another_thread_also_if_that_has_ended)
+TEST(np_defrag_move, frees_slabs_of_running_and_ended_threads)
 {
     test::lasting_thread other;
     std::unique_ptr<sparse_blocks> of_other;
     other.does([&of_other] { of_other = std::make_unique<sparse_blocks>(np_alloc); });
     of_other->keep_one_in(10);
-    expect_to_give_back_most(*of_other);
+    expect_to_free_most_slabs(*of_other);
     std::unique_ptr<sparse_blocks> of_ended;
     std::thread([&of_ended] { of_ended = std::make_unique<sparse_blocks>(np_alloc); }).join();
     of_ended->keep_one_in(10);
-    expect_to_give_back_most(*of_ended);
+    expect_to_free_most_slabs(*of_ended);
 }
 
-TEST(np_defrag_move, leaves_a_block_in_its_heap)
+TEST(np_defrag_move, keeps_a_block_in_its_heap)
 {
     np_heap* const heap = np_heap_create();
     {
         sparse_blocks blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); });
         blocks.keep_one_in(10);
-        expect_to_give_back_most(blocks);
+        expect_to_free_most_slabs(blocks);
         EXPECT_EQ(np_heap_of(blocks.first()), heap);
     }
     np_heap_destroy(heap);
 }
 
-TEST(np_defrag_move, leaves_a_block_its_call_site)
+TEST(np_defrag_move, keeps_the_call_site_of_a_block)
 {
     {
         sparse_blocks blocks([](std::size_t bytes) { return np_alloc_at(bytes, "defrag.c", 7); });
         blocks.keep_one_in(10);
-        expect_to_give_back_most(blocks);
+        expect_to_free_most_slabs(blocks);
         std::size_t found = 0;
         (void)np_call_site_visit(
             [](const np_call_site* site, void* count) {
@@ -172,7 +172,7 @@ TEST(np_defrag_move, works_while_other_threads_use_the_slabs)
                 np_free(std::exchange(block, nullptr));
         }
     });
-    test::in_threads(4, [&](std::size_t thread) { // of others
+    test::in_threads(4, [&](std::size_t thread) { // Moves blocks of another thread.
         for (void*& block : blocks[(thread + 1) % 4])
             if (void* const moved = block != nullptr ? np_defrag_move(block) : nullptr)
                 block = moved;
@@ -182,10 +182,10 @@ TEST(np_defrag_move, works_while_other_threads_use_the_slabs)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(np_defrag_hint, is_0_where_nothing_would_be_gained)
+TEST(np_defrag_hint, is_0_if_a_move_gains_nothing)
 {
     sparse_blocks blocks(np_alloc);
-    EXPECT_EQ(blocks.hinted(), 0U) << "all slabs are full, but one";
+    EXPECT_EQ(blocks.hinted(), 0U) << "all slabs but one are full";
     void* const large = np_alloc(1'000'000);
     void* const only_one = np_alloc(20'000);
     const int local = 0;
@@ -211,7 +211,7 @@ TEST(np_defrag_hint, is_0_for_samples)
     np_free(sample);
 }
 
-/// Slabs, and blocks in them.
+/// Sums over visited slabs.
 struct slab_sums
 {
     std::size_t slabs = 0;
@@ -233,7 +233,7 @@ int add_slab(const np_slab* slab, void* sums)
     return 1;
 }
 
-TEST(np_slab_visit, tells_how_full_each_slab_is)
+TEST(np_slab_visit, reports_the_occupancy_of_each_slab)
 {
     sparse_blocks blocks(np_alloc);
     blocks.keep_one_in(3);

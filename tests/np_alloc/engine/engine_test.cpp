@@ -25,7 +25,7 @@ namespace np = memory_pool::np;
 using memory_pool::error_kind;
 
 namespace {
-/// Of the magazine, of larger slabs, and large.
+/// From magazines, from slabs of several slices, and large.
 constexpr std::array<std::size_t, 4> sizes_of_all_kinds{100, 5000, 30'000, 300'000};
 
 bool is_filled(const void* block, unsigned char value, std::size_t bytes)
@@ -34,13 +34,13 @@ bool is_filled(const void* block, unsigned char value, std::size_t bytes)
     return std::all_of(first, first + bytes, [value](unsigned char each) { return each == value; });
 }
 
-/// Frees a filled block, so that the next one of that size may be in its place.
+/// Frees a filled block, so that the next block of that size may reuse its memory.
 void fill_and_free(std::size_t bytes)
 {
     np::free_block(std::memset(np::allocate(bytes), 0xFF, bytes));
 }
 
-TEST(engine, has_a_class_for_what_fits_into_a_slab_aligned_as_wanted)
+TEST(engine, finds_the_class_for_a_size_and_an_alignment)
 {
     EXPECT_LT(np::class_for(np::largest_asked_in_slab, np::alignment_of_all), np::class_count);
     EXPECT_EQ(np::class_for(np::largest_asked_in_slab + 1, np::alignment_of_all), np::class_count);
@@ -51,7 +51,7 @@ TEST(engine, has_a_class_for_what_fits_into_a_slab_aligned_as_wanted)
     }
 }
 
-TEST(engine, hands_out_the_block_again_that_came_back_last)
+TEST(engine, reuses_the_last_freed_block_first)
 {
     void* const first = np::allocate(100);
     void* const second = np::allocate(100);
@@ -65,7 +65,7 @@ TEST(engine, hands_out_the_block_again_that_came_back_last)
     np::free_block(second);
 }
 
-TEST(engine, fills_blocks_with_zeros_that_have_to_be_also_in_used_memory)
+TEST(engine, zeroes_recycled_memory)
 {
     np_heap* const heap = np_heap_create();
     np::shared_heap& home = *np::home_of(np_heap_alloc(heap, 1));
@@ -85,21 +85,21 @@ TEST(engine, fills_blocks_with_zeros_that_have_to_be_also_in_used_memory)
     np_heap_destroy(heap);
 }
 
-TEST(engine, says_that_there_is_no_memory_for_products_that_overflow)
+TEST(engine, sets_enomem_if_a_product_overflows)
 {
-    const volatile std::size_t most = std::numeric_limits<std::size_t>::max();
+    const volatile std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
     errno = 0;
-    EXPECT_EQ(np::allocate(most), nullptr);
+    EXPECT_EQ(np::allocate(max_bytes), nullptr);
     EXPECT_EQ(errno, ENOMEM);
     errno = 0;
-    EXPECT_EQ(np::allocate_zeroed(most / 2, 3), nullptr);
+    EXPECT_EQ(np::allocate_zeroed(max_bytes / 2, 3), nullptr);
     EXPECT_EQ(errno, ENOMEM);
     errno = 0;
-    EXPECT_EQ(np::allocate_aligned_zeroed(64, most / 2, 3), nullptr);
+    EXPECT_EQ(np::allocate_aligned_zeroed(64, max_bytes / 2, 3), nullptr);
     EXPECT_EQ(errno, ENOMEM);
 }
 
-TEST(engine, leaves_errno_as_it_is_when_blocks_are_freed_in_any_way)
+TEST(engine, preserves_errno_in_free)
 {
     std::vector<void*> blocks;
     for (const std::size_t bytes : sizes_of_all_kinds)
@@ -112,7 +112,7 @@ TEST(engine, leaves_errno_as_it_is_when_blocks_are_freed_in_any_way)
     EXPECT_EQ(errno, E2BIG);
 }
 
-TEST(engine, reports_what_is_no_block_and_counts_sizes_that_no_block_has)
+TEST(engine, reports_invalid_pointers_and_counts_size_mismatches)
 {
     const test::error_recorder recorder;
     alignas(16) int on_the_stack = 0;
@@ -126,7 +126,7 @@ TEST(engine, reports_what_is_no_block_and_counts_sizes_that_no_block_has)
     EXPECT_EQ(np::size_mismatches, before + 1);
 }
 
-TEST(engine, empties_the_magazines_of_a_thread_that_was_asked_to_and_returns_memory_when_trimmed)
+TEST(engine, drains_magazines_on_request_and_returns_memory_on_trim)
 {
     fill_and_free(100);
     const std::size_t size_class = np::class_for(100, np::alignment_of_all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The limits of a process, by the interface alone.
+// The memory limits of a process, through the public interface.
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
@@ -24,7 +24,7 @@ constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 constexpr std::size_t slice_bytes = 64 * kibibyte;
 
-std::size_t figure(const char* name)
+std::size_t statistic(const char* name)
 {
     std::size_t value = 0;
     EXPECT_EQ(np_statistics_by_name(name, &value), 0);
@@ -32,14 +32,14 @@ std::size_t figure(const char* name)
 }
 std::size_t reserved()
 {
-    return figure("bytes_reserved");
+    return statistic("bytes_reserved");
 }
 
-/// Free memory stays until it is needed; limits count from what is there now.
+/// Without decay, free memory stays until it is needed. Tests set limits relative to the memory reserved at first.
 struct np_limits : testing::Test
 {
-    test::nothing_waits at_once;
-    test::option_for_now for_ever{np_option_decay_ms, NP_DECAY_NEVER};
+    test::immediate_reuse at_once;
+    test::option_for_now no_decay{np_option_decay_ms, NP_DECAY_NEVER};
     std::size_t at_first = 0;
     std::vector<void*> blocks;
 
@@ -79,7 +79,7 @@ struct np_limits : testing::Test
     }
 };
 
-TEST_F(np_limits, are_options_that_may_be_set_at_any_time)
+TEST_F(np_limits, can_be_set_at_any_time)
 {
     EXPECT_EQ(np_option_set_by_name("limit_bytes", "64G"), 0);
     EXPECT_EQ(np_option_get(np_option_limit_bytes), std::size_t{64} << 30);
@@ -112,9 +112,9 @@ TEST_F(np_limits, are_never_exceeded_by_small_blocks)
         while (takes(bytes)) {
         }
         EXPECT_LE(reserved(), limit);
-        EXPECT_GT(reserved(), limit - slice_bytes) << "what no slab has room in is mapped by itself";
+        EXPECT_GT(reserved(), limit - slice_bytes) << "blocks that fit in no slab are mapped individually";
         free_all();
-        EXPECT_TRUE(takes(2 * mebibyte)) << "those are swept for it";
+        EXPECT_TRUE(takes(2 * mebibyte)) << "np_alloc sweeps the empty slabs";
         free_all();
         set(0, 0);
         (void)np_trim();
@@ -150,21 +150,21 @@ TEST_F(np_limits, hold_for_every_function)
     np_heap_destroy(heap);
 }
 
-TEST_F(np_limits, have_all_heaps_swept_first)
+TEST_F(np_limits, sweep_all_heaps_before_failing)
 {
     for (int i = 0; i != 4000; ++i)
         EXPECT_TRUE(takes(1000));
     set(reserved(), 0);
     EXPECT_FALSE(takes(2 * mebibyte));
     test::in_a_thread([this] { free_all(); });
-    EXPECT_TRUE(takes(2 * mebibyte)) << "blocks that this thread has not taken back yet";
+    EXPECT_TRUE(takes(2 * mebibyte)) << "np_alloc drains remote frees";
 }
 
-TEST_F(np_limits, are_kept_by_many_threads_at_once)
+TEST_F(np_limits, hold_for_many_threads_at_once)
 {
-    constexpr std::size_t most = 64;
+    constexpr std::size_t max_blocks = 64;
     const std::size_t bytes = test::counted_bytes(slice_bytes);
-    set(at_first + most * bytes, 0);
+    set(at_first + max_blocks * bytes, 0);
     std::atomic<std::size_t> taken{0};
     std::vector<std::vector<void*>> of_threads(8);
     test::in_threads(of_threads.size(), [&](std::size_t thread) {
@@ -173,93 +173,93 @@ TEST_F(np_limits, are_kept_by_many_threads_at_once)
             ++taken;
         }
     });
-    EXPECT_EQ(taken, most);
-    EXPECT_EQ(reserved(), at_first + most * bytes);
+    EXPECT_EQ(taken, max_blocks);
+    EXPECT_EQ(reserved(), at_first + max_blocks * bytes);
     for (const std::vector<void*>& each : of_threads)
         std::for_each(each.begin(), each.end(), np_free);
     EXPECT_TRUE(takes(slice_bytes));
 }
 
-/// What a program does above the soft limit.
-struct reaction
+/// A callback for the soft limit.
+struct soft_limit_callback
 {
     std::function<void()> action = [] {};
     std::atomic<int> calls{0};
-    std::size_t bytes_told = 0;
+    std::size_t bytes_reported = 0;
 
-    reaction()
+    soft_limit_callback()
     {
         np_set_soft_limit_callback(
             [](std::size_t bytes, void* self) {
-                auto& its = *static_cast<reaction*>(self);
-                ++its.calls;
-                its.bytes_told = bytes;
-                its.action();
+                auto& callback = *static_cast<soft_limit_callback*>(self);
+                ++callback.calls;
+                callback.bytes_reported = bytes;
+                callback.action();
             },
             this);
     }
-    reaction(const reaction&) = delete;
-    reaction& operator=(const reaction&) = delete;
-    ~reaction() { np_set_soft_limit_callback(nullptr, nullptr); }
+    soft_limit_callback(const soft_limit_callback&) = delete;
+    soft_limit_callback& operator=(const soft_limit_callback&) = delete;
+    ~soft_limit_callback() { np_set_soft_limit_callback(nullptr, nullptr); }
 };
 
-TEST_F(np_limits, if_soft_call_the_program_once_for_each_crossing)
+TEST_F(np_limits, if_soft_call_back_once_per_crossing)
 {
     const std::size_t bytes = test::counted_bytes(mebibyte);
-    reaction program;
+    soft_limit_callback callback;
     set(0, at_first + 2 * bytes);
     EXPECT_TRUE(takes(mebibyte));
     EXPECT_TRUE(takes(mebibyte));
-    EXPECT_EQ(program.calls, 0) << "not above";
+    EXPECT_EQ(callback.calls, 0) << "at the limit";
     errno = 0;
     EXPECT_TRUE(takes(mebibyte));
-    EXPECT_EQ(program.calls, 1) << "in the call that crosses it";
-    EXPECT_EQ(program.bytes_told, at_first + 3 * bytes);
+    EXPECT_EQ(callback.calls, 1) << "the call that crosses the limit";
+    EXPECT_EQ(callback.bytes_reported, at_first + 3 * bytes);
     EXPECT_EQ(errno, 0);
     EXPECT_TRUE(takes(mebibyte));
-    EXPECT_EQ(program.calls, 1) << "above already";
+    EXPECT_EQ(callback.calls, 1) << "above the limit already";
     free_all();
     (void)np_trim();
     for (int i = 0; i != 3; ++i)
         EXPECT_TRUE(takes(mebibyte));
-    EXPECT_EQ(program.calls, 2);
+    EXPECT_EQ(callback.calls, 2);
 }
 
-TEST_F(np_limits, if_soft_return_free_memory_before_they_call_the_program)
+TEST_F(np_limits, if_soft_return_free_memory_before_the_callback)
 {
     const std::size_t bytes = test::counted_bytes(mebibyte);
-    reaction program;
+    soft_limit_callback callback;
     for (int i = 0; i != 4; ++i)
         EXPECT_TRUE(takes(mebibyte));
     set(0, at_first + 5 * bytes);
     for (const std::size_t place : {0U, 2U})
         np_free(std::exchange(blocks[place], nullptr));
-    EXPECT_TRUE(takes(3 * mebibyte - slice_bytes)) << "more than each of the two, and both were too much";
-    EXPECT_EQ(program.calls, 0);
-    EXPECT_EQ(figure("bytes_dirty"), 0U);
+    EXPECT_TRUE(takes(3 * mebibyte - slice_bytes)) << "neither free run is large enough, so both are purged";
+    EXPECT_EQ(callback.calls, 0);
+    EXPECT_EQ(statistic("bytes_dirty"), 0U);
 }
 
-TEST_F(np_limits, if_soft_have_what_the_program_frees_returned)
+TEST_F(np_limits, if_soft_return_memory_that_the_callback_frees)
 {
     const std::size_t bytes = test::counted_bytes(mebibyte);
-    reaction program;
+    soft_limit_callback callback;
     for (int i = 0; i != 4; ++i)
         EXPECT_TRUE(takes(mebibyte));
-    program.action = [this] {
-        void* const other = np_alloc(2 * mebibyte); // It crosses nothing, as all is above already.
+    callback.action = [this] {
+        void* const other = np_alloc(2 * mebibyte); // No second crossing: the limit is exceeded already.
         free_all();
         np_free(other);
     };
     set(0, at_first + 4 * bytes);
     void* const last = np_alloc(mebibyte);
-    EXPECT_EQ(program.calls, 1);
+    EXPECT_EQ(callback.calls, 1);
     EXPECT_EQ(reserved(), at_first + bytes);
     np_free(last);
 }
 
-TEST_F(np_limits, if_soft_are_crossed_by_whatever_is_asked_for)
+TEST_F(np_limits, if_soft_apply_to_every_function)
 {
-    reaction program;
+    soft_limit_callback callback;
     np_heap* const heap = np_heap_create();
     void* grown = np_alloc(mebibyte);
     const std::vector<std::function<void()>> ways = {
@@ -276,10 +276,10 @@ TEST_F(np_limits, if_soft_are_crossed_by_whatever_is_asked_for)
     for (const std::function<void()>& way : ways) {
         set(0, 0);
         (void)np_trim();
-        program.calls = 0;
+        callback.calls = 0;
         set(0, reserved());
         way();
-        EXPECT_EQ(program.calls, 1) << &way - ways.data();
+        EXPECT_EQ(callback.calls, 1) << &way - ways.data();
     }
     set(0, 0);
     free_all();
@@ -287,28 +287,28 @@ TEST_F(np_limits, if_soft_are_crossed_by_whatever_is_asked_for)
     np_heap_destroy(heap);
 }
 
-TEST_F(np_limits, if_soft_are_crossed_when_they_are_set)
+TEST_F(np_limits, if_soft_call_back_when_set_below_the_usage)
 {
-    reaction program;
+    soft_limit_callback callback;
     EXPECT_TRUE(takes(mebibyte));
     set(0, reserved() - 1);
-    EXPECT_EQ(program.calls, 1);
+    EXPECT_EQ(callback.calls, 1);
     set(0, 0);
     np_set_soft_limit_callback(nullptr, nullptr);
     set(0, 1);
-    EXPECT_EQ(program.calls, 1);
+    EXPECT_EQ(callback.calls, 1);
 }
 
-TEST_F(np_limits, if_soft_call_the_program_once_if_many_threads_cross_them)
+TEST_F(np_limits, if_soft_call_back_once_for_many_threads)
 {
-    reaction program;
+    soft_limit_callback callback;
     set(0, at_first + 8 * slice_bytes);
     std::vector<std::vector<void*>> of_threads(8);
     test::in_threads(of_threads.size(), [&](std::size_t thread) {
         for (int i = 0; i != 20; ++i)
             of_threads[thread].push_back(np_alloc(slice_bytes));
     });
-    EXPECT_EQ(program.calls, 1);
+    EXPECT_EQ(callback.calls, 1);
     for (const std::vector<void*>& each : of_threads)
         std::for_each(each.begin(), each.end(), np_free);
 }
@@ -316,15 +316,15 @@ TEST_F(np_limits, if_soft_call_the_program_once_if_many_threads_cross_them)
 #if TESTS_MAY_FORK
 TEST_F(np_limits, hold_in_the_child_of_a_fork)
 {
-    reaction program;
+    soft_limit_callback callback;
     EXPECT_TRUE(takes(mebibyte));
     const std::size_t bytes = test::counted_bytes(mebibyte);
     set(reserved() + 2 * bytes, reserved());
     test::expect_in_child([&] {
         const bool both = takes(mebibyte) && takes(mebibyte);
-        return both && !takes(mebibyte) && program.calls == 1;
+        return both && !takes(mebibyte) && callback.calls == 1;
     });
-    EXPECT_EQ(program.calls, 0);
+    EXPECT_EQ(callback.calls, 0);
 }
 #endif
 } // namespace

@@ -29,7 +29,7 @@ bool is_filled(const void* block, unsigned char value, std::size_t bytes)
     return std::all_of(first, first + bytes, [value](unsigned char each) { return each == value; });
 }
 
-TEST(plain_blocks, stay_where_they_are_as_long_as_at_least_half_of_them_is_needed)
+TEST(plain_blocks, shrink_in_place_down_to_half_their_size)
 {
     void* const block = std::memset(np::allocate(1000), 7, 1000);
     const std::size_t usable = np::usable_size(block);
@@ -44,11 +44,11 @@ TEST(plain_blocks, stay_where_they_are_as_long_as_at_least_half_of_them_is_neede
     np::free_block(larger);
 }
 
-TEST(plain_blocks, keep_their_content_when_their_memory_moves)
+TEST(plain_blocks, keep_their_contents_when_moved)
 {
     constexpr std::size_t bytes = 3'000'000;
     void* const block = std::memset(np::allocate(bytes), 7, bytes);
-    void* const behind = np::allocate(bytes); // So it may not grow where it is.
+    void* const behind = np::allocate(bytes); // Keeps the block from growing in place.
     void* const moved = np::reallocate(block, 4 * bytes);
     ASSERT_NE(moved, nullptr);
     EXPECT_TRUE(is_filled(moved, 7, bytes));
@@ -58,7 +58,7 @@ TEST(plain_blocks, keep_their_content_when_their_memory_moves)
     np::free_block(behind);
 }
 
-TEST(plain_blocks, are_expanded_where_they_are_or_not_at_all)
+TEST(plain_blocks, expand_in_place_or_not_at_all)
 {
     void* const block = np::allocate(1000);
     const std::size_t usable = np::usable_size(block);
@@ -69,7 +69,7 @@ TEST(plain_blocks, are_expanded_where_they_are_or_not_at_all)
     np::free_block(block);
 }
 
-TEST(plain_blocks, are_aligned_as_wanted_small_or_large)
+TEST(plain_blocks, are_aligned_as_requested)
 {
     for (const std::size_t alignment : {std::size_t{16}, std::size_t{256}, std::size_t{4096}, std::size_t{1} << 20})
         for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, std::size_t{30'000}, std::size_t{300'000}}) {
@@ -80,7 +80,7 @@ TEST(plain_blocks, are_aligned_as_wanted_small_or_large)
         }
 }
 
-TEST(plain_blocks, know_the_heap_that_they_are_of)
+TEST(plain_blocks, know_their_heap)
 {
     const test::error_recorder recorder;
     np_heap* const heap = np_heap_create();
@@ -100,7 +100,7 @@ TEST(plain_blocks, know_the_heap_that_they_are_of)
     np_heap_destroy(heap);
 }
 
-TEST(plain_blocks, are_reported_where_none_begins_and_left_alone)
+TEST(plain_blocks, report_interior_pointers)
 {
     const test::error_recorder recorder;
     EXPECT_EQ(np::usable_size(nullptr), 0U);
@@ -120,19 +120,18 @@ TEST(plain_blocks, move_out_of_sparse_slabs)
     std::vector<void*> blocks(20'000);
     std::generate(blocks.begin(), blocks.end(), [] { return np::allocate(1000); });
     std::vector<void*> kept;
-    for (std::size_t i = 0; i != blocks.size();
-         ++i) // Of the first half, one in 32 is left; of the others, each second.
+    for (std::size_t i = 0; i != blocks.size(); ++i) // Keeps one in 32 of the first half, one in 2 of the second half.
         if (i < blocks.size() / 2 ? i % 32 == 0 : i % 2 == 0)
             kept.push_back(std::memset(blocks[i], 7, 1000));
         else
             np::free_block(blocks[i]);
-    (void)np_trim(); // So that they are in their slabs.
+    (void)np_trim(); // Returns cached blocks to their slabs.
     void* const moved = np::move_to_denser_slab(kept.front());
     ASSERT_NE(moved, nullptr);
     EXPECT_NE(moved, kept.front());
     EXPECT_TRUE(is_filled(moved, 7, 1000));
     kept.front() = moved;
-    EXPECT_EQ(np::move_to_denser_slab(kept.back()), nullptr) << "it is in a dense one";
+    EXPECT_EQ(np::move_to_denser_slab(kept.back()), nullptr) << "its slab is dense";
     std::for_each(kept.begin(), kept.end(), [](void* block) { np::free_block(block); });
 }
 } // namespace

@@ -19,8 +19,8 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Blocks of np_alloc, of which the test says what can be done with them where they are.
-struct told_blocks
+/// A policy of stubs, which the test configures.
+struct stub_blocks
 {
     struct block
     {
@@ -53,10 +53,10 @@ struct reallocate_block : testing::Test
 
     reallocate_block()
     {
-        told_blocks::are_known = true;
-        told_blocks::are_large = told_blocks::may_be_resized = false;
-        told_blocks::home = nullptr;
-        told_blocks::shrunk_to = told_blocks::has_room_behind = 0;
+        stub_blocks::are_known = true;
+        stub_blocks::are_large = stub_blocks::may_be_resized = false;
+        stub_blocks::home = nullptr;
+        stub_blocks::shrunk_to = stub_blocks::has_room_behind = 0;
         errno = 0;
         std::memset(block, 0x5A, 1000);
     }
@@ -64,25 +64,25 @@ struct reallocate_block : testing::Test
 
     static void* resized(void* from, std::size_t bytes, std::size_t alignment = np::alignment_of_all)
     {
-        return np::reallocate_block<told_blocks>(from, bytes, alignment);
+        return np::reallocate_block<stub_blocks>(from, bytes, alignment);
     }
 };
 
-TEST_F(reallocate_block, stays_where_it_can_be_resized_if_it_is_aligned)
+TEST_F(reallocate_block, resizes_in_place_if_aligned)
 {
-    told_blocks::may_be_resized = true;
+    stub_blocks::may_be_resized = true;
     EXPECT_EQ(resized(block, 1008), block);
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    const std::size_t alignment = 2 * (address & (~address + 1)); // More than it has.
+    const std::size_t alignment = 2 * (address & (~address + 1)); // More than the alignment of the block.
     void* const aligned = resized(block, 1000, alignment);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % alignment, 0U);
     EXPECT_EQ(std::memcmp(aligned, std::vector<char>(1000, 0x5A).data(), 1000), 0);
     block = aligned;
 }
 
-TEST_F(reallocate_block, refuses_what_is_no_block_and_allocates_for_none)
+TEST_F(reallocate_block, rejects_invalid_pointers_and_allocates_for_nullptr)
 {
-    told_blocks::are_known = false;
+    stub_blocks::are_known = false;
     EXPECT_EQ(resized(block, 10), nullptr);
     EXPECT_EQ(errno, EINVAL);
     void* const first = resized(nullptr, 10, 64);
@@ -90,44 +90,44 @@ TEST_F(reallocate_block, refuses_what_is_no_block_and_allocates_for_none)
     np_free(first);
 }
 
-TEST_F(reallocate_block, gets_room_to_grow_if_it_is_large_and_grows_and_exactly_what_it_needs_if_there_is_no_more)
+TEST_F(reallocate_block, adds_room_to_grow_to_large_blocks_if_memory_allows)
 {
-    told_blocks::are_large = true;
-    const told_blocks::block from{block, 100'000};
-    std::vector<std::size_t> asked;
-    const auto refuse = [&asked](std::size_t bytes) -> void* { return asked.push_back(bytes), nullptr; };
-    EXPECT_EQ(np::allocate_for<told_blocks>(from, 200'000, refuse), nullptr);
-    EXPECT_EQ(asked, (std::vector<std::size_t>{200'000 + np::room_to_grow(200'000), 200'000}));
-    EXPECT_EQ(told_blocks::has_room_behind, 0U);
+    stub_blocks::are_large = true;
+    const stub_blocks::block from{block, 100'000};
+    std::vector<std::size_t> requested;
+    const auto refuse = [&requested](std::size_t bytes) -> void* { return requested.push_back(bytes), nullptr; };
+    EXPECT_EQ(np::allocate_for<stub_blocks>(from, 200'000, refuse), nullptr);
+    EXPECT_EQ(requested, (std::vector<std::size_t>{200'000 + np::room_to_grow(200'000), 200'000}));
+    EXPECT_EQ(stub_blocks::has_room_behind, 0U);
     const auto give = [this](std::size_t) { return block; };
-    EXPECT_EQ(np::allocate_for<told_blocks>(from, 200'000, give), block);
-    EXPECT_EQ(told_blocks::has_room_behind, 200'000U);
-    asked.clear();
-    EXPECT_EQ(np::allocate_for<told_blocks>(from, 90'000, refuse), nullptr);
-    EXPECT_EQ(asked, std::vector<std::size_t>{90'000}) << "it shrinks";
+    EXPECT_EQ(np::allocate_for<stub_blocks>(from, 200'000, give), block);
+    EXPECT_EQ(stub_blocks::has_room_behind, 200'000U);
+    requested.clear();
+    EXPECT_EQ(np::allocate_for<stub_blocks>(from, 90'000, refuse), nullptr);
+    EXPECT_EQ(requested, std::vector<std::size_t>{90'000}) << "no room for a block that shrinks";
 }
 
-TEST_F(reallocate_block, is_unchanged_without_memory_and_may_still_become_smaller)
+TEST_F(reallocate_block, can_still_shrink_when_out_of_memory)
 {
     constexpr std::size_t large = 1'000'000;
-    void* const its = np_alloc(large);
+    void* const large_block = np_alloc(large);
     const test::option_for_now no_memory(np_option_limit_bytes, 1);
-    EXPECT_EQ(resized(its, std::numeric_limits<std::size_t>::max() / 2), nullptr);
+    EXPECT_EQ(resized(large_block, std::numeric_limits<std::size_t>::max() / 2), nullptr);
     EXPECT_EQ(errno, ENOMEM);
-    EXPECT_EQ(told_blocks::shrunk_to, 0U);
-    EXPECT_EQ(resized(its, large / 2), its);
-    EXPECT_EQ(told_blocks::shrunk_to, large / 2);
-    np_free(its);
+    EXPECT_EQ(stub_blocks::shrunk_to, 0U);
+    EXPECT_EQ(resized(large_block, large / 2), large_block);
+    EXPECT_EQ(stub_blocks::shrunk_to, large / 2);
+    np_free(large_block);
 }
 
-TEST_F(reallocate_block, is_expanded_only_where_it_is)
+TEST_F(reallocate_block, expands_only_in_place)
 {
-    EXPECT_TRUE(np::expand_block<told_blocks>(block, 1000));
-    EXPECT_FALSE(np::expand_block<told_blocks>(block, 2000));
+    EXPECT_TRUE(np::expand_block<stub_blocks>(block, 1000));
+    EXPECT_FALSE(np::expand_block<stub_blocks>(block, 2000));
     EXPECT_EQ(errno, ENOMEM);
-    told_blocks::may_be_resized = true;
-    EXPECT_TRUE(np::expand_block<told_blocks>(block, 2000));
-    EXPECT_FALSE(np::expand_block<told_blocks>(nullptr, 1));
+    stub_blocks::may_be_resized = true;
+    EXPECT_TRUE(np::expand_block<stub_blocks>(block, 2000));
+    EXPECT_FALSE(np::expand_block<stub_blocks>(nullptr, 1));
     EXPECT_EQ(errno, EINVAL);
 }
 } // namespace

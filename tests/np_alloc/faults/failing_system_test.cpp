@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What np_alloc does when a call of the system fails: each call of each kind in turn, alone and with all that follow,
-// in each thing that a program does. Each of that in a process of its own, which has not asked for memory before.
+// np_alloc when system calls fail. Each test performs an action of a program. For each system call that the action
+// makes, a new process repeats the action while that call fails, alone or with all later calls of its kind.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -30,20 +30,19 @@ using test::system_calls;
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 
-// What a program does.
+// Actions of a program.
 
-/// Blocks of a program, which gives them all back in the end.
+/// Blocks that are freed in the end.
 class blocks
 {
 public:
     blocks() = default;
     blocks(const blocks&) = delete;
     blocks& operator=(const blocks&) = delete;
-    ~blocks() { give_back(); }
+    ~blocks() { free_all(); }
 
-    /// Effects: keeps what `allocate()` gives, and marks its ends; or sees that the program was told why there is
-    ///   nothing.
-    /// Returns: whether it has the block.
+    /// Effects: marks the ends of the block from `allocate()` and keeps it; expects ENOMEM if there is none.
+    /// Returns: whether there is a block.
     template <class Allocate>
     bool take(std::size_t bytes, Allocate&& allocate)
     {
@@ -66,9 +65,9 @@ public:
 
     bool take_aligned(std::size_t alignment, std::size_t bytes)
     {
-        const bool has_it = take(bytes, [&] { return np_aligned_alloc(alignment, bytes); });
-        EXPECT_TRUE(!has_it || reinterpret_cast<std::uintptr_t>(blocks_.back().address) % alignment == 0);
-        return has_it;
+        const bool has_block = take(bytes, [&] { return np_aligned_alloc(alignment, bytes); });
+        EXPECT_TRUE(!has_block || reinterpret_cast<std::uintptr_t>(blocks_.back().address) % alignment == 0);
+        return has_block;
     }
 
     bool take_zeroed(std::size_t bytes)
@@ -89,8 +88,7 @@ public:
         return has_all;
     }
 
-    /// Effects: has the last one resized.
-    /// Returns: whether it was. If not, it is as it was.
+    /// Resizes the last block, and checks its contents. Returns: whether realloc succeeded.
     bool resize_last(std::size_t bytes)
     {
         block& last = blocks_.back();
@@ -108,7 +106,7 @@ public:
         return true;
     }
 
-    void give_back_last()
+    void free_last()
     {
         EXPECT_TRUE(blocks_.back().is_marked());
         errno = 77;
@@ -117,10 +115,10 @@ public:
         blocks_.pop_back();
     }
 
-    void give_back()
+    void free_all()
     {
         while (!blocks_.empty())
-            give_back_last();
+            free_last();
     }
 
 private:
@@ -156,22 +154,22 @@ bool take_zeroed_blocks()
 {
     blocks mine;
     bool has_all = true;
-    for (int round = 0; round != 2; ++round) { // the second has blocks that were written to
+    for (int round = 0; round != 2; ++round) { // The second round reuses memory that is not zero.
         for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, 30 * kibibyte, mebibyte})
             has_all = mine.take_zeroed(bytes) && has_all;
-        mine.give_back();
+        mine.free_all();
     }
     return has_all;
 }
 
-/// The region is small, so that all of this does not fit into it.
-void use_little_addresses()
+/// Makes the region too small for all blocks of the action.
+void use_a_small_region()
 {
-    (void)np_option_set(np_option_region_bytes, 16 * mebibyte); // Not the second time, which is no harm.
+    (void)np_option_set(np_option_region_bytes, 16 * mebibyte); // Fails in later rounds, when it is already set.
 }
 
-/// Effects: takes all slices of the region, and some blocks that have to be outside of it.
-bool use_all_addresses(blocks& into)
+/// Takes all slices of the region, and some blocks outside of it.
+bool use_up_the_region(blocks& into)
 {
     bool has_all = true;
     for (int i = 0; i != 20; ++i)
@@ -183,26 +181,26 @@ bool use_all_addresses(blocks& into)
 
 // The processes.
 
-/// What a process tells of itself.
+/// The results of a process.
 struct findings
 {
-    std::array<std::size_t, test::kinds_of_system_calls> made; ///< Calls until it was done for the first time.
+    std::array<std::size_t, test::kinds_of_system_calls> made; ///< System calls of the first action.
     std::size_t refused;
-    std::size_t mapped; ///< Bytes that the library has of the system when all is done.
+    std::size_t mapped; ///< Bytes that the library has mapped in the end.
     bool is_done;
 };
 
-/// Which calls are refused.
+/// The system calls that fail.
 struct refusal
 {
     system_call kind;
-    std::size_t number; ///< The first of them; 0: none.
-    bool is_for_good;
+    std::size_t number; ///< The first call that fails; 0: none.
+    bool is_permanent;
 
     void begin() const
     {
         if (number != 0)
-            is_for_good ? system_calls::refuse_from(kind, number) : system_calls::refuse(kind, number);
+            is_permanent ? system_calls::refuse_from(kind, number) : system_calls::refuse(kind, number);
     }
 };
 
@@ -217,10 +215,10 @@ void expect_that_nothing_is_lost()
     EXPECT_EQ(statistics.misuse_reports, 0U);
 }
 
-using deed = bool (*)();
+using action = bool (*)();
 
-/// Does it with those calls refused, and then twice without.
-void do_with(const refusal& refused, deed act, findings& found)
+/// Performs the action while those calls fail, then twice while all succeed.
+void do_with(const refusal& refused, action act, findings& found)
 {
     const system_calls calls;
     refused.begin();
@@ -228,11 +226,11 @@ void do_with(const refusal& refused, deed act, findings& found)
     for (std::size_t kind = 0; kind != found.made.size(); ++kind)
         found.made[kind] = system_calls::made(static_cast<system_call>(kind));
     found.refused = system_calls::refused();
-    EXPECT_TRUE(is_done || found.refused != 0) << "it was not done, although nothing was refused";
+    EXPECT_TRUE(is_done || found.refused != 0) << "the action failed, although no system call did";
     system_calls::refuse_nothing();
     expect_that_nothing_is_lost();
     for (int i = 0; i != 2; ++i) {
-        EXPECT_TRUE(act()) << "it was not done later";
+        EXPECT_TRUE(act()) << "the action failed after system calls succeeded again";
         expect_that_nothing_is_lost();
     }
     (void)np_trim();
@@ -249,23 +247,23 @@ protected:
     }
     ~np_with_a_failing_system() override { munmap(shared_, sizeof(findings)); }
 
-    /// Effects: does it in new processes, in which each of the calls that it makes is refused.
-    void expect_to_get_over_it(deed act)
+    /// Performs the action in new processes, in each of which one of its system calls fails, or all calls from one on.
+    void expect_recovery(action act)
     {
         const findings usual = in_a_process({system_call::any, 0, false}, act);
         ASSERT_TRUE(usual.is_done);
         std::size_t refused = 0;
         for (std::size_t kind = 0; kind != static_cast<std::size_t>(system_call::any); ++kind) {
-            for (const bool is_for_good : {false, true}) {
+            for (const bool is_permanent : {false, true}) {
                 findings found{};
                 for (std::size_t number = 1; usual.made[kind] != 0 && (number == 1 || found.refused != 0); ++number) {
-                    const refusal next{static_cast<system_call>(kind), number, is_for_good};
+                    const refusal next{static_cast<system_call>(kind), number, is_permanent};
                     found = in_a_process(next, act);
                     refused += found.refused;
                     const std::string which = "kind " + std::to_string(kind) + ", call " + std::to_string(number) +
-                                              (is_for_good ? ", and on" : "");
+                                              (is_permanent ? ", and on" : "");
                     ASSERT_TRUE(found.is_done) << which;
-                    // Addresses that the system has not taken back stay.
+                    // Memory whose munmap failed stays mapped.
                     ASSERT_TRUE(found.mapped <= usual.mapped || next.kind == system_call::unmap) << which;
                 }
             }
@@ -274,16 +272,16 @@ protected:
     }
 
 private:
-    /// Returns: what the process found, which ended as it should if that `is_done`.
-    findings in_a_process(const refusal& refused, deed act)
+    /// Returns: the results of the process; `is_done` says whether it ended well.
+    findings in_a_process(const refusal& refused, action act)
     {
         auto& found = *static_cast<findings*>(shared_);
         found = {};
         (void)std::fflush(stdout);
-        const pid_t child = _Fork(); // For the library, this is no fork: no handlers of it are called.
+        const pid_t child = _Fork(); // Calls no fork handlers of the library.
         EXPECT_GE(child, 0);
         if (child == 0) {
-            alarm(20); // A process that waits for a lock would wait for ever.
+            alarm(20); // Ends a deadlock.
             do_with(refused, act, found);
             (void)std::fflush(stdout);
             _exit(HasFailure() ? 1 : 0);
@@ -297,19 +295,19 @@ private:
     void* const shared_;
 };
 
-TEST_F(np_with_a_failing_system, takes_its_first_block)
+TEST_F(np_with_a_failing_system, allocates_its_first_block)
 {
-    expect_to_get_over_it([] { return blocks().take(100); });
+    expect_recovery([] { return blocks().take(100); });
 }
 
-TEST_F(np_with_a_failing_system, takes_blocks_of_each_kind)
+TEST_F(np_with_a_failing_system, allocates_blocks_of_each_kind)
 {
-    expect_to_get_over_it(&take_blocks_of_each_kind);
+    expect_recovery(&take_blocks_of_each_kind);
 }
 
-TEST_F(np_with_a_failing_system, takes_more_and_more)
+TEST_F(np_with_a_failing_system, allocates_many_blocks)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = true;
         for (int i = 0; i != 1500; ++i)
@@ -318,15 +316,15 @@ TEST_F(np_with_a_failing_system, takes_more_and_more)
     });
 }
 
-TEST_F(np_with_a_failing_system, takes_large_blocks)
+TEST_F(np_with_a_failing_system, allocates_large_blocks)
 {
-    expect_to_get_over_it(&take_large_blocks);
+    expect_recovery(&take_large_blocks);
 }
 
-TEST_F(np_with_a_failing_system, takes_blocks_beyond_the_region)
+TEST_F(np_with_a_failing_system, allocates_blocks_beyond_the_region)
 {
-    expect_to_get_over_it([] {
-        use_little_addresses();
+    expect_recovery([] {
+        use_a_small_region();
         blocks mine;
         bool has_all = mine.take(15 * mebibyte);
         has_all = mine.take(mebibyte) && mine.resize_last(2 * mebibyte) && has_all;
@@ -338,21 +336,21 @@ TEST_F(np_with_a_failing_system, takes_blocks_beyond_the_region)
     });
 }
 
-TEST_F(np_with_a_failing_system, takes_many_blocks_beyond_the_region)
+TEST_F(np_with_a_failing_system, allocates_many_blocks_beyond_the_region)
 {
-    expect_to_get_over_it([] {
-        use_little_addresses();
+    expect_recovery([] {
+        use_a_small_region();
         blocks mine;
         bool has_all = mine.take(15 * mebibyte);
-        for (int i = 0; i != 50; ++i) // so that the table of these blocks has to grow
+        for (int i = 0; i != 50; ++i) // Enough to grow the table of these blocks.
             has_all = mine.take(70 * kibibyte) && has_all;
         return has_all;
     });
 }
 
-TEST_F(np_with_a_failing_system, takes_aligned_blocks)
+TEST_F(np_with_a_failing_system, allocates_aligned_blocks)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = true;
         for (std::size_t alignment = 32; alignment <= 4 * mebibyte; alignment *= 2)
@@ -361,41 +359,41 @@ TEST_F(np_with_a_failing_system, takes_aligned_blocks)
     });
 }
 
-TEST_F(np_with_a_failing_system, takes_zeroed_blocks)
+TEST_F(np_with_a_failing_system, allocates_zeroed_blocks)
 {
-    expect_to_get_over_it(&take_zeroed_blocks);
+    expect_recovery(&take_zeroed_blocks);
 }
 
-TEST_F(np_with_a_failing_system, makes_a_block_larger_where_it_is)
+TEST_F(np_with_a_failing_system, grows_a_block_in_place)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         return mine.take(mebibyte) && mine.resize_last(3 * mebibyte) && mine.resize_last(20 * mebibyte);
     });
 }
 
-TEST_F(np_with_a_failing_system, makes_a_block_larger_somewhere_else)
+TEST_F(np_with_a_failing_system, moves_a_growing_block)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         blocks behind;
         bool is_done = mine.take(10);
         for (std::size_t bytes = 100; is_done && bytes < 40 * mebibyte; bytes *= 3)
-            is_done = mine.resize_last(bytes) && behind.take(bytes); // So it has no room where it is.
+            is_done = mine.resize_last(bytes) && behind.take(bytes); // Prevents growth in place.
         return is_done;
     });
 }
 
-/// Whatever the system refuses, a block that there is can become smaller.
-TEST_F(np_with_a_failing_system, makes_a_block_smaller)
+/// Shrinking a block succeeds even if all system calls fail.
+TEST_F(np_with_a_failing_system, shrinks_a_block)
 {
-    expect_to_get_over_it([] {
-        use_little_addresses();
+    expect_recovery([] {
+        use_a_small_region();
         blocks mine;
         blocks others;
         if (!mine.take(100 * kibibyte))
             return false;
-        const bool has_all = use_all_addresses(others);
+        const bool has_all = use_up_the_region(others);
         for (const std::size_t bytes : {30 * kibibyte, kibibyte, std::size_t{1}})
             EXPECT_TRUE(mine.resize_last(bytes));
         return has_all;
@@ -404,7 +402,7 @@ TEST_F(np_with_a_failing_system, makes_a_block_smaller)
 
 TEST_F(np_with_a_failing_system, uses_a_heap)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         np_heap* const heap = np_heap_create();
         if (heap == nullptr) {
             EXPECT_EQ(errno, ENOMEM);
@@ -428,9 +426,9 @@ TEST_F(np_with_a_failing_system, uses_a_heap)
     });
 }
 
-TEST_F(np_with_a_failing_system, has_lines_remembered)
+TEST_F(np_with_a_failing_system, records_call_sites)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = true;
         for (int line = 1; line != 300; ++line)
@@ -440,9 +438,9 @@ TEST_F(np_with_a_failing_system, has_lines_remembered)
     });
 }
 
-TEST_F(np_with_a_failing_system, has_threads_that_end)
+TEST_F(np_with_a_failing_system, handles_the_end_of_threads)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = mine.take(10);
         for (int i = 0; i != 3; ++i)
@@ -452,36 +450,36 @@ TEST_F(np_with_a_failing_system, has_threads_that_end)
     });
 }
 
-TEST_F(np_with_a_failing_system, has_blocks_freed_by_another_thread)
+TEST_F(np_with_a_failing_system, handles_remote_frees)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = true;
         for (int i = 0; i != 1000; ++i)
             has_all = mine.take(32) && mine.take(100) && has_all;
-        test::in_a_thread([&] { mine.give_back(); });
+        test::in_a_thread([&] { mine.free_all(); });
         return mine.take_some_of_each_kind() && has_all;
     });
 }
 
-TEST_F(np_with_a_failing_system, has_blocks_freed_by_more_threads_than_it_has_heaps_for)
+TEST_F(np_with_a_failing_system, handles_remote_frees_of_many_threads)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         bool has_all = true;
         std::array<test::lasting_thread, 20> others;
         for (test::lasting_thread& each : others) {
             has_all = mine.take(100) && has_all;
-            each.does([&mine] { mine.give_back(); });
+            each.does([&mine] { mine.free_all(); });
         }
         return has_all;
     });
 }
 
-TEST_F(np_with_a_failing_system, has_blocks_freed_by_a_thread_that_finds_no_memory_for_batches)
+TEST_F(np_with_a_failing_system, handles_remote_frees_without_memory_for_batches)
 {
-    expect_to_get_over_it([] {
-        use_little_addresses();
+    expect_recovery([] {
+        use_a_small_region();
         blocks mine;
         bool has_all = true;
         for (int i = 0; i != 100; ++i)
@@ -489,27 +487,27 @@ TEST_F(np_with_a_failing_system, has_blocks_freed_by_a_thread_that_finds_no_memo
         test::lasting_thread other;
         other.does([&] { has_all = blocks().take(32) && has_all; });
         blocks others;
-        has_all = use_all_addresses(others) && has_all;
-        other.does([&] { mine.give_back(); });
+        has_all = use_up_the_region(others) && has_all;
+        other.does([&] { mine.free_all(); });
         return has_all;
     });
 }
 
-TEST_F(np_with_a_failing_system, gives_memory_back_to_the_system)
+TEST_F(np_with_a_failing_system, returns_memory_to_the_system)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         bool has_all = take_blocks_of_each_kind();
         (void)np_trim();
-        (void)np_option_set(np_option_decay_ms, 0); // from here on, at once
+        (void)np_option_set(np_option_decay_ms, 0); // Now frees return memory at once.
         has_all = take_large_blocks() && has_all;
         (void)np_trim();
         return take_zeroed_blocks() && has_all;
     });
 }
 
-TEST_F(np_with_a_failing_system, uses_memory_that_it_has_discarded)
+TEST_F(np_with_a_failing_system, reuses_discarded_memory)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         bool has_all = take_large_blocks();
         (void)np_trim();
         blocks mine;
@@ -520,12 +518,12 @@ TEST_F(np_with_a_failing_system, uses_memory_that_it_has_discarded)
 
 TEST_F(np_with_a_failing_system, forks)
 {
-    expect_to_get_over_it([] {
+    expect_recovery([] {
         blocks mine;
         const bool has_all = mine.take_some_of_each_kind();
         const pid_t child = fork();
         if (child == 0) {
-            mine.give_back();
+            mine.free_all();
             bool is_served = blocks().take_some_of_each_kind();
             test::in_a_thread([&] { is_served = blocks().take_some_of_each_kind() && is_served; });
             if (testing::Test::HasFailure())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: batches of remote frees that were written to.
+// The checked build: corrupted batches of remote frees.
 #include <np_alloc/heaps/heap_registry.hpp>
 #include <np_alloc/heaps/remote_frees.hpp>
 #include <np_alloc/support/pointer_encoding.hpp>
@@ -22,7 +22,7 @@ namespace np = memory_pool::np;
 namespace {
 using checked_batches = test::heap_fixture;
 
-/// Effects: has the program use a block.
+/// Effects: marks a block as in use, with a requested size of `bytes`.
 void use(np::page_heap& all, const void* block, std::size_t bytes)
 {
     const np::checked_slice& slab = all.region().record(all.region().record_of(block).slab);
@@ -32,7 +32,7 @@ void use(np::page_heap& all, const void* block, std::size_t bytes)
     state.begin_use();
 }
 
-TEST_F(checked_batches, frees_no_block_that_is_in_use)
+TEST_F(checked_batches, does_not_free_a_block_in_use)
 {
     ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     void* const in_use = take(mine, 5, 1)[0];
@@ -51,7 +51,7 @@ TEST_F(checked_batches, frees_no_block_that_is_in_use)
 
 TEST_F(checked_batches, reports_an_overflow_into_a_batch)
 {
-    const test::nothing_waits in_order;
+    const test::immediate_reuse in_order;
     const std::vector<void*> blocks = take(other, np::free_batch::size_class, 1);
     put(other, take(mine, 5, 1)[0]);
     test::batch& sent = test::batch_in(other);
@@ -64,7 +64,7 @@ TEST_F(checked_batches, reports_an_overflow_into_a_batch)
     ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::buffer_overflow});
     EXPECT_EQ(recorder.reports()[0].address, blocks[0]);
     EXPECT_EQ(recorder.reports()[0].block_size, 500U);
-    EXPECT_EQ(in_transit(mine), 0U) << "what the batch says is believed still";
+    EXPECT_EQ(in_transit(mine), 0U) << "the contents of the batch are intact";
     (void)mine.drain();
     EXPECT_EQ(recorder.reports().size(), 1U);
 }

@@ -16,110 +16,110 @@ using np::allocated_by;
 namespace {
 struct checked_block_state : testing::Test
 {
-    np::block_state its{};
+    np::block_state state{};
 
     void use(std::size_t bytes, allocated_by function = allocated_by::malloc)
     {
-        (void)its.hand_out(bytes, function);
-        its.begin_use();
+        (void)state.hand_out(bytes, function);
+        state.begin_use();
     }
-    void use_and_give_back(std::size_t bytes)
+    void use_and_free(std::size_t bytes)
     {
         use(bytes);
-        (void)its.take_back();
-        its.end_use();
+        (void)state.take_back();
+        state.end_use();
     }
 };
 
-TEST_F(checked_block_state, is_in_use_only_when_what_lies_behind_the_block_is_written)
+TEST_F(checked_block_state, is_in_use_only_after_the_canary_is_written)
 {
-    EXPECT_TRUE(its.is_unknown());
-    EXPECT_EQ(its.hand_out(100, allocated_by::new_object), std::nullopt);
-    EXPECT_FALSE(its.is_in_use());
-    EXPECT_EQ(its.bytes(), std::nullopt);
-    EXPECT_EQ(its.last_bytes(), 100U);
-    its.begin_use();
-    EXPECT_TRUE(its.is_in_use());
-    EXPECT_EQ(its.bytes(), 100U);
-    EXPECT_EQ(its.function(), allocated_by::new_object);
+    EXPECT_TRUE(state.is_unknown());
+    EXPECT_EQ(state.hand_out(100, allocated_by::new_object), std::nullopt);
+    EXPECT_FALSE(state.is_in_use());
+    EXPECT_EQ(state.bytes(), std::nullopt);
+    EXPECT_EQ(state.last_bytes(), 100U);
+    state.begin_use();
+    EXPECT_TRUE(state.is_in_use());
+    EXPECT_EQ(state.bytes(), 100U);
+    EXPECT_EQ(state.function(), allocated_by::new_object);
 }
 
-TEST_F(checked_block_state, is_given_back_once_and_keeps_its_size_for_reports)
+TEST_F(checked_block_state, can_be_freed_only_once_and_keeps_its_size)
 {
     use(100);
-    EXPECT_EQ(its.take_back(), 100U);
-    EXPECT_EQ(its.take_back(), std::nullopt);
-    EXPECT_FALSE(its.is_given_back()) << "it is not filled yet";
-    its.end_use();
-    EXPECT_TRUE(its.is_given_back());
-    EXPECT_EQ(its.bytes(), std::nullopt);
-    EXPECT_EQ(its.last_bytes(), 100U);
-    EXPECT_EQ(its.take_back(), std::nullopt);
-    EXPECT_EQ(its.hand_out(5), 100U) << "its poison has to be intact";
-    its.begin_use();
-    EXPECT_EQ(its.bytes(), 5U);
+    EXPECT_EQ(state.take_back(), 100U);
+    EXPECT_EQ(state.take_back(), std::nullopt);
+    EXPECT_FALSE(state.is_given_back()) << "before the block is poisoned";
+    state.end_use();
+    EXPECT_TRUE(state.is_given_back());
+    EXPECT_EQ(state.bytes(), std::nullopt);
+    EXPECT_EQ(state.last_bytes(), 100U);
+    EXPECT_EQ(state.take_back(), std::nullopt);
+    EXPECT_EQ(state.hand_out(5), 100U) << "the bytes whose poison the caller verifies";
+    state.begin_use();
+    EXPECT_EQ(state.bytes(), 5U);
 }
 
 TEST_F(checked_block_state, changes_size_and_function_independently)
 {
     use(100, allocated_by::new_object);
-    its.resize(7);
-    EXPECT_EQ(its.bytes(), 7U);
-    EXPECT_EQ(its.function(), allocated_by::new_object);
-    its.set_function(allocated_by::malloc);
-    EXPECT_EQ(its.bytes(), 7U);
-    EXPECT_EQ(its.function(), allocated_by::malloc);
+    state.resize(7);
+    EXPECT_EQ(state.bytes(), 7U);
+    EXPECT_EQ(state.function(), allocated_by::new_object);
+    state.set_function(allocated_by::malloc);
+    EXPECT_EQ(state.bytes(), 7U);
+    EXPECT_EQ(state.function(), allocated_by::malloc);
     {
-        const np::block_state::change now(its);
-        EXPECT_FALSE(its.is_in_use());
-        EXPECT_EQ(its.take_back(), std::nullopt) << "another thread is too early";
+        const np::block_state::change now(state);
+        EXPECT_FALSE(state.is_in_use());
+        EXPECT_EQ(state.take_back(), std::nullopt) << "a free during the change";
     }
-    EXPECT_EQ(its.take_back(), 7U);
+    EXPECT_EQ(state.take_back(), 7U);
 }
 
-TEST_F(checked_block_state, tells_what_a_free_block_holds)
+TEST_F(checked_block_state, distinguishes_purged_from_recycled_blocks)
 {
-    its.start(true);
-    EXPECT_TRUE(its.is_purged() && its.is_not_filled() && !its.is_recycled());
-    its.start(false);
-    EXPECT_TRUE(its.is_recycled() && its.is_not_filled() && !its.is_purged());
-    EXPECT_EQ(its.hand_out(100), std::nullopt) << "it was never allocated";
-    its.begin_use();
-    EXPECT_FALSE(its.is_not_filled());
-    (void)its.take_back();
-    its.end_use();
-    EXPECT_FALSE(its.is_not_filled());
-    its.purge();
-    EXPECT_TRUE(its.is_purged());
-    EXPECT_EQ(its.last_bytes(), 100U) << "for reports";
-    its.forget();
-    EXPECT_TRUE(its.is_unknown());
-    EXPECT_EQ(its.last_bytes(), 0U);
+    state.start(true);
+    EXPECT_TRUE(state.is_purged() && state.is_not_filled() && !state.is_recycled());
+    state.start(false);
+    EXPECT_TRUE(state.is_recycled() && state.is_not_filled() && !state.is_purged());
+    EXPECT_EQ(state.hand_out(100), std::nullopt) << "it was never allocated";
+    state.begin_use();
+    EXPECT_FALSE(state.is_not_filled());
+    (void)state.take_back();
+    state.end_use();
+    EXPECT_FALSE(state.is_not_filled());
+    state.purge();
+    EXPECT_TRUE(state.is_purged());
+    EXPECT_EQ(state.last_bytes(), 100U) << "for reports";
+    state.forget();
+    EXPECT_TRUE(state.is_unknown());
+    EXPECT_EQ(state.last_bytes(), 0U);
 }
 
-TEST_F(checked_block_state, is_sent_to_its_heap_where_it_is_filled_again)
+TEST_F(checked_block_state, keeps_its_size_through_a_remote_free)
 {
-    use_and_give_back(100);
-    its.send();
-    EXPECT_TRUE(its.is_sent());
-    EXPECT_FALSE(its.is_given_back());
-    EXPECT_EQ(its.last_bytes(), 100U);
-    its.receive();
-    EXPECT_TRUE(its.is_given_back());
-    EXPECT_EQ(its.last_bytes(), 100U);
-    its.forget();
-    its.send();
-    EXPECT_TRUE(its.is_unknown()) << "the library had written to all of it";
+    use_and_free(100);
+    state.send();
+    EXPECT_TRUE(state.is_sent());
+    EXPECT_FALSE(state.is_given_back());
+    EXPECT_EQ(state.last_bytes(), 100U);
+    state.receive();
+    EXPECT_TRUE(state.is_given_back());
+    EXPECT_EQ(state.last_bytes(), 100U);
+    state.forget();
+    state.send();
+    EXPECT_TRUE(state.is_unknown()) << "the contents of the block were unknown before";
 }
 
-TEST_F(checked_block_state, is_given_back_by_one_of_the_threads_that_try)
+TEST_F(checked_block_state, is_freed_by_only_one_of_several_threads)
 {
     for (int round = 0; round != 100; ++round) {
         use(100);
-        std::atomic<int> times{0};
-        test::in_threads(3, [&](std::size_t) { times += its.take_back() ? 1 : 0; });
-        EXPECT_EQ(times, 1);
-        its.end_use();
+        std::atomic<int> frees{0};
+        test::in_threads(3, [&](std::size_t) { frees += state.take_back() ? 1 : 0; });
+        EXPECT_EQ(frees, 1);
+        state.end_use();
     }
 }
 } // namespace

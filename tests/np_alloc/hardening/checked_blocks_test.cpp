@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: what is freed and is no block in use.
+// The checked build: invalid arguments of free, realloc and usable_size.
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
@@ -25,14 +25,14 @@ using memory_pool::error_kind;
 
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 262'144, 3'145'728};
 
-/// Each test reports what it says, and leaves everything in order.
+/// Counts the reports of a test, and verifies np_alloc after it.
 struct checked_blocks : testing::Test
 {
     test::error_recorder recorder;
 
     ~checked_blocks() override { EXPECT_EQ(np_verify(), 1); }
 
-    /// Expects one report more, of `address`.
+    /// Expects one more report, about `address`.
     void expect_report(error_kind kind, const void* address, std::size_t bytes)
     {
         ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes << "\n" << texts();
@@ -55,7 +55,7 @@ private:
     std::size_t reports_ = 0;
 };
 
-TEST_F(checked_blocks, are_freed_once)
+TEST_F(checked_blocks, report_a_double_free)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const block = np_alloc(bytes);
@@ -67,7 +67,7 @@ TEST_F(checked_blocks, are_freed_once)
     }
 }
 
-TEST_F(checked_blocks, are_freed_once_whatever_was_freed_in_between)
+TEST_F(checked_blocks, report_a_double_free_after_other_frees)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const block = np_alloc(bytes);
@@ -83,7 +83,7 @@ TEST_F(checked_blocks, are_freed_once_whatever_was_freed_in_between)
     }
 }
 
-TEST_F(checked_blocks, are_freed_once_by_any_thread)
+TEST_F(checked_blocks, report_a_double_free_by_another_thread)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const block = np_alloc(bytes);
@@ -95,7 +95,7 @@ TEST_F(checked_blocks, are_freed_once_by_any_thread)
     }
 }
 
-TEST_F(checked_blocks, are_freed_once_also_when_two_threads_that_they_are_not_from_do_it)
+TEST_F(checked_blocks, report_a_double_free_by_two_other_threads)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* block = nullptr;
@@ -108,7 +108,7 @@ TEST_F(checked_blocks, are_freed_once_also_when_two_threads_that_they_are_not_fr
     }
 }
 
-TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_time)
+TEST_F(checked_blocks, report_concurrent_double_frees)
 {
     np_statistics before;
     np_get_statistics(&before);
@@ -122,7 +122,7 @@ TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_
     std::vector<void*> blocks(rounds);
     std::atomic<std::size_t> ready{0};
     test::in_threads(threads, [&](std::size_t thread) {
-        if (thread == 0) // so that they are its own
+        if (thread == 0) // The other threads free remotely.
             for (void*& block : blocks)
                 block = np_alloc(64);
         for (std::size_t i = 0; i != rounds; ++i) {
@@ -140,7 +140,7 @@ TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_
     EXPECT_EQ(after.bytes_in_use, before.bytes_in_use);
 }
 
-TEST_F(checked_blocks, count_with_what_lies_behind_what_was_asked_for)
+TEST_F(checked_blocks, count_their_canaries_as_bytes_in_use)
 {
     const auto in_use = [] {
         np_statistics now;
@@ -157,7 +157,7 @@ TEST_F(checked_blocks, count_with_what_lies_behind_what_was_asked_for)
     }
 }
 
-TEST_F(checked_blocks, are_freed_once_also_those_of_heaps)
+TEST_F(checked_blocks, report_a_double_free_in_a_heap)
 {
     np_heap* const heap = np_heap_create();
     for (const std::size_t bytes : sizes_of_all_kinds) {
@@ -172,7 +172,7 @@ TEST_F(checked_blocks, are_freed_once_also_those_of_heaps)
     expect_report(error_kind::double_free, kept, 100);
 }
 
-TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_in_use)
+TEST_F(checked_blocks, report_realloc_and_usable_size_after_free)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const block = np_alloc(bytes);
@@ -184,7 +184,7 @@ TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_
     }
 }
 
-TEST_F(checked_blocks, are_freed_by_the_heap_that_they_are_of)
+TEST_F(checked_blocks, report_a_free_to_another_heap)
 {
     np_heap* const heap = np_heap_create();
     np_heap* const other = np_heap_create();
@@ -201,13 +201,13 @@ TEST_F(checked_blocks, are_freed_by_the_heap_that_they_are_of)
     np_heap_destroy(other);
 }
 
-TEST_F(checked_blocks, have_no_size_if_they_are_nullptr)
+TEST_F(checked_blocks, have_usable_size_0_if_null)
 {
     EXPECT_EQ(np_usable_size(nullptr), 0U);
     expect_no_report();
 }
 
-TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
+TEST_F(checked_blocks, shrink_in_place_when_out_of_memory)
 {
     constexpr std::size_t small = 10;
     for (const std::size_t bytes : {1000U, 30'000U, 1'000'000U}) {
@@ -215,16 +215,16 @@ TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
         const test::system_calls calls;
         calls.refuse_from(test::system_call::map, 1);
         calls.refuse_from(test::system_call::protect, 1);
-        std::vector<void*> all_there_is;
-        // Large ones first: there may be gigabytes, if other tests had so much.
+        std::vector<void*> fillers;
+        // Large blocks first: earlier tests may have left gigabytes of free memory.
         for (std::size_t next = small << 27; next >= small; next /= 2)
             while (void* const each = np_alloc(next))
-                all_there_is.push_back(each);
+                fillers.push_back(each);
         EXPECT_EQ(np_realloc(block, small), block) << bytes;
         calls.refuse_nothing();
         EXPECT_EQ(np_usable_size(block), small);
         EXPECT_EQ(np_verify(), 1);
-        for (void* const each : all_there_is)
+        for (void* const each : fillers)
             np_free(each);
         void* const larger = np_realloc(block, small + 100);
         EXPECT_EQ(np_usable_size(larger), small + 100);
@@ -233,7 +233,7 @@ TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
     }
 }
 
-TEST_F(checked_blocks, are_freed_by_the_address_that_they_were_handed_out_with)
+TEST_F(checked_blocks, report_a_free_of_an_interior_pointer)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         auto* const block = static_cast<std::byte*>(np_alloc(bytes));
@@ -254,10 +254,10 @@ TEST_F(checked_blocks, are_freed_by_the_address_that_they_were_handed_out_with)
     }
 }
 
-TEST_F(checked_blocks, are_none_where_none_was_allocated_yet)
+TEST_F(checked_blocks, report_a_free_of_never_allocated_memory)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(1000));
-    const std::size_t usable = 1008; // with the byte behind
+    const std::size_t usable = 1008; // With the canary.
     std::set<void*> in_use{block};
     for (std::byte* next = block + usable; in_use.size() < 6; next += usable) {
         np_free(next);
@@ -270,7 +270,7 @@ TEST_F(checked_blocks, are_none_where_none_was_allocated_yet)
     np_free(block);
 }
 
-TEST_F(checked_blocks, are_none_far_from_all_that_was_allocated)
+TEST_F(checked_blocks, report_a_free_far_from_any_block)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(64));
     std::byte* const far_away = block + (std::size_t{1} << 30);
@@ -279,7 +279,7 @@ TEST_F(checked_blocks, are_none_far_from_all_that_was_allocated)
     np_free(block);
 }
 
-TEST_F(checked_blocks, are_named_with_what_is_wrong_and_what_to_do_about_it)
+TEST_F(checked_blocks, are_reported_with_the_error_and_a_remedy)
 {
     void* const block = np_alloc(40);
     np_free(block);
@@ -291,27 +291,27 @@ TEST_F(checked_blocks, are_named_with_what_is_wrong_and_what_to_do_about_it)
     EXPECT_NE(recorder.reports()[0].text.find("\n  remedy: give each block back once"), std::string::npos);
 }
 
-TEST_F(checked_blocks, have_the_requested_size_in_reports)
+TEST_F(checked_blocks, are_reported_with_their_requested_size)
 {
-    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     const test::option_for_now in_order(np_option_random_order, 0);
     for (const std::size_t bytes : {std::size_t{50}, std::size_t{100}, std::size_t{5'000}, std::size_t{32'000}}) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
         np_free(block + 16);
         expect_report(error_kind::misaligned_pointer, block + 16, bytes);
-        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that it points into";
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block in use";
         np_free(block);
         np_free(block);
         expect_report(error_kind::double_free, block, bytes);
         EXPECT_EQ(recorder.reports().back().block_size, bytes);
         np_free(block + 16);
         expect_report(error_kind::misaligned_pointer, block + 16, bytes);
-        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed";
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the freed block";
         block[0] = 0;
         void* const again = np_alloc(bytes - 1);
         ASSERT_EQ(again, block);
         expect_report(error_kind::write_after_free, block, bytes);
-        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed, not of the new one";
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the freed block, not of the new one";
         np_free(again);
     }
     auto* const large = static_cast<unsigned char*>(np_alloc(100'000));
@@ -321,14 +321,14 @@ TEST_F(checked_blocks, have_the_requested_size_in_reports)
     np_free(large);
 }
 
-TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)
+TEST_F(checked_blocks, report_a_wrong_size_in_free_sized)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         for (const std::size_t wrong : {bytes - 1, bytes + 1, 2 * bytes}) {
             void* const block = np_alloc(bytes);
             np_free_sized(block, wrong);
             expect_report(error_kind::size_mismatch, block, bytes);
-            EXPECT_EQ(recorder.reports().back().block_size, bytes) << "that was right";
+            EXPECT_EQ(recorder.reports().back().block_size, bytes) << "the requested size";
             void* const aligned = np_aligned_alloc(64, bytes);
             np_free_aligned_sized(aligned, 64, wrong);
             expect_report(error_kind::size_mismatch, aligned, bytes);
@@ -341,9 +341,9 @@ TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)
     }
 }
 
-TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long_jump)
+TEST_F(checked_blocks, stay_consistent_after_longjmp_from_the_error_handler)
 {
-    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     const test::option_for_now in_order(np_option_random_order, 0);
     const test::no_guards_for_now accessible;
     for (const std::size_t bytes : sizes_of_all_kinds) {
@@ -351,23 +351,23 @@ TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long
         block = static_cast<unsigned char*>(np_alloc(bytes - 1));
         block[bytes - 1] = 0;
         EXPECT_TRUE(test::jumps_back([] { np_free(block); })) << "overflow";
-        EXPECT_EQ(np_usable_size(block), bytes - 1) << "it is in use, and was mended";
+        EXPECT_EQ(np_usable_size(block), bytes - 1) << "still in use, with its canary repaired";
         EXPECT_TRUE(test::jumps_back([] { np_free_sized(block, 1); }));
         EXPECT_EQ(np_usable_size(block), bytes - 1);
         EXPECT_EQ(np_verify(), 1) << bytes;
         np_free(block);
         block[16] = 0;
-        static std::size_t wanted = 0;
-        wanted = bytes - 1;
-        EXPECT_TRUE(test::jumps_back([] { (void)np_alloc(wanted); })) << "write after free";
+        static std::size_t requested = 0;
+        requested = bytes - 1;
+        EXPECT_TRUE(test::jumps_back([] { (void)np_alloc(requested); })) << "write after free";
         EXPECT_EQ(np_verify(), 1) << bytes;
         np_free(block);
         expect_no_report();
     }
 }
 
-/// Calls a function with a block behind which something was written, and an error handler that frees the block then.
-/// Returns: what was reported.
+/// Calls `action` with a block that has overflowed, and with an error handler that frees this block.
+/// Returns: the kinds of the reports.
 template <class Action>
 test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
 {
@@ -387,7 +387,7 @@ test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
     return seen;
 }
 
-TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
+TEST_F(checked_blocks, report_a_double_free_if_the_error_handler_frees)
 {
     for (const std::size_t bytes : sizes_of_all_kinds)
         EXPECT_EQ(with_handler_that_frees(bytes, np_free),
@@ -396,7 +396,7 @@ TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_blocks, are_not_resized_if_the_error_handler_has_freed_them)
+TEST_F(checked_blocks, are_not_resized_after_the_error_handler_frees_them)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const auto resize = [bytes](void* block) { EXPECT_EQ(np_realloc(block, bytes - 1), nullptr); };
@@ -426,7 +426,7 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
     expect_report(error_kind::double_free, shrunk, 0);
 }
 
-TEST_F(checked_blocks, of_0_bytes_stay_where_they_are)
+TEST_F(checked_blocks, of_0_bytes_are_not_defragmented)
 {
     void* const block = np_alloc(0);
     EXPECT_EQ(np_defrag_hint(block), 0);
@@ -435,7 +435,7 @@ TEST_F(checked_blocks, of_0_bytes_stay_where_they_are)
     expect_no_report();
 }
 
-TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
+TEST_F(checked_blocks, are_reported_with_their_call_sites)
 {
     const auto expect_line = [this](error_kind kind) {
         const std::string end = "\n  allocated at orders.c:42";
@@ -445,7 +445,7 @@ TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
         ASSERT_GT(text.size(), end.size());
         EXPECT_EQ(text.substr(text.size() - end.size()), end) << text;
     };
-    void* const neighbor = np_alloc_at(20, "main.c", 1); // The slab stays.
+    void* const neighbor = np_alloc_at(20, "main.c", 1); // Keeps the slab in use.
     auto* const block = static_cast<char*>(np_alloc_at(20, "orders.c", 42));
     block[20] ^= 1;
     EXPECT_EQ(np_usable_size(block), 20U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: what is written behind blocks, and to blocks that are free.
+// The checked build: overflows, underflows and writes after free.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -38,14 +38,14 @@ using memory_pool::error_kind;
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{1, 16, 48, 1000, 4096, 9216, 100'001, 3'000'001};
 constexpr std::array<std::size_t, 6> sizes_in_slabs{16, 48, 1000, 4096, 9216, 30'000};
 
-/// So that free blocks go out again soon.
-struct checked_bytes : testing::Test
+/// Without a quarantine and in order, so that free blocks are reused soon.
+struct checked_writes : testing::Test
 {
-    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
     const test::option_for_now in_order{np_option_random_order, 0};
     test::error_recorder recorder;
 
-    ~checked_bytes() override { EXPECT_EQ(np_verify(), 1); }
+    ~checked_writes() override { EXPECT_EQ(np_verify(), 1); }
 };
 
 unsigned char* some_block(std::size_t bytes)
@@ -53,14 +53,14 @@ unsigned char* some_block(std::size_t bytes)
     return static_cast<unsigned char*>(np_alloc(bytes));
 }
 
-/// Writes some of the bytes behind a block.
+/// Changes `by` bytes past the end of a block.
 void overflow(unsigned char* block, std::size_t bytes, std::size_t by)
 {
     for (std::size_t i = 0; i != by; ++i)
         block[bytes + i] = static_cast<unsigned char>(~block[bytes + i]);
 }
 
-TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
+TEST_F(checked_writes, past_the_end_are_reported_on_free)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         unsigned char* const block = some_block(bytes);
@@ -68,13 +68,13 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
         np_free(block);
         ASSERT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_overflow)) << bytes;
         EXPECT_EQ(recorder.reports()[0].address, block);
-        EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "what was asked for, not what there is room for";
+        EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "the requested size, not the size of its class";
         const test::error_recorder next;
     }
 }
 
 /// Returns: two adjacent blocks, the lower one first.
-std::pair<unsigned char*, unsigned char*> neighbours(std::size_t bytes)
+std::pair<unsigned char*, unsigned char*> neighbors(std::size_t bytes)
 {
     std::vector<unsigned char*> blocks(300);
     for (unsigned char*& each : blocks)
@@ -92,16 +92,16 @@ std::pair<unsigned char*, unsigned char*> neighbours(std::size_t bytes)
     return found;
 }
 
-TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_freed)
+TEST_F(checked_writes, before_a_block_are_reported_on_free)
 {
     for (const std::size_t bytes : sizes_in_slabs)
         for (const std::size_t by : {1U, 8U, 13U}) {
-            const auto [before, block] = neighbours(bytes);
+            const auto [before, block] = neighbors(bytes);
             overflow(block - by, 0, by);
             const test::error_recorder at_free;
             np_free(block);
             ASSERT_EQ(at_free.kinds().size(), 1U) << bytes << ", " << by;
-            if (by == 1) { // A larger change may also be an overflow.
+            if (by == 1) { // A larger change may be reported as an overflow.
                 EXPECT_EQ(at_free.reports()[0].kind, error_kind::buffer_underflow);
                 EXPECT_EQ(at_free.reports()[0].address, block);
                 EXPECT_EQ(at_free.reports()[0].block_size, bytes);
@@ -110,11 +110,11 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_freed)
         }
 }
 
-TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_is_free)
+TEST_F(checked_writes, before_a_block_are_reported_next_to_a_free_block)
 {
     for (const std::size_t bytes : sizes_in_slabs) {
-        const test::option_for_now some_wait{np_option_quarantine_bytes, 1'000'000};
-        const auto [before, block] = neighbours(bytes);
+        const test::option_for_now with_quarantine{np_option_quarantine_bytes, 1'000'000};
+        const auto [before, block] = neighbors(bytes);
         np_free(before);
         block[-8] ^= 0x41U;
         const test::error_recorder at_free;
@@ -124,7 +124,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_is_free)
     }
 }
 
-TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_was_never_in_use)
+TEST_F(checked_writes, before_a_block_are_reported_next_to_an_unused_block)
 {
     np_heap* const heap = np_heap_create();
     std::array<unsigned char*, 3> blocks{};
@@ -139,10 +139,10 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_if_the_block_before_was_never
     np_heap_destroy(heap);
 }
 
-TEST_F(checked_bytes, before_a_block_are_said_to_be_behind_the_block_before_if_they_are_from_its_end_on)
+TEST_F(checked_writes, from_the_preceding_block_are_reported_as_its_overflow)
 {
     for (const std::size_t bytes : sizes_in_slabs) {
-        const auto [before, block] = neighbours(bytes);
+        const auto [before, block] = neighbors(bytes);
         overflow(before, bytes, test::counted_bytes(bytes) - bytes);
         const test::error_recorder at_free;
         np_free(block);
@@ -153,9 +153,9 @@ TEST_F(checked_bytes, before_a_block_are_said_to_be_behind_the_block_before_if_t
     }
 }
 
-TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_resized_or_asked_for_its_size)
+TEST_F(checked_writes, before_a_block_are_reported_by_realloc_and_usable_size)
 {
-    const auto [before, block] = neighbours(1000);
+    const auto [before, block] = neighbors(1000);
     block[-1] ^= 1U;
     EXPECT_EQ(np_usable_size(block), 1000U);
     EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));
@@ -165,7 +165,7 @@ TEST_F(checked_bytes, before_a_block_are_looked_at_when_it_is_resized_or_asked_f
     np_free(before);
 }
 
-TEST_F(checked_bytes, before_a_large_block_are_looked_at_if_it_does_not_begin_at_a_page)
+TEST_F(checked_writes, before_a_large_block_are_reported_on_free)
 {
     for (const std::size_t bytes : {std::size_t{40'000}, std::size_t{100'001}, std::size_t{3'000'001}})
         for (const std::size_t by : {1U, 8U, 13U}) {
@@ -179,7 +179,7 @@ TEST_F(checked_bytes, before_a_large_block_are_looked_at_if_it_does_not_begin_at
         }
 }
 
-TEST_F(checked_bytes, before_a_large_block_are_looked_at_when_it_is_resized_or_asked_for_its_size)
+TEST_F(checked_writes, before_a_large_block_are_reported_by_realloc_and_usable_size)
 {
     unsigned char* const block = some_block(100'001);
     block[-1] ^= 1U;
@@ -196,7 +196,7 @@ void free_reported(const memory_pool::error_report& report)
     np_free(const_cast<void*>(report.address));
 }
 
-TEST_F(checked_bytes, of_a_block_that_the_error_handler_has_freed_are_not_touched)
+TEST_F(checked_writes, are_not_repaired_after_the_error_handler_frees_the_block)
 {
     using operation = void (*)(void*);
     for (const std::size_t bytes : {std::size_t{100'001}, std::size_t{3'000'001}})
@@ -211,18 +211,18 @@ TEST_F(checked_bytes, of_a_block_that_the_error_handler_has_freed_are_not_touche
         }
 }
 
-TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
+TEST_F(checked_writes, past_the_end_are_reported_at_every_byte)
 {
-    unsigned char* const block = some_block(33); // of 48
+    unsigned char* const block = some_block(33); // In a block of 48 bytes.
     for (std::size_t offset = 33; offset != 48; ++offset) {
         block[offset] ^= 1U;
         EXPECT_EQ(np_usable_size(block), 33U);
-        EXPECT_EQ(recorder.reports().size(), offset - 32) << "in each byte";
+        EXPECT_EQ(recorder.reports().size(), offset - 32) << "one report per byte";
     }
     np_free(block);
 }
 
-TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_resized_and_reported_once)
+TEST_F(checked_writes, past_the_end_are_reported_once_by_realloc)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const test::error_recorder now;
@@ -235,26 +235,26 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_resized_and_report
     }
 }
 
-TEST_F(checked_bytes, behind_a_block_follow_it_when_it_is_resized)
+TEST_F(checked_writes, past_the_end_are_reported_after_a_resize)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
-        for (const std::size_t wanted : {bytes + 1, 2 * bytes, bytes / 2 + 1, 5 * bytes}) {
+        for (const std::size_t new_bytes : {bytes + 1, 2 * bytes, bytes / 2 + 1, 5 * bytes}) {
             const test::error_recorder now;
-            auto* const block = static_cast<unsigned char*>(np_realloc(some_block(bytes), wanted));
-            EXPECT_EQ(np_usable_size(block), wanted);
-            std::memset(block, 7, wanted);
-            EXPECT_EQ(np_usable_size(block), wanted);
-            EXPECT_EQ(now.kinds(), test::kinds()) << bytes << " to " << wanted;
-            const bool has_room_behind = reinterpret_cast<std::uintptr_t>(block + wanted) % 4096 != 0;
-            if (has_room_behind)
-                overflow(block, wanted, 1);
+            auto* const block = static_cast<unsigned char*>(np_realloc(some_block(bytes), new_bytes));
+            EXPECT_EQ(np_usable_size(block), new_bytes);
+            std::memset(block, 7, new_bytes);
+            EXPECT_EQ(np_usable_size(block), new_bytes);
+            EXPECT_EQ(now.kinds(), test::kinds()) << bytes << " to " << new_bytes;
+            const bool has_canary = reinterpret_cast<std::uintptr_t>(block + new_bytes) % 4096 != 0;
+            if (has_canary)
+                overflow(block, new_bytes, 1);
             np_free(block);
-            EXPECT_EQ(now.reports().size(), has_room_behind ? 1U : 0U) << bytes << " to " << wanted;
+            EXPECT_EQ(now.reports().size(), has_canary ? 1U : 0U) << bytes << " to " << new_bytes;
         }
     }
 }
 
-TEST_F(checked_bytes, behind_aligned_blocks_and_those_of_heaps_are_looked_at)
+TEST_F(checked_writes, past_aligned_and_heap_blocks_are_reported)
 {
     np_heap* const heap = np_heap_create();
     for (void* const block : {np_aligned_alloc(64, 100), np_aligned_alloc(4096, 100), np_calloc(10, 10),
@@ -267,11 +267,11 @@ TEST_F(checked_bytes, behind_aligned_blocks_and_those_of_heaps_are_looked_at)
     np_heap_destroy(heap);
 }
 
-TEST_F(checked_bytes, behind_a_block_are_never_those_that_programs_write)
+TEST_F(checked_writes, of_common_values_never_match_the_canary)
 {
     unsigned char* const block = some_block(17);
     for (std::size_t offset = 17; offset != 32; ++offset) {
-        if (offset == 28) // Where a string ends that runs into the canary.
+        if (offset == 28) // The terminator for strings that run into the canary.
             EXPECT_EQ(block[offset], 0);
         else
             EXPECT_TRUE(block[offset] > 1 && block[offset] != np::poison_byte && block[offset] != 0xFF) << offset;
@@ -285,15 +285,15 @@ const np::checked_slice& slab_of(const void* block)
     return region.record(region.record_of(block).slab);
 }
 
-TEST_F(checked_bytes, of_memory_that_was_never_allocated_are_looked_at_when_it_goes_out)
+TEST_F(checked_writes, to_fresh_memory_are_reported_on_allocation)
 {
-    std::vector<np_heap*> heaps; // They stay, so that each gets fresh memory.
+    std::vector<np_heap*> heaps; // All are kept, so that each one gets fresh memory.
     for (const std::size_t bytes : {1U, 48U, 1000U, 4096U, 8000U, 20'000U, 32'000U}) {
         np_heap* const heap = heaps.emplace_back(np_heap_create());
         auto* const first = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
         const np::checked_slice& slab = slab_of(first);
         ASSERT_EQ(np_verify(), 1);
-        // One that no cache has: the last block of the slab, or the one before.
+        // A block that is not cached: the last block of the slab, or the last but one.
         std::size_t number = slab.capacity - 1;
         number -= slab.blocks[number].is_in_use() ? 1U : 0U;
         auto* const written = reinterpret_cast<unsigned char*>(slab.begin + number * slab.block_bytes);
@@ -309,7 +309,8 @@ TEST_F(checked_bytes, of_memory_that_was_never_allocated_are_looked_at_when_it_g
     std::for_each(heaps.begin(), heaps.end(), np_heap_destroy);
 }
 
-/// Returns: the last block of a slab that none of its blocks has come from but one, which is taken.
+/// Effects: allocates one block from a new slab.
+/// Returns: the last free block of this slab, which was never allocated.
 unsigned char* untouched_block_of(np_heap* heap, std::size_t bytes)
 {
     const np::checked_slice& slab = slab_of(np_heap_alloc(heap, bytes));
@@ -317,9 +318,9 @@ unsigned char* untouched_block_of(np_heap* heap, std::size_t bytes)
     return reinterpret_cast<unsigned char*>(slab.begin + number * slab.block_bytes);
 }
 
-/// Effects: leaves free memory that blocks of that size were in.
-/// Returns: one of them.
-unsigned char* left_block(std::size_t bytes)
+/// Effects: recycles memory: allocates blocks of that size in a heap, fills them, frees them and destroys the heap.
+/// Returns: the address of one of these blocks.
+unsigned char* recycled_block(std::size_t bytes)
 {
     np_heap* const heap = np_heap_create();
     std::vector<unsigned char*> blocks;
@@ -332,10 +333,10 @@ unsigned char* left_block(std::size_t bytes)
     return blocks[blocks.size() / 2];
 }
 
-TEST_F(checked_bytes, of_memory_that_other_blocks_were_in_are_looked_at_when_it_goes_out)
+TEST_F(checked_writes, to_recycled_memory_are_reported_on_allocation)
 {
     for (const std::size_t bytes : {48U, 1000U, 4096U, 8000U}) {
-        (void)left_block(500);
+        (void)recycled_block(500);
         np_heap* const heap = np_heap_create();
         unsigned char* const written = untouched_block_of(heap, bytes);
         written[3] = 7;
@@ -348,20 +349,20 @@ TEST_F(checked_bytes, of_memory_that_other_blocks_were_in_are_looked_at_when_it_
     }
 }
 
-TEST_F(checked_bytes, of_free_memory_that_blocks_were_in_are_looked_at_by_np_verify)
+TEST_F(checked_writes, to_recycled_memory_are_reported_by_np_verify)
 {
-    unsigned char* const written = left_block(500);
+    unsigned char* const written = recycled_block(500);
     EXPECT_EQ(np_verify(), 1);
     written[9] ^= 1U;
     EXPECT_EQ(np_verify(), 0);
     written[9] ^= 1U;
 }
 
-TEST_F(checked_bytes, of_the_last_word_of_a_block_that_was_never_allocated_are_looked_at_when_it_goes_out)
+TEST_F(checked_writes, to_the_last_word_of_fresh_memory_are_reported_on_allocation)
 {
     np_heap* const heap = np_heap_create();
     unsigned char* const written = untouched_block_of(heap, 1000);
-    written[slab_of(written).block_bytes - 4] = 7; // In its last word, which is not canary yet.
+    written[slab_of(written).block_bytes - 4] = 7; // The last word of the block has no canary yet.
     const test::error_recorder now;
     for (int i = 0; now.reports().empty() && i != 2000; ++i)
         (void)np_heap_alloc(heap, 1000);
@@ -370,7 +371,7 @@ TEST_F(checked_bytes, of_the_last_word_of_a_block_that_was_never_allocated_are_l
     np_heap_destroy(heap);
 }
 
-TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_are_looked_at_when_it_goes_out_again)
+TEST_F(checked_writes, after_a_remote_free_are_reported_on_reuse)
 {
     for (const std::size_t offset : {16U, 50U, 99U}) {
         unsigned char* const block = some_block(100);
@@ -386,7 +387,7 @@ TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_are_looked_at_whe
     }
 }
 
-TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_hold_nothing_of_the_library)
+TEST_F(checked_writes, by_the_library_are_not_visible_after_a_remote_free)
 {
     std::vector<void*> blocks(10);
     for (void*& each : blocks)
@@ -403,10 +404,10 @@ TEST_F(checked_bytes, of_a_block_that_another_thread_has_freed_hold_nothing_of_t
     std::for_each(all.begin(), all.end(), np_free);
 }
 
-TEST_F(checked_bytes, of_blocks_in_slabs_hold_nothing_that_other_blocks_held)
+TEST_F(checked_writes, to_earlier_blocks_are_not_visible_in_new_ones)
 {
     for (const std::size_t held : {100U, 3000U, 8000U, 20'000U, 32'000U}) {
-        (void)left_block(held);
+        (void)recycled_block(held);
         for (const std::size_t bytes : {64U, 1000U, 30'000U}) {
             np_heap* const heap = np_heap_create();
             for (int i = 0; i != 100; ++i) {
@@ -419,7 +420,7 @@ TEST_F(checked_bytes, of_blocks_in_slabs_hold_nothing_that_other_blocks_held)
     }
 }
 
-TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)
+TEST_F(checked_writes, after_free_are_reported_on_reuse)
 {
     for (const std::size_t bytes : sizes_in_slabs) {
         for (const std::size_t written : {std::size_t{1}, bytes}) {
@@ -428,7 +429,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)
             np_free(block);
             std::memset(block, 0, written);
             unsigned char* const again = some_block(bytes);
-            ASSERT_EQ(again, block) << "the last that was freed";
+            ASSERT_EQ(again, block) << "the block freed last";
             ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
             EXPECT_EQ(now.reports()[0].address, block);
             np_free(again);
@@ -437,16 +438,16 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)
     }
 }
 
-TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_out_again)
+TEST_F(checked_writes, after_free_of_a_large_block_are_reported_on_reuse)
 {
     for (const std::size_t bytes : {100'000U, 3'000'000U}) {
         const test::error_recorder now;
         const test::no_guards_for_now accessible;
-        (void)np_trim(); // Beside memory that has been free for a while, it would go back with that, and read as zeros.
+        (void)np_trim(); // Otherwise the block could be purged together with older free memory, and read as zeros.
         unsigned char* const block = some_block(bytes);
         np_free(block);
         block[bytes / 2] = 0;
-        EXPECT_EQ(np_verify(), 0) << "also by np_verify";
+        EXPECT_EQ(np_verify(), 0) << bytes;
         unsigned char* const again = some_block(bytes);
         ASSERT_EQ(again, block);
         ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
@@ -455,15 +456,15 @@ TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_o
     }
 }
 
-TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_another_thread)
+TEST_F(checked_writes, after_a_remote_free_are_reported_in_the_owner)
 {
-    np_free(some_block(16)); // A thread that has never asked for one passes the first ones on as they are freed.
+    np_free(some_block(16)); // A thread without cached blocks of a class sends its first remote frees immediately.
     test::lasting_thread other;
     unsigned char* block = nullptr;
-    other.does([&block] { block = some_block(16); }); // which goes home at once
+    other.does([&block] { block = some_block(16); });
     np_free(block);
     block[8] = 0;
-    (void)np_trim(); // sends what is kept
+    (void)np_trim(); // Sends the buffered remote frees.
     other.does([] {
         std::vector<void*> all(5000);
         std::generate(all.begin(), all.end(), [] { return np_alloc(16); });
@@ -472,10 +473,10 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
     EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::write_after_free));
 }
 
-TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
+TEST_F(checked_writes, of_the_program_are_overwritten_on_free)
 {
     const test::no_guards_for_now accessible;
-    for (const std::size_t bytes : {1U, 16U, 48U, 1000U, 4096U, 100'001U, 3'000'001U}) { // Others keep some bytes.
+    for (const std::size_t bytes : {1U, 16U, 48U, 1000U, 4096U, 100'001U, 3'000'001U}) { // Other sizes keep some bytes.
         unsigned char* const block = some_block(bytes);
         std::memset(block, 0x5A, bytes);
         np_free(block);
@@ -483,7 +484,7 @@ TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
     }
 }
 
-/// Makes a heap, fills blocks of it, and destroys it.
+/// Creates a heap, fills blocks in it, and destroys it.
 void fill_and_destroy_a_heap(std::size_t bytes)
 {
     np_heap* const heap = np_heap_create();
@@ -492,35 +493,35 @@ void fill_and_destroy_a_heap(std::size_t bytes)
     np_heap_destroy(heap);
 }
 
-/// Expects that the content of blocks of such a heap cannot be seen.
-void expect_nothing_of_it_is_seen(std::size_t bytes)
+/// Expects that new blocks do not show the contents of the destroyed heap.
+void expect_no_old_contents(std::size_t bytes)
 {
     std::vector<void*> next(6000);
     for (void*& block : next) {
         block = np_alloc(bytes);
         const auto* const begin = static_cast<const unsigned char*>(block);
-        ASSERT_LT(std::count(begin, begin + bytes, 0x5A), 8); // Of an address that stood there, a byte may be the same.
+        ASSERT_LT(std::count(begin, begin + bytes, 0x5A), 8); // A byte of an address may have this value.
     }
     std::for_each(next.begin(), next.end(), np_free);
 }
 
-TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_by_the_next_user)
+TEST_F(checked_writes, to_a_destroyed_heap_are_not_visible_later)
 {
     fill_and_destroy_a_heap(48);
-    expect_nothing_of_it_is_seen(48);
+    expect_no_old_contents(48);
 }
 
-TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_either_where_memory_is_locked)
+TEST_F(checked_writes, to_a_destroyed_heap_are_not_visible_if_memory_is_locked)
 {
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::advise, 1);
         fill_and_destroy_a_heap(48);
     }
-    expect_nothing_of_it_is_seen(48);
+    expect_no_old_contents(48);
 }
 
-TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
+TEST_F(checked_writes, to_a_shrunk_block_are_not_visible_later)
 {
     auto* const block = some_block(1'000'000);
     std::memset(block, 0x5A, 1'000'000);
@@ -531,7 +532,7 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
     np_free(block);
 }
 
-TEST_F(checked_bytes, that_a_block_no_longer_has_are_looked_at_by_np_verify)
+TEST_F(checked_writes, past_a_shrunk_block_are_reported_by_np_verify)
 {
     const test::no_guards_for_now accessible;
     auto* const block = some_block(9'000'000);
@@ -544,7 +545,7 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_looked_at_by_np_verify)
     np_free(block);
 }
 
-TEST_F(checked_bytes, are_looked_at_by_np_verify)
+TEST_F(checked_writes, are_reported_by_np_verify)
 {
     const test::no_guards_for_now accessible;
     for (const std::size_t bytes : {std::size_t{40}, std::size_t{100'000}}) {
@@ -560,7 +561,7 @@ TEST_F(checked_bytes, are_looked_at_by_np_verify)
     }
 }
 
-TEST_F(checked_bytes, before_a_large_block_are_looked_at_by_np_verify)
+TEST_F(checked_writes, before_a_large_block_are_reported_by_np_verify)
 {
     unsigned char* const block = some_block(100'001);
     block[-1] ^= 1U;
@@ -571,20 +572,20 @@ TEST_F(checked_bytes, before_a_large_block_are_looked_at_by_np_verify)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(checked_bytes, of_threads_that_are_not_there_are_not_looked_at_in_the_child_of_a_fork)
+TEST_F(checked_writes, of_lost_threads_are_ignored_in_the_child_of_a_fork)
 {
     test::lasting_thread other;
     unsigned char* block = nullptr;
     other.does([&block] { block = some_block(40); });
     const unsigned char before = block[40];
-    block[40] = 0; // as if the thread were in a call
+    block[40] = 0; // As if the thread were in a call.
     EXPECT_EQ(np_verify(), 0);
     test::expect_in_child([] { return np_verify() == 1; });
     block[40] = before;
     np_free(block);
 }
 
-TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork)
+TEST_F(checked_writes, to_free_runs_are_reported_in_the_child_of_a_fork)
 {
     const test::lasting_thread other;
     const test::no_guards_for_now accessible;
@@ -596,13 +597,13 @@ TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork
 }
 
 #if __has_include(<sys/single_threaded.h>)
-/// The process that exits has one thread, as its parent has.
+/// The exiting child is single-threaded, like its parent.
 struct checked_end_death : testing::Test
 {
-    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
 };
 
-TEST_F(checked_end_death, names_a_free_block_that_was_written_to)
+TEST_F(checked_end_death, reports_a_write_after_free)
 {
     const test::no_guards_for_now accessible;
     for (const std::size_t bytes : {std::size_t{40}, std::size_t{5000}, std::size_t{100'000}, std::size_t{1'000'000}})
@@ -617,10 +618,10 @@ TEST_F(checked_end_death, names_a_free_block_that_was_written_to)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
+TEST_F(checked_end_death, reports_a_write_to_a_quarantined_block)
 {
     const test::no_guards_for_now accessible;
-    const test::option_for_now many_wait{np_option_quarantine_bytes, 65'536};
+    const test::option_for_now large_quarantine{np_option_quarantine_bytes, 65'536};
     for (const std::size_t bytes : {std::size_t{40}, std::size_t{5000}, std::size_t{100'000}})
         EXPECT_DEATH(
             {
@@ -633,7 +634,7 @@ TEST_F(checked_end_death, names_a_block_that_waits_in_quarantine)
             << bytes;
 }
 
-TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
+TEST_F(checked_end_death, reports_an_overflow_of_a_block_in_use)
 {
     for (const std::size_t bytes : sizes_in_slabs)
         EXPECT_DEATH(
@@ -646,7 +647,7 @@ TEST_F(checked_end_death, names_a_block_of_a_slab_in_use_that_was_written_past)
             << bytes;
 }
 
-TEST_F(checked_end_death, does_not_touch_a_block_that_the_program_has_protected)
+TEST_F(checked_end_death, does_not_access_protected_blocks)
 {
     const auto end = [](std::size_t bytes) {
         void* const block = np_aligned_alloc(4096, bytes);
@@ -656,8 +657,8 @@ TEST_F(checked_end_death, does_not_touch_a_block_that_the_program_has_protected)
         EXPECT_EXIT(end(bytes), testing::ExitedWithCode(0), "^$") << bytes;
 }
 
-/// Exits without any damage, while another thread allocates and frees.
-void end_while_another_thread_goes_on()
+/// Exits without corruption, while another thread allocates and frees.
+void exit_while_another_thread_runs()
 {
     std::thread([] {
         for (std::size_t i = 0;; ++i)
@@ -667,14 +668,14 @@ void end_while_another_thread_goes_on()
     std::exit(0);
 }
 
-TEST_F(checked_end_death, names_nothing_that_another_thread_is_about_to_do)
+TEST_F(checked_end_death, reports_nothing_while_another_thread_allocates)
 {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     for (int i = 0; i != 5; ++i)
-        EXPECT_EXIT(end_while_another_thread_goes_on(), testing::ExitedWithCode(0), "^$");
+        EXPECT_EXIT(exit_while_another_thread_runs(), testing::ExitedWithCode(0), "^$");
 }
 
-TEST_F(checked_end_death, is_not_looked_at_if_that_is_not_wanted)
+TEST_F(checked_end_death, skips_verification_if_verify_at_end_is_off)
 {
     const auto end = [] {
         (void)np_option_set(np_option_verify_at_end, 0);
@@ -691,15 +692,15 @@ void overflow_in_child()
     unsigned char* const block = some_block(40);
     const pid_t child = fork();
     if (child == 0) {
-        const bool is_well = np_verify() == 1;
+        const bool was_intact = np_verify() == 1;
         overflow(block, 40, 1);
-        _exit(is_well && np_verify() == 0 ? 0 : 1);
+        _exit(was_intact && np_verify() == 0 ? 0 : 1);
     }
     int status = 0;
     std::exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2);
 }
 
-TEST(checked_bytes_death_test, are_looked_at_in_the_child_of_a_process_without_other_threads)
+TEST(checked_writes_death_test, are_reported_in_the_child_of_a_single_threaded_process)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(overflow_in_child(), testing::ExitedWithCode(0), "np_verify");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: the content of free memory and of new blocks (NP_ZERO), and realloc that always moves the block
+// The checked build: the contents of free memory and new blocks (NP_ZERO), and realloc that always moves
 // (NP_REALLOC_MOVES).
 #include <memory_pool/np_alloc.h>
 
@@ -38,7 +38,7 @@ bool are_zero(const unsigned char* from, const unsigned char* end)
     return std::all_of(from, end, [](unsigned char each) { return each == 0; });
 }
 
-/// Sets NP_ZERO during its lifetime, as the environment would.
+/// Sets NP_ZERO during its lifetime, like the environment.
 struct zero_for_now
 {
     explicit zero_for_now(std::size_t value) { (void)np::the_options.set(np_option_zero, value); }
@@ -47,7 +47,7 @@ struct zero_for_now
     ~zero_for_now() { (void)np::the_options.set(np_option_zero, 0); }
 };
 
-/// Frees blocks of that size that were written to.
+/// Allocates, fills and frees blocks of that size.
 void use_blocks(std::size_t bytes)
 {
     std::array<unsigned char*, 8> blocks{};
@@ -57,10 +57,10 @@ void use_blocks(std::size_t bytes)
         np_free(each);
 }
 
-/// Returns: whether new blocks of each function are zero.
+/// Returns: whether the blocks from each function are zero.
 bool are_new_blocks_zero()
 {
-    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     np_heap* const heap = np_heap_create();
     bool is_right = true;
     for (const std::size_t bytes : sizes_of_all_kinds)
@@ -77,7 +77,7 @@ bool are_new_blocks_zero()
     return is_right && np_verify() == 1;
 }
 
-TEST(checked_contents, of_new_blocks_are_zero_if_that_is_chosen)
+TEST(checked_contents, of_new_blocks_are_zero_with_zero_alloc)
 {
     const test::error_recorder recorder;
     const zero_for_now alloc(NP_ZERO_ALLOC);
@@ -85,7 +85,7 @@ TEST(checked_contents, of_new_blocks_are_zero_if_that_is_chosen)
     EXPECT_TRUE(recorder.reports().empty());
 }
 
-TEST(checked_contents, of_new_samples_are_zero_if_that_is_chosen)
+TEST(checked_contents, of_new_samples_are_zero_with_zero_alloc)
 {
     const zero_for_now alloc(NP_ZERO_ALLOC);
     for (int times = 0; times != 600; ++times) {
@@ -95,7 +95,7 @@ TEST(checked_contents, of_new_samples_are_zero_if_that_is_chosen)
     }
 }
 
-TEST(checked_contents, of_what_resizing_adds_are_zero_if_that_is_chosen)
+TEST(checked_contents, of_bytes_added_by_realloc_are_zero_with_zero_alloc)
 {
     const test::error_recorder recorder;
     const zero_for_now alloc(NP_ZERO_ALLOC);
@@ -114,16 +114,16 @@ TEST(checked_contents, of_what_resizing_adds_are_zero_if_that_is_chosen)
             std::memset(block, 0x41, more);
             block = static_cast<unsigned char*>(np_realloc(block, bytes + (more - bytes) / 2));
             block = static_cast<unsigned char*>(np_realloc(block, more));
-            EXPECT_TRUE(are_zero(block + bytes + (more - bytes) / 2, block + more)) << "bytes that it held once";
+            EXPECT_TRUE(are_zero(block + bytes + (more - bytes) / 2, block + more)) << "bytes that it had before";
             np_free(block);
         }
     EXPECT_TRUE(recorder.reports().empty());
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_contents, of_new_blocks_are_zero_also_where_one_was_written_to_while_it_was_free)
+TEST(checked_contents, of_new_blocks_are_zero_despite_a_write_after_free)
 {
-    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     const test::option_for_now in_order(np_option_random_order, 0);
     const test::error_recorder recorder;
     const zero_for_now alloc(NP_ZERO_ALLOC);
@@ -139,7 +139,7 @@ TEST(checked_contents, of_new_blocks_are_zero_also_where_one_was_written_to_whil
               (test::kinds{error_kind::write_after_free, error_kind::write_after_free, error_kind::write_after_free}));
 }
 
-/// In a process of its own, as the pattern cannot change after the first block.
+/// Runs in a child process: the pattern cannot change after the first allocation.
 void zero_free_memory()
 {
     const test::error_recorder recorder;
@@ -150,7 +150,7 @@ void zero_free_memory()
     (void)np_option_set(np_option_decay_ms, NP_DECAY_NEVER); // Purged memory is not verified.
     for (const std::size_t bytes : {16U, 40U, 1000U, 9000U, 100'001U, 1'048'576U}) {
         auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 0x41, bytes));
-        void* const next = np_alloc(bytes); // so that the slab, or the run, stays
+        void* const next = np_alloc(bytes); // Keeps the slab, or the run, in use.
         np_free(block);
         is_right = is_right && are_zero(block, block + bytes);
         block[bytes / 2] = 1;
@@ -170,7 +170,7 @@ void zero_free_memory()
     std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
 }
 
-TEST(checked_contents_death_test, of_free_memory_are_zero_if_that_is_chosen_and_verified)
+TEST(checked_contents_death_test, of_free_memory_are_zero_and_verified_with_zero_free)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(zero_free_memory(), testing::ExitedWithCode(0), "");
@@ -178,30 +178,30 @@ TEST(checked_contents_death_test, of_free_memory_are_zero_if_that_is_chosen_and_
 
 // NP_REALLOC_MOVES.
 
-struct checked_moves : testing::Test
+struct realloc_moves : testing::Test
 {
     test::error_recorder recorder;
 
-    ~checked_moves() override { EXPECT_EQ(np_verify(), 1); }
+    ~realloc_moves() override { EXPECT_EQ(np_verify(), 1); }
 };
 
-TEST_F(checked_moves, are_made_by_each_realloc_if_that_is_chosen)
+TEST_F(realloc_moves, moves_every_block)
 {
     const test::option_for_now moves(np_option_realloc_moves, 1);
     np_heap* const heap = np_heap_create();
     std::size_t reports = 0;
     for (const std::size_t bytes : sizes_of_all_kinds)
-        for (const std::size_t wanted : {bytes, bytes + 1, 2 * bytes, bytes - bytes / 4}) {
+        for (const std::size_t new_bytes : {bytes, bytes + 1, 2 * bytes, bytes - bytes / 4}) {
             for (void* const each : {np_alloc(bytes), np_aligned_alloc(64, bytes), np_heap_alloc(heap, bytes)}) {
                 std::memset(each, 0x41, bytes);
-                auto* const moved = static_cast<unsigned char*>(np_realloc(each, wanted));
+                auto* const moved = static_cast<unsigned char*>(np_realloc(each, new_bytes));
                 ASSERT_NE(moved, nullptr);
-                ASSERT_NE(moved, each) << bytes << " to " << wanted;
-                EXPECT_EQ(np_usable_size(moved), wanted);
-                EXPECT_TRUE(std::all_of(moved, moved + std::min(bytes, wanted),
+                ASSERT_NE(moved, each) << bytes << " to " << new_bytes;
+                EXPECT_EQ(np_usable_size(moved), new_bytes);
+                EXPECT_TRUE(std::all_of(moved, moved + std::min(bytes, new_bytes),
                                         [](unsigned char byte) { return byte == 0x41; }));
                 np_free(each);
-                ASSERT_EQ(recorder.reports().size(), ++reports) << bytes << " to " << wanted;
+                ASSERT_EQ(recorder.reports().size(), ++reports) << bytes << " to " << new_bytes;
                 EXPECT_EQ(recorder.kinds().back(), error_kind::double_free);
                 np_free(moved);
             }
@@ -209,7 +209,7 @@ TEST_F(checked_moves, are_made_by_each_realloc_if_that_is_chosen)
     np_heap_destroy(heap);
 }
 
-TEST_F(checked_moves, are_made_only_where_they_must_if_that_is_not_chosen)
+TEST_F(realloc_moves, is_off_by_default)
 {
     for (const std::size_t bytes : {48U, 1000U, 100'001U}) {
         void* const block = np_alloc(bytes);
@@ -218,7 +218,7 @@ TEST_F(checked_moves, are_made_only_where_they_must_if_that_is_not_chosen)
     }
 }
 
-TEST_F(checked_moves, are_not_made_by_np_expand)
+TEST_F(realloc_moves, does_not_affect_np_expand)
 {
     const test::option_for_now moves(np_option_realloc_moves, 1);
     void* const block = np_alloc(1000);

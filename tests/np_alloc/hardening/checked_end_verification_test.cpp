@@ -26,19 +26,19 @@ constexpr std::array<std::size_t, 3> sizes_in_slabs{100, 5000, 30'000};
 
 struct checked_end_verification : testing::Test
 {
-    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
     const test::no_guards_for_now accessible;
     test::error_recorder recorder;
 
     void SetUp() override
     {
         if (!memory_pool::detail::os::has_one_thread())
-            GTEST_SKIP() << "there is another thread, be it of a sanitizer";
+            GTEST_SKIP() << "there is another thread, perhaps of a sanitizer";
         np::verify_at_end();
         ASSERT_TRUE(recorder.reports().empty());
     }
 
-    /// Expects a report of `address` while what lies at `place` is another byte.
+    /// Expects a report about `address` while the byte at `place` is changed.
     void expect_report_of(const void* address, std::byte& place, error_kind kind)
     {
         const test::error_recorder anew;
@@ -48,7 +48,7 @@ struct checked_end_verification : testing::Test
         ASSERT_EQ(anew.kinds(), test::kinds{kind});
         EXPECT_EQ(anew.reports()[0].address, address);
         np::verify_at_end();
-        EXPECT_EQ(anew.reports().size(), 1U) << "it is as before";
+        EXPECT_EQ(anew.reports().size(), 1U) << "no report after the byte was restored";
     }
 };
 
@@ -57,7 +57,7 @@ std::byte* some_block(std::size_t bytes)
     return static_cast<std::byte*>(std::memset(np_alloc(bytes), 0x5A, bytes));
 }
 
-TEST_F(checked_end_verification, finds_writes_behind_blocks_in_use)
+TEST_F(checked_end_verification, finds_overflows_of_blocks_in_use)
 {
     np_heap* const heap = np_heap_create();
     for (const std::size_t bytes : sizes_in_slabs) {
@@ -89,7 +89,7 @@ TEST_F(checked_end_verification, finds_writes_to_free_runs)
     expect_report_of(large + 100'000, large[100'000], error_kind::write_after_free);
 }
 
-TEST_F(checked_end_verification, reports_the_first_of_several_only)
+TEST_F(checked_end_verification, reports_only_the_first_error)
 {
     std::byte* const first = some_block(100);
     std::byte* const second = some_block(100);
@@ -103,7 +103,7 @@ TEST_F(checked_end_verification, reports_the_first_of_several_only)
     }
 }
 
-TEST_F(checked_end_verification, looks_at_nothing_if_that_is_not_wanted_or_there_is_another_thread)
+TEST_F(checked_end_verification, is_skipped_if_off_or_if_there_are_other_threads)
 {
     std::byte* const block = some_block(100);
     block[100] ^= std::byte{1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: what ends the program at once.
+// The checked build: guard pages, which end the program at a wrong access.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/os/pages.hpp>
@@ -28,15 +28,15 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// The process that is to end has one thread, as the one that makes it has.
+/// The dying child is single-threaded, like its parent.
 struct checked_guards_death : testing::Test
 {
-    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
 
     void SetUp() override
     {
         if (memory_pool::detail::os::page_size() != np::guard_bytes)
-            GTEST_SKIP() << "pages are too large to be guards";
+            GTEST_SKIP() << "pages are too large for guards";
     }
 };
 
@@ -54,40 +54,40 @@ std::uintptr_t page_of(const void* address)
     return reinterpret_cast<std::uintptr_t>(address) / np::guard_bytes;
 }
 
-/// Writes behind a block, up to a distance of `distance` bytes.
+/// Writes `distance` bytes past the end of a block.
 void write_behind(bytes_of_block* block, std::size_t bytes, std::size_t distance)
 {
     for (std::size_t i = 0; i != distance; ++i)
         block[bytes + i] = 0x11;
 }
 
-TEST_F(checked_guards_death, who_writes_on_behind_a_block_does_not_get_out_of_its_slab)
+TEST_F(checked_guards_death, stop_an_overflow_within_the_slab)
 {
     for (const std::size_t bytes : {16U, 48U, 1000U, 5000U, 30'000U})
         EXPECT_DEATH(write_behind(some_block(bytes), bytes, np::slice_bytes * 8), "") << bytes;
 }
 
-TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_does_not_get_far)
+TEST_F(checked_guards_death, stop_an_overflow_of_a_large_block)
 {
     for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
         EXPECT_DEATH(write_behind(some_block(bytes), bytes, np::guard_bytes), "") << bytes;
 }
 
-TEST_F(checked_guards_death, no_byte_in_the_mebibyte_behind_a_large_block_can_be_written)
+TEST_F(checked_guards_death, cover_a_mebibyte_behind_a_large_block)
 {
     for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
         for (const std::size_t distance : {np::guard_bytes, std::size_t{65'536}, std::size_t{999'999}, mebibyte})
             EXPECT_DEATH(some_block(bytes)[bytes + distance] = 1, "") << bytes << ", " << distance;
 }
 
-TEST_F(checked_guards_death, a_large_block_ends_as_close_to_its_guard_as_its_alignment_allows)
+TEST_F(checked_guards_death, begin_as_close_to_a_large_block_as_alignment_allows)
 {
     for (const std::size_t bytes : {40'000U, 65'536U, 100'001U, 3'000'016U})
         EXPECT_DEATH(some_block(bytes)[(bytes + 15) / 16 * 16] = 1, "") << bytes;
     EXPECT_DEATH(static_cast<bytes_of_block*>(np_aligned_alloc(512, 100'001))[100'352] = 1, "");
 }
 
-TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported_with_the_block_and_the_call_stack)
+TEST_F(checked_guards_death, report_an_access_with_the_block_and_the_call_stack)
 {
     const std::string calls = "pool 'np_alloc'\n  remedy: find the access (past the end|before the beginning) of this "
                               "block, in the calls below\n  an? .* the block, by thread .*\n  accessed by:\n    "
@@ -109,7 +109,7 @@ TEST_F(checked_guards_death, an_access_to_the_guard_of_a_large_block_is_reported
             calls);
 }
 
-TEST_F(checked_guards_death, a_run_that_has_grown_is_guarded_to_its_end_even_if_its_block_ends_in_the_same_page)
+TEST_F(checked_guards_death, cover_the_end_of_a_run_that_has_grown)
 {
     EXPECT_DEATH(
         {
@@ -121,7 +121,7 @@ TEST_F(checked_guards_death, a_run_that_has_grown_is_guarded_to_its_end_even_if_
         "memory_pool: buffer underflow");
 }
 
-TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
+TEST_F(checked_guards_death, do_not_report_a_fault_elsewhere)
 {
     if (MEMORY_POOL_ASAN)
         GTEST_SKIP() << "AddressSanitizer reports it";
@@ -134,27 +134,27 @@ TEST_F(checked_guards_death, a_fault_elsewhere_is_not_reported)
         "^$");
 }
 
-TEST_F(checked_guards_death, a_large_block_that_moves_to_grow_ends_at_its_guard_too)
+TEST_F(checked_guards_death, follow_a_large_block_that_moves_to_grow)
 {
     EXPECT_DEATH(static_cast<bytes_of_block*>(np_realloc(np_alloc(100), 100'001))[100'016] = 1, "");
     EXPECT_DEATH(
         {
             void* const block = np_alloc(40'000);
-            (void)np_alloc(40'000); // in its way
+            (void)np_alloc(40'000); // Keeps the block from growing in place.
             if (void* const moved = np_realloc(block, 100'001); moved != block)
                 static_cast<bytes_of_block*>(moved)[100'016] = 1;
         },
         "");
 }
 
-TEST_F(checked_guards_death, no_byte_in_the_page_before_the_first_page_of_a_large_block_can_be_written)
+TEST_F(checked_guards_death, cover_the_page_before_a_large_block)
 {
     for (const std::size_t bytes : {40'000U, 65'536U, 3'000'000U})
         EXPECT_DEATH(*(some_block(bytes) - np::guard_bytes) = 1, "") << bytes;
     EXPECT_DEATH(*(some_block(65'536) - 1) = 1, "");
 }
 
-TEST_F(checked_guards_death, no_byte_before_a_large_block_can_be_written_that_lies_behind_free_memory)
+TEST_F(checked_guards_death, precede_a_large_block_behind_free_memory)
 {
     EXPECT_DEATH(
         {
@@ -169,7 +169,7 @@ TEST_F(checked_guards_death, no_byte_before_a_large_block_can_be_written_that_li
         "");
 }
 
-TEST_F(checked_guards_death, no_byte_before_the_first_block_of_a_slab_can_be_written)
+TEST_F(checked_guards_death, precede_the_first_block_of_a_slab)
 {
     for (const std::size_t bytes : {16U, 1000U, 5000U, 30'000U})
         EXPECT_DEATH(
@@ -183,7 +183,7 @@ TEST_F(checked_guards_death, no_byte_before_the_first_block_of_a_slab_can_be_wri
             << bytes;
 }
 
-TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_was_resized_does_not_get_far)
+TEST_F(checked_guards_death, stop_an_overflow_of_a_resized_large_block)
 {
     for (const std::size_t bytes : {50'000U, 90'000U, 200'000U, 1'000'000U}) {
         EXPECT_DEATH(
@@ -201,22 +201,22 @@ TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_was_resized
 
 void write_behind_block_that_has_room_to_grow(std::size_t bytes)
 {
-    std::vector<void*> others(100); // so that no room is left between those that are there already
+    std::vector<void*> others(100); // They fill the gaps between existing blocks.
     std::generate(others.begin(), others.end(), [] { return np_alloc(100'000); });
     void* const block = np_alloc(100'000);
     void* const next_to_it = np_alloc(100'000);
-    void* const grown = np_realloc(block, bytes); // where there is room, with more than it was asked for
+    void* const grown = np_realloc(block, bytes); // Moves, with room to grow further.
     if (next_to_it != nullptr && grown != block)
         write_behind(static_cast<unsigned char*>(grown), bytes, np::guard_bytes);
 }
 
-TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_has_room_to_grow_does_not_get_far)
+TEST_F(checked_guards_death, stop_an_overflow_into_room_to_grow)
 {
     for (const std::size_t bytes : {200'000U, 1'000'000U, 10'000'000U})
         EXPECT_DEATH(write_behind_block_that_has_room_to_grow(bytes), "") << bytes;
 }
 
-TEST_F(checked_guards_death, the_guard_behind_a_large_block_is_there_for_the_next_one_of_that_size)
+TEST_F(checked_guards_death, are_reused_by_the_next_large_block_of_that_size)
 {
     constexpr std::size_t bytes = 100'000;
     void* const before = np_alloc(bytes);
@@ -229,33 +229,33 @@ TEST_F(checked_guards_death, the_guard_behind_a_large_block_is_there_for_the_nex
     np_free(const_cast<unsigned char*>(block));
 }
 
-TEST_F(checked_guards_death, the_guard_at_the_end_of_a_slab_is_there_for_the_next_one_of_that_length)
+TEST_F(checked_guards_death, are_reused_by_the_next_slab_of_that_length)
 {
     constexpr std::size_t bytes = 5000;
     constexpr std::size_t of_other_class = 6000;
-    // Memory that goes back to the system has no guard: nothing is to go back now, or because most is free.
+    // Purged memory loses its guards. Without decay, and with a large block in use, this test purges nothing.
     const test::option_for_now decay(np_option_decay_ms, NP_DECAY_NEVER);
     void* const more_than_slabs = np_alloc(std::size_t{20} << 20);
     constexpr std::size_t slabs = 40;
-    std::vector<void*> blocks(slabs * np::facts[np::sizes::of(bytes)].capacity);
-    const auto come_and_go = [&blocks](std::size_t each) {
+    std::vector<void*> blocks(slabs * np::class_info[np::sizes::of(bytes)].capacity);
+    const auto allocate_and_free = [&blocks](std::size_t each) {
         std::generate(blocks.begin(), blocks.end(), [each] { return np_alloc(each); });
         std::for_each(blocks.begin(), blocks.end(), np_free);
     };
-    come_and_go(bytes);
+    allocate_and_free(bytes);
     const test::system_calls calls;
-    come_and_go(bytes);
-    EXPECT_LT(calls.made(test::system_call::guard), slabs / 4) << "most are where others were";
-    come_and_go(of_other_class);
-    EXPECT_DEATH(write_behind(some_block(of_other_class), of_other_class, np::facts[np::sizes::of(bytes)].slab_bytes),
-                 "");
+    allocate_and_free(bytes);
+    EXPECT_LT(calls.made(test::system_call::guard), slabs / 4) << "most new slabs reuse the place of an old one";
+    allocate_and_free(of_other_class);
+    EXPECT_DEATH(
+        write_behind(some_block(of_other_class), of_other_class, np::class_info[np::sizes::of(bytes)].slab_bytes), "");
     np_free(more_than_slabs);
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_the_next_one_is_larger_or_smaller)
+TEST_F(checked_guards_death, move_if_the_next_large_block_has_another_size)
 {
-    constexpr std::size_t room = 250'000; // The same run for each.
+    constexpr std::size_t room = 250'000; // All blocks use the same run.
     void* const before = np_alloc(room);
     np_free(before);
     for (const std::size_t bytes : {room, room - 9000, room - 30'000, room - 4000, room - 40'000, room}) {
@@ -271,7 +271,7 @@ TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_guards_death, guards_a_block_of_0_bytes)
+TEST_F(checked_guards_death, protect_a_block_of_0_bytes)
 {
     EXPECT_DEATH(*some_block(0) = 1, "");
     EXPECT_DEATH((void)*some_block(0), "");
@@ -284,7 +284,7 @@ TEST_F(checked_guards_death, guards_a_block_of_0_bytes)
         "");
 }
 
-TEST_F(checked_guards_death, a_write_into_another_block_of_0_bytes_is_found_when_that_is_freed)
+TEST_F(checked_guards_death, leave_other_blocks_of_0_bytes_to_canaries)
 {
     np_heap* const heap = np_heap_create();
     for (void* const nothing : {np_aligned_alloc(32, 0), np_alloc_at(0, "here.cpp", 7), np_heap_alloc(heap, 0)}) {
@@ -299,7 +299,7 @@ TEST_F(checked_guards_death, a_write_into_another_block_of_0_bytes_is_found_when
     np_heap_destroy(heap);
 }
 
-TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_were)
+TEST_F(checked_guards_death, leave_memory_usable_when_removed)
 {
     std::vector<void*> blocks;
     for (std::size_t bytes = 0; bytes != 200'000; bytes += 1000)
@@ -312,25 +312,25 @@ TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_guards_death, memory_can_be_used_where_guards_were_also_when_none_were_wanted_since)
+TEST_F(checked_guards_death, are_removed_after_guard_pages_was_turned_off)
 {
-    // As if it were in an environment that was not there yet when the first blocks were asked for.
-    const auto want_guards = [](std::size_t value) { (void)np::the_options.set(np_option_guard_pages, value); };
+    // As if the environment had set the option after the first allocations.
+    const auto set_guard_pages = [](std::size_t value) { (void)np::the_options.set(np_option_guard_pages, value); };
     constexpr std::size_t bytes = 110'000;
     std::vector<void*> blocks(20);
     for (void*& block : blocks)
         block = np_alloc(bytes - 10'000);
-    want_guards(0);
+    set_guard_pages(0);
     for (void* block : blocks)
         np_free(block);
     for (void*& block : blocks)
         block = std::memset(np_alloc(bytes), 1, bytes);
     for (void* block : blocks)
         np_free(block);
-    want_guards(1);
+    set_guard_pages(1);
 }
 
-/// Returns: whether blocks can be used, and are in order, in a process whose system makes no guards.
+/// Returns: whether allocation works, and np_verify succeeds, if the system refuses to make guards.
 bool works_without_guards()
 {
     const test::system_calls calls;
@@ -347,13 +347,13 @@ bool works_without_guards()
     return np_verify() == 1;
 }
 
-TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_them)
+TEST_F(checked_guards_death, may_be_refused_by_the_system)
 {
-    // In a process of its own: its slabs would have no guards for other tests, either.
+    // In a child process: the slabs would have no guards in other tests, either.
     EXPECT_EXIT(std::_Exit(works_without_guards() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
-/// Finds what is in transit to another thread.
+/// Returns: a batch in transit to another thread.
 const void* batch_in_transit()
 {
     const void* batch = nullptr;
@@ -364,14 +364,14 @@ const void* batch_in_transit()
     return batch;
 }
 
-TEST(checked_batches_death, are_not_followed_when_they_were_written_to)
+TEST(checked_batches_death, are_not_followed_after_a_write)
 {
     EXPECT_DEATH(
         {
-            const test::nothing_waits nothing_waits;
+            const test::immediate_reuse no_quarantine;
             test::lasting_thread owner;
-            test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
-            other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
+            test::lasting_thread other; // A new one: a thread with many remote frees caches small blocks of others.
+            other.does([] { np_free(np_alloc(16)); }); // Gives the thread a heap.
             std::vector<void*> blocks(100);
             owner.does([&blocks] {
                 for (void*& block : blocks)
@@ -379,14 +379,14 @@ TEST(checked_batches_death, are_not_followed_when_they_were_written_to)
             });
             (void)np_trim();
             void* batch = nullptr;
-            for (std::size_t i = 0; batch == nullptr && i != blocks.size(); ++i) { // Now and then, one is sent at once.
+            for (std::size_t i = 0; batch == nullptr && i != blocks.size(); ++i) { // Some blocks are sent immediately.
                 other.does([&] {
                     np_free(blocks[i]);
                     batch = const_cast<void*>(batch_in_transit());
                 });
             }
             std::memset(batch, 0x11, 100);
-            other.does([] { (void)np_trim(); }); // sends it, and reads what was sent to threads that are idle
+            other.does([] { (void)np_trim(); }); // Sends the batch, and drains remote frees to idle threads.
         },
         "write after free");
 }

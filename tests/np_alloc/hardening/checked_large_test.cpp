@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: large blocks that were freed, which are revoked.
+// The checked build: large blocks are revoked when they are freed.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -25,7 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// Elsewhere, memory cannot be moved.
+// Other systems cannot move memory.
 #if defined(__linux__)
 #include <csignal>
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ namespace {
 using memory_pool::error_kind;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-/// Sizes whose memory stays in place, whose memory moves to a backing copy, and whose memory is purged.
+/// Sizes of blocks whose memory stays in place, moves to a backing copy, and is purged, in this order.
 constexpr std::array<std::size_t, 3> sizes_of_all_kinds{3 * mebibyte + 5, 9 * mebibyte + 5, 40 * mebibyte + 5};
 
 unsigned char* some_block(std::size_t bytes)
@@ -69,14 +69,14 @@ unsigned char read(const volatile unsigned char* at)
 
 struct checked_large : testing::Test
 {
-    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now no_quarantine{np_option_quarantine_bytes, 0};
     test::error_recorder recorder;
 
     ~checked_large() override
     {
         EXPECT_EQ(np_verify(), 1);
         (void)np_trim();
-        np_free(np_alloc(200 * mebibyte)); // So nothing is revoked for the next one, whatever it frees.
+        np_free(np_alloc(200 * mebibyte)); // Restores revoked memory, so that tests are independent.
     }
 };
 
@@ -90,7 +90,7 @@ struct checked_large_death : checked_large
     }
 };
 
-TEST_F(checked_large_death, that_was_freed_is_neither_read_nor_written)
+TEST_F(checked_large_death, reports_use_after_free)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         EXPECT_DEATH((void)read(freed_block(bytes)), "memory_pool: use after free: access to address") << bytes;
@@ -98,7 +98,7 @@ TEST_F(checked_large_death, that_was_freed_is_neither_read_nor_written)
     }
 }
 
-TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_who_has_freed_it)
+TEST_F(checked_large_death, reports_use_after_free_with_size_and_call_stacks)
 {
     EXPECT_DEATH(write(freed_block(9 * mebibyte + 5) + 4096),
                  "memory_pool: use after free: access to address 0x[0-9a-f]+1ff0, block 0x[0-9a-f]+0ff0, "
@@ -109,7 +109,7 @@ TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_
                  "  freed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+");
 }
 
-TEST_F(checked_large_death, that_has_grown_to_that_size_is_revoked_too)
+TEST_F(checked_large_death, revokes_a_block_that_has_grown)
 {
     EXPECT_DEATH(
         {
@@ -120,7 +120,7 @@ TEST_F(checked_large_death, that_has_grown_to_that_size_is_revoked_too)
         "memory_pool: use after free: access to address");
 }
 
-TEST_F(checked_large_death, that_has_moved_is_revoked_too)
+TEST_F(checked_large_death, revokes_the_old_memory_of_a_moved_block)
 {
     EXPECT_DEATH(
         {
@@ -132,7 +132,7 @@ TEST_F(checked_large_death, that_has_moved_is_revoked_too)
         "memory_pool: use after free: access to address");
 }
 
-TEST_F(checked_large_death, of_a_heap_that_was_destroyed_is_revoked_too)
+TEST_F(checked_large_death, revokes_blocks_of_a_destroyed_heap)
 {
     EXPECT_DEATH(
         {
@@ -144,7 +144,7 @@ TEST_F(checked_large_death, of_a_heap_that_was_destroyed_is_revoked_too)
         "memory_pool: use after free: access to address");
 }
 
-TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_asked_for_its_size)
+TEST_F(checked_large, reports_free_realloc_and_usable_size_after_free)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const test::error_recorder now;
@@ -158,45 +158,46 @@ TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_
     }
 }
 
-/// Returns: after how many other blocks of that size the addresses of a freed one are reused; `most` if not before.
-std::size_t blocks_until_reuse(std::size_t bytes, std::size_t most)
+/// Returns: how many other blocks of that size are allocated until the addresses of a freed block are reused; at most
+///   `max_count`.
+std::size_t blocks_until_reuse(std::size_t bytes, std::size_t max_count)
 {
     unsigned char* const freed = some_block(bytes);
     np_free(freed);
-    for (std::size_t count = 0; count != most; ++count) {
+    for (std::size_t count = 0; count != max_count; ++count) {
         unsigned char* const block = some_block(bytes);
         np_free(block);
         if (block == freed)
             return count;
     }
-    return most;
+    return max_count;
 }
 
-TEST_F(checked_large, that_was_freed_waits_until_others_were_freed)
+TEST_F(checked_large, delays_reuse_of_freed_blocks)
 {
     EXPECT_EQ(blocks_until_reuse(100'000, 100), 0U) << "without a quarantine";
-    const test::option_for_now some_wait{np_option_quarantine_bytes, 65'536};
+    const test::option_for_now with_quarantine{np_option_quarantine_bytes, 65'536};
     EXPECT_GE(blocks_until_reuse(100'000, 100), 30U);
     for (const std::size_t bytes : {mebibyte, 9 * mebibyte, 100 * mebibyte})
         EXPECT_GE(blocks_until_reuse(bytes, 100), 1U) << bytes;
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_large, that_was_freed_is_left_alone_by_np_verify)
+TEST_F(checked_large, is_not_accessed_by_np_verify_after_free)
 {
     unsigned char* const block = freed_block(9 * mebibyte);
     unsigned char* const larger = freed_block(40 * mebibyte);
     EXPECT_TRUE(is_revoked(block) || is_revoked(larger));
     EXPECT_EQ(np_verify(), 1);
     const auto visit = [](void*, std::size_t bytes, void*) { return bytes < 9 * mebibyte ? 1 : 0; };
-    EXPECT_EQ(np_heap_visit(nullptr, visit, nullptr), 1) << "it is not in use";
+    EXPECT_EQ(np_heap_visit(nullptr, visit, nullptr), 1) << "revoked blocks are not visited";
     np_statistics statistics;
     np_get_statistics(&statistics);
     (void)np_trim();
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_large, can_be_where_one_was_freed_and_has_nothing_of_it_if_that_went_back_to_the_system)
+TEST_F(checked_large, reuses_revoked_addresses)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         unsigned char* const before = freed_block(bytes);
@@ -216,11 +217,11 @@ TEST_F(checked_large, can_be_where_one_was_freed_and_has_nothing_of_it_if_that_w
     EXPECT_EQ(recorder.kinds(), test::kinds());
 }
 
-TEST_F(checked_large, leaves_the_rest_revoked_when_a_smaller_one_is_where_it_was)
+TEST_F(checked_large, leaves_the_rest_revoked_after_partial_reuse)
 {
     unsigned char* const before = freed_block(20 * mebibyte);
     unsigned char* const block = some_block(10 * mebibyte);
-    ASSERT_GT(block, before) << "the new block ends where the old one did, before its guard";
+    ASSERT_GT(block, before) << "the new block ends where the old one did, at its guard";
     ASSERT_LT(block, before + 20 * mebibyte);
     EXPECT_TRUE(is_revoked(before + 5 * mebibyte));
     std::memset(block, 1, 10 * mebibyte);
@@ -231,16 +232,16 @@ TEST_F(checked_large, leaves_the_rest_revoked_when_a_smaller_one_is_where_it_was
     EXPECT_EQ(recorder.kinds(), test::kinds());
 }
 
-TEST_F(checked_large, stays_accessible_if_enough_others_are_not)
+TEST_F(checked_large, revokes_a_limited_number_of_blocks)
 {
-    constexpr std::size_t bytes = 40 * mebibyte; // of which nothing is touched
-    std::array<unsigned char*, np::revoked_runs::most + 3> blocks{};
+    constexpr std::size_t bytes = 40 * mebibyte; // Untouched.
+    std::array<unsigned char*, np::revoked_runs::max_count + 3> blocks{};
     for (unsigned char*& each : blocks)
         each = some_block(bytes);
     for (unsigned char* each : blocks)
         np_free(each);
-    const auto out_of_reach = std::count_if(blocks.begin(), blocks.end(), is_revoked);
-    EXPECT_EQ(out_of_reach, static_cast<std::ptrdiff_t>(np::revoked_runs::most));
+    const auto revoked = std::count_if(blocks.begin(), blocks.end(), is_revoked);
+    EXPECT_EQ(revoked, static_cast<std::ptrdiff_t>(np::revoked_runs::max_count));
     EXPECT_EQ(read(blocks.back()), 0);
     for (unsigned char*& each : blocks)
         write(each = some_block(bytes));
@@ -248,7 +249,7 @@ TEST_F(checked_large, stays_accessible_if_enough_others_are_not)
         np_free(each);
 }
 
-TEST_F(checked_large, stays_accessible_and_is_verified_if_the_system_does_not_move_its_memory)
+TEST_F(checked_large, is_verified_instead_if_memory_cannot_be_moved)
 {
     for (const test::system_call kind : {test::system_call::map, test::system_call::move}) {
         const test::error_recorder now;
@@ -267,7 +268,7 @@ TEST_F(checked_large, stays_accessible_and_is_verified_if_the_system_does_not_mo
     }
 }
 
-TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_again)
+TEST_F(checked_large, is_allocated_elsewhere_if_memory_cannot_be_restored)
 {
     unsigned char* const before = freed_block(40 * mebibyte);
     unsigned char* block = nullptr;
@@ -294,14 +295,14 @@ TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_
     std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
 }
 
-TEST(checked_large_death_test, is_not_expected_to_stay_filled_where_it_was_not)
+TEST(checked_large_death_test, is_not_verified_if_poison_is_off)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(write_to_a_freed_block_that_is_not_filled(), testing::ExitedWithCode(0), "");
 }
 
-/// Effects: uses free memory for slabs, several times.
-/// Returns: whether nothing is reported.
+/// Effects: allocates slabs in free memory, several times.
+/// Returns: whether there was no report and np_verify succeeds.
 bool are_slabs_intact(std::size_t bytes)
 {
     const test::error_recorder now;
@@ -328,13 +329,13 @@ bool are_slabs_intact(std::size_t bytes)
     std::_Exit(is_right ? 0 : 1);
 }
 
-TEST_F(checked_large, that_has_grown_leaves_memory_for_slabs_where_no_guards_are_wanted)
+TEST_F(checked_large, leaves_memory_for_slabs_after_growing_without_guards)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(grow_and_make_slabs(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(checked_large, leaves_memory_for_slabs_after_it_was_revoked)
+TEST_F(checked_large, leaves_memory_for_slabs_after_revocation)
 {
     (void)freed_block(3 * mebibyte);
     EXPECT_TRUE(are_slabs_intact(5 * mebibyte));
@@ -352,20 +353,20 @@ TEST_F(checked_large, leaves_memory_for_slabs_if_it_cannot_be_purged)
     (void)::munlock(block, 3 * mebibyte);
 }
 
-TEST_F(checked_large, does_not_grow_into_memory_that_was_written_to)
+TEST_F(checked_large, does_not_grow_into_corrupted_memory)
 {
     unsigned char* const block = some_block(300'000);
     unsigned char* const behind = some_block(400'000);
     np_free(behind);
     behind[7] ^= 1U;
     EXPECT_FALSE(np_expand(block, 500'000));
-    EXPECT_EQ(np_verify(), 0) << "it is reported when another block gets it";
+    EXPECT_EQ(np_verify(), 0) << "the corrupted memory is still free";
     behind[7] ^= 1U;
     EXPECT_TRUE(np_expand(block, 500'000));
     np_free(block);
 }
 
-TEST_F(checked_large, that_was_freed_is_verified_for_zeros_too)
+TEST_F(checked_large, detects_zeros_written_after_free)
 {
     unsigned char* const block = freed_block(300'000);
     EXPECT_EQ(np_verify(), 1);
@@ -374,9 +375,9 @@ TEST_F(checked_large, that_was_freed_is_verified_for_zeros_too)
     std::memset(block + 80'000, np::poison_byte, 8);
 }
 
-TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
+TEST_F(checked_large, stays_accessible_if_guard_pages_is_off)
 {
-    (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
+    (void)np::the_options.set(np_option_guard_pages, 0); // As if set by the environment.
     unsigned char* const block = freed_block(9 * mebibyte);
     (void)np::the_options.set(np_option_guard_pages, 1);
     EXPECT_FALSE(is_revoked(block));
@@ -384,7 +385,7 @@ TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
-TEST_F(checked_large, counts_as_resident_also_after_it_was_freed_if_its_memory_is_kept)
+TEST_F(checked_large, counts_as_resident_after_free_while_memory_is_kept)
 {
     (void)np_trim();
     const std::size_t before = np_resident_bytes();
@@ -395,14 +396,14 @@ TEST_F(checked_large, counts_as_resident_also_after_it_was_freed_if_its_memory_i
     }
 }
 
-TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
+TEST_F(checked_large, returns_memory_to_the_system_on_trim)
 {
     unsigned char* const block = freed_block(30 * mebibyte);
     ASSERT_TRUE(is_revoked(block));
     const std::size_t before = test::resident_bytes();
     EXPECT_GE(np_trim(), 30 * mebibyte);
     EXPECT_LE(test::resident_bytes() + 29 * mebibyte, before);
-    EXPECT_TRUE(is_revoked(block)) << "still";
+    EXPECT_TRUE(is_revoked(block)) << "after np_trim";
     unsigned char* const again = some_block(30 * mebibyte);
     std::memset(again, 1, 30 * mebibyte);
     np_free(again);
@@ -410,23 +411,23 @@ TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 #endif
 
 #if TESTS_MAY_FORK
-TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
+TEST_F(checked_large, reuses_revoked_addresses_in_the_child_of_a_fork)
 {
     unsigned char* const before = freed_block(9 * mebibyte);
     ASSERT_TRUE(is_revoked(before));
     test::expect_in_child([before] {
         unsigned char* const block = some_block(9 * mebibyte);
-        const bool is_there = block == before && block[64] == 0x5A;
+        const bool is_restored = block == before && block[64] == 0x5A;
         std::memset(block, 1, 9 * mebibyte);
         np_free(block);
-        return is_there && is_revoked(block) && np_verify() == 1;
+        return is_restored && is_revoked(block) && np_verify() == 1;
     });
     EXPECT_TRUE(is_revoked(before));
 }
 #endif
-TEST_F(checked_large, is_taken_where_a_freed_one_had_its_guard)
+TEST_F(checked_large, reuses_memory_where_a_guard_was)
 {
-    // Its guard begins a huge page, of which the first touch is timed where nothing is checked.
+    // The guard is at the beginning of a huge page, whose first touch the plain build would time.
     constexpr std::size_t huge = 2 * mebibyte;
     const auto begin = reinterpret_cast<std::uintptr_t>(np_alloc(40 * mebibyte));
     np_free(reinterpret_cast<void*>(begin));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build asserts the order of locks: see docs/locks.md.
+// The checked build asserts the lock order: see docs/locks.md.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/support/fork_mutex.hpp>
 
@@ -15,7 +15,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-TEST(checked_lock_order, allows_locks_from_the_outermost_to_the_innermost)
+TEST(checked_lock_order, allows_outer_before_inner_locks)
 {
     np::fork_mutex heap(np::lock_rank::heap);
     np::fork_mutex runs(np::lock_rank::runs);
@@ -25,7 +25,7 @@ TEST(checked_lock_order, allows_locks_from_the_outermost_to_the_innermost)
     }
 }
 
-TEST(checked_lock_order, lets_a_lock_be_tried_that_is_not_waited_for)
+TEST(checked_lock_order, allows_try_lock_out_of_order)
 {
     np::fork_mutex heap(np::lock_rank::heap);
     np::fork_mutex runs(np::lock_rank::runs);
@@ -34,7 +34,7 @@ TEST(checked_lock_order, lets_a_lock_be_tried_that_is_not_waited_for)
     heap.unlock();
 }
 
-TEST(checked_lock_order, allows_lists_of_call_sites)
+TEST(checked_lock_order, allows_np_call_site_visit)
 {
     void* const block = np_alloc_at(10, "somewhere.cpp", 1);
     std::size_t sites = 0;
@@ -62,7 +62,7 @@ TEST(checked_lock_order, allows_a_fork_with_many_heaps)
 }
 #endif
 
-TEST(checked_lock_order_death_test, tells_a_handler_that_needs_the_lock_that_it_interrupts)
+TEST(checked_lock_order_death_test, reports_a_reentrant_call_from_a_signal_handler)
 {
     const auto lock_twice = [] {
         np::fork_mutex heap(np::lock_rank::heap);
@@ -72,7 +72,7 @@ TEST(checked_lock_order_death_test, tells_a_handler_that_needs_the_lock_that_it_
     EXPECT_DEATH(lock_twice(), "np_alloc: reentrant call: a signal handler");
 }
 
-TEST(checked_lock_order_death_test, is_reported_when_it_is_wrong)
+TEST(checked_lock_order_death_test, reports_inner_before_outer_locks)
 {
     const auto take = [] {
         np::fork_mutex heap(np::lock_rank::heap);

@@ -20,7 +20,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Blocks of slabs of one slice and of several, and large ones.
+/// Blocks in slabs of one slice and of several slices, and a large block.
 constexpr std::array<std::size_t, 4> sizes_of_all_kinds{100, 5000, 30'000, 300'000};
 
 std::optional<np::checked::checked_block> find(const std::byte* address)
@@ -33,7 +33,7 @@ std::byte* some_block(std::size_t bytes)
     return static_cast<std::byte*>(np_alloc(bytes));
 }
 
-TEST(checked_lookup, finds_blocks_where_they_begin_and_nowhere_else)
+TEST(checked_lookup, finds_blocks_only_at_their_beginning)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         std::byte* const block = some_block(bytes);
@@ -51,7 +51,7 @@ TEST(checked_lookup, finds_blocks_where_they_begin_and_nowhere_else)
     EXPECT_FALSE(find(nullptr));
 }
 
-TEST(checked_lookup, knows_what_was_asked_for_also_when_the_block_is_not_in_use_any_more)
+TEST(checked_lookup, knows_the_requested_size_after_free)
 {
     for (const std::size_t bytes : {std::size_t{100}, std::size_t{5000}}) {
         std::byte* const block = some_block(bytes);
@@ -65,7 +65,7 @@ TEST(checked_lookup, knows_what_was_asked_for_also_when_the_block_is_not_in_use_
     }
 }
 
-TEST(checked_lookup, knows_it_by_each_address_in_a_block)
+TEST(checked_lookup, knows_the_requested_size_at_interior_addresses)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         std::byte* const block = some_block(bytes);
@@ -82,7 +82,7 @@ TEST(checked_lookup, knows_it_by_each_address_in_a_block)
     np_free(block);
 }
 
-TEST(checked_lookup, finds_samples_outside_of_the_region)
+TEST(checked_lookup, finds_samples_outside_the_region)
 {
     auto* const block = reinterpret_cast<std::byte*>(test::sample(100));
     const auto found = find(block);
@@ -95,7 +95,7 @@ TEST(checked_lookup, finds_samples_outside_of_the_region)
     EXPECT_FALSE(find(block));
 }
 
-TEST(checked_lookup, writes_the_canary_from_the_requested_bytes_to_the_end_of_the_block)
+TEST(checked_lookup, writes_the_canary_up_to_the_end_of_the_block)
 {
     for (const std::size_t bytes : {std::size_t{101}, std::size_t{5001}, std::size_t{300'001}}) {
         std::byte* const block = some_block(bytes);
@@ -112,14 +112,14 @@ TEST(checked_lookup, writes_the_canary_from_the_requested_bytes_to_the_end_of_th
     }
 }
 
-TEST(checked_lookup, leaves_blocks_of_0_bytes_untouched_which_have_no_canary)
+TEST(checked_lookup, writes_no_canary_to_blocks_of_0_bytes)
 {
     std::byte* const block = some_block(0);
     const auto found = find(block);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->is_zero_size());
     EXPECT_EQ(np::checked::last_asked(*found), 0U);
-    np::checked::write_canary(*found, 0); // Nothing there can be written to.
+    np::checked::write_canary(*found, 0); // A write would fault: the block is inaccessible.
     np_free(block);
 }
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: what it says about its memory is what it has.
+// The checked build: statistics of memory with guards, and purged slabs.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -41,27 +41,27 @@ TEST(checked_memory, does_not_count_guards)
     std::vector<void*> blocks(2'000);
     for (void*& each : blocks)
         each = np_alloc(50'000);
-    const np_statistics with_them = now();
-    const std::size_t in_use = with_them.bytes_in_use - before.bytes_in_use;
+    const np_statistics allocated = now();
+    const std::size_t in_use = allocated.bytes_in_use - before.bytes_in_use;
     EXPECT_GE(in_use, 2'000U * 50'000U);
-    EXPECT_LE(with_them.bytes_of_metadata - before.bytes_of_metadata, in_use / 4);
-    EXPECT_LE(with_them.bytes_committed - before.bytes_committed, in_use + in_use / 4);
+    EXPECT_LE(allocated.bytes_of_metadata - before.bytes_of_metadata, in_use / 4);
+    EXPECT_LE(allocated.bytes_committed - before.bytes_committed, in_use + in_use / 4);
     std::for_each(blocks.begin(), blocks.end(), np_free);
     const np_statistics freed = now();
     EXPECT_EQ(freed.bytes_in_use, before.bytes_in_use);
     EXPECT_LE(freed.bytes_dirty - before.bytes_dirty, in_use);
-    EXPECT_LE(freed.bytes_committed, with_them.bytes_committed);
+    EXPECT_LE(freed.bytes_committed, allocated.bytes_committed);
     (void)np_trim();
     EXPECT_EQ(now().bytes_dirty, 0U);
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_memory, is_refused_where_guards_of_free_runs_cannot_be_removed)
+TEST(checked_memory, stays_consistent_if_guards_cannot_be_removed)
 {
     std::vector<void*> large(60);
     for (void*& each : large)
         each = np_alloc(200'000);
-    std::for_each(large.begin(), large.end(), np_free); // Their runs keep guards.
+    std::for_each(large.begin(), large.end(), np_free); // The free runs keep their guards.
     std::vector<void*> small;
     {
         const test::system_calls calls;
@@ -74,7 +74,7 @@ TEST(checked_memory, is_refused_where_guards_of_free_runs_cannot_be_removed)
     EXPECT_EQ(np_verify(), 1);
 }
 
-// Pages in slabs that are given back: free blocks hold zeros from then on, and are verified all the same.
+// Purged pages in slabs: their free blocks hold zeros, and are still verified.
 
 struct purged_slabs : testing::Test
 {
@@ -98,7 +98,7 @@ struct purged_slabs : testing::Test
 
     static bool is_kept(std::size_t i) { return i % 16 == 0; }
 
-    /// Returns: all blocks that were free, and some more.
+    /// Returns: all blocks that were free, and a few new ones.
     std::vector<void*> take_all() const
     {
         std::vector<void*> all(blocks.size());
@@ -113,7 +113,7 @@ struct purged_slabs : testing::Test
         std::for_each(all.begin(), all.end(), np_free);
     }
 
-    const test::nothing_waits in_order;
+    const test::immediate_reuse in_order;
     const test::error_recorder recorder;
     std::vector<unsigned char*> blocks{std::vector<unsigned char*>(8000)};
 };
@@ -127,7 +127,7 @@ TEST_F(purged_slabs, are_not_resident)
 }
 #endif
 
-TEST_F(purged_slabs, are_consistent_and_used_again)
+TEST_F(purged_slabs, are_consistent_and_reusable)
 {
     (void)np_trim();
     EXPECT_EQ(np_verify(), 1);
@@ -136,7 +136,7 @@ TEST_F(purged_slabs, are_consistent_and_used_again)
     EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
 }
 
-TEST_F(purged_slabs, have_no_overflow_or_underflow_in_blocks_that_are_beside)
+TEST_F(purged_slabs, cause_no_reports_for_their_neighbors)
 {
     (void)np_trim();
     for (std::size_t i = 0; i != blocks.size(); i += 16)
@@ -144,7 +144,7 @@ TEST_F(purged_slabs, have_no_overflow_or_underflow_in_blocks_that_are_beside)
     EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
 }
 
-TEST_F(purged_slabs, have_an_underflow_of_a_block_beside_that_is_reported_once)
+TEST_F(purged_slabs, report_an_underflow_of_a_neighbor_once)
 {
     (void)np_trim();
     blocks[16][-1] ^= 7U;
@@ -153,7 +153,7 @@ TEST_F(purged_slabs, have_an_underflow_of_a_block_beside_that_is_reported_once)
     EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_underflow));
 }
 
-TEST_F(purged_slabs, are_written_to_after_free_before_that_or_after_it)
+TEST_F(purged_slabs, report_writes_before_and_after_the_purge)
 {
     for (std::size_t i = 1; i < blocks.size(); i += 1600)
         blocks[i][500] = 7;
@@ -166,7 +166,7 @@ TEST_F(purged_slabs, are_written_to_after_free_before_that_or_after_it)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(purged_slabs, are_not_verified_where_free_blocks_are_not)
+TEST_F(purged_slabs, are_not_verified_if_poison_is_off)
 {
     (void)np::the_options.set(np_option_poison, 0);
     (void)np_trim();
@@ -177,14 +177,14 @@ TEST_F(purged_slabs, are_not_verified_where_free_blocks_are_not)
     EXPECT_EQ(recorder.kinds(), std::vector<error_kind>());
 }
 
-TEST_F(purged_slabs, have_blocks_that_are_freed_twice)
+TEST_F(purged_slabs, report_a_double_free)
 {
     (void)np_trim();
     np_free(blocks[1]);
     EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::double_free));
 }
 
-TEST_F(purged_slabs, hold_zeros_where_the_system_does_not_take_them)
+TEST_F(purged_slabs, hold_zeros_if_the_system_refuses_to_purge)
 {
     {
         const test::system_calls calls;

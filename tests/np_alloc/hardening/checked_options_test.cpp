@@ -40,7 +40,7 @@ TEST(checked_options, have_defaults_and_limits)
     EXPECT_EQ(np_option_set(np_option_realloc_moves, 2), EINVAL);
 }
 
-TEST(checked_options, have_words_for_what_is_zero)
+TEST(checked_options, parse_the_words_of_zero)
 {
     const auto value_of = [](const char* text) { return np::the_options.value_in(np_option_zero, text); };
     EXPECT_EQ(value_of("free"), std::size_t{NP_ZERO_FREE});

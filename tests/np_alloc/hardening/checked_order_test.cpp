@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: when, and in which order, blocks go out again.
+// The checked build: when, and in which order, free blocks are reused.
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t bytes = 100;
 constexpr std::size_t block_bytes = 112;
 
-/// Returns: how many blocks of that size are freed until the first of them goes out again.
-std::size_t blocks_that_wait(std::size_t of_bytes = bytes)
+/// Returns: how many blocks of that size are freed until the first one is reused.
+std::size_t frees_until_reuse(std::size_t of_bytes = bytes)
 {
     std::set<void*> freed;
     for (void* block = np_alloc(of_bytes); freed.insert(block).second; block = np_alloc(of_bytes))
@@ -31,29 +31,29 @@ std::size_t blocks_that_wait(std::size_t of_bytes = bytes)
     return freed.size();
 }
 
-TEST(checked_order, lets_blocks_wait_until_others_are_freed)
+TEST(checked_order, delays_reuse_by_the_size_of_the_quarantine)
 {
     const test::option_for_now in_order(np_option_random_order, 0);
-    for (const std::size_t waiting : {0U, 10U, 500U}) {
-        const test::option_for_now chosen(np_option_quarantine_bytes, waiting * block_bytes);
+    for (const std::size_t count : {0U, 10U, 500U}) {
+        const test::option_for_now quarantine(np_option_quarantine_bytes, count * block_bytes);
         (void)np_trim();
-        EXPECT_GE(blocks_that_wait(), waiting) << waiting;
+        EXPECT_GE(frees_until_reuse(), count) << count;
     }
 }
 
-TEST(checked_order, lets_blocks_above_four_kibibytes_wait_until_sixteen_others_of_their_class_are_freed)
+TEST(checked_order, delays_reuse_of_blocks_above_4_kib_by_16_frees)
 {
     const test::option_for_now in_order(np_option_random_order, 0);
     for (const std::size_t large : {4'200U, 9'000U, 20'000U, 32'700U}) {
         (void)np_trim();
-        EXPECT_GE(blocks_that_wait(large), 16U) << large;
+        EXPECT_GE(frees_until_reuse(large), 16U) << large;
     }
-    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now no_quarantine(np_option_quarantine_bytes, 0);
     (void)np_trim();
-    EXPECT_LT(blocks_that_wait(20'000), 16U);
+    EXPECT_LT(frees_until_reuse(20'000), 16U);
 }
 
-TEST(checked_order, lets_a_small_block_wait_however_many_large_ones_are_freed)
+TEST(checked_order, keeps_small_blocks_in_quarantine_while_large_ones_are_freed)
 {
     const test::option_for_now in_order(np_option_random_order, 0);
     void* const small = np_alloc(bytes);
@@ -67,9 +67,9 @@ TEST(checked_order, lets_a_small_block_wait_however_many_large_ones_are_freed)
     }
 }
 
-TEST(checked_order, lets_them_wait_in_bounded_memory)
+TEST(checked_order, bounds_the_memory_in_quarantine)
 {
-    const test::option_for_now chosen(np_option_quarantine_bytes, 64 * block_bytes);
+    const test::option_for_now quarantine(np_option_quarantine_bytes, 64 * block_bytes);
     (void)np_trim();
     np_statistics before;
     np_get_statistics(&before);
@@ -77,12 +77,12 @@ TEST(checked_order, lets_them_wait_in_bounded_memory)
         np_free(np_alloc(bytes));
     np_statistics after;
     np_get_statistics(&after);
-    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "what waits is not in use";
-    constexpr std::size_t most_in_magazine = std::size_t{64} << 10;
-    EXPECT_LE(after.bytes_cached - before.bytes_cached, 64 * block_bytes + most_in_magazine);
+    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "quarantined blocks are not in use";
+    constexpr std::size_t max_bytes_in_magazine = std::size_t{64} << 10;
+    EXPECT_LE(after.bytes_cached - before.bytes_cached, 64 * block_bytes + max_bytes_in_magazine);
 }
 
-/// Returns: how many blocks of all slabs have each state: see np_slabs_print.
+/// Returns: the number of blocks in each state, over all slabs: see np_slabs_print.
 std::array<int, 4> blocks_by_state()
 {
     std::string text;
@@ -100,11 +100,11 @@ std::array<int, 4> blocks_by_state()
     return count;
 }
 
-TEST(checked_order, has_blocks_that_wait_among_the_cached_ones)
+TEST(checked_order, counts_quarantined_blocks_as_cached)
 {
     constexpr std::size_t is_cached = 2;
     constexpr std::size_t is_in_use = 3;
-    const test::option_for_now some_wait(np_option_quarantine_bytes, 64 * block_bytes);
+    const test::option_for_now with_quarantine(np_option_quarantine_bytes, 64 * block_bytes);
     for (const std::size_t each : {bytes, std::size_t{20'000}}) {
         void* const block = np_alloc(each);
         const std::array<int, 4> before = blocks_by_state();
@@ -128,7 +128,7 @@ TEST(checked_order, is_unpredictable)
         std::for_each(blocks.begin(), blocks.end(), np_free);
         return in_order;
     };
-    test::in_a_thread([&] { // whose heap may be new
+    test::in_a_thread([&] { // Its heap may be new.
         const test::option_for_now at_random(np_option_random_order, 1);
         const std::size_t ascending = some_in_order();
         EXPECT_GT(ascending, 50U);
@@ -136,7 +136,7 @@ TEST(checked_order, is_unpredictable)
     });
 }
 
-TEST(checked_order, begins_anywhere_in_a_slab)
+TEST(checked_order, starts_at_a_random_place_in_a_slab)
 {
     constexpr std::size_t slice_bytes = std::size_t{64} * 1024;
     std::set<std::size_t> offsets;
@@ -149,7 +149,7 @@ TEST(checked_order, begins_anywhere_in_a_slab)
 }
 
 #if TESTS_MAY_FORK
-TEST(checked_order, is_another_one_in_the_child_of_a_fork)
+TEST(checked_order, differs_in_the_child_of_a_fork)
 {
     const test::option_for_now at_random(np_option_random_order, 1);
     std::array<void*, 50> of_parent{};
@@ -178,7 +178,7 @@ TEST(checked_order, is_another_one_in_the_child_of_a_fork)
 }
 #endif
 
-TEST(checked_order, leaves_nothing_in_quarantine_when_memory_is_trimmed)
+TEST(checked_order, empties_the_quarantine_on_trim)
 {
     std::vector<void*> blocks(3000);
     std::size_t count = 0;
@@ -191,7 +191,7 @@ TEST(checked_order, leaves_nothing_in_quarantine_when_memory_is_trimmed)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_options, are_those_of_the_checked_build)
+TEST(checked_options, have_the_defaults_of_the_checked_build)
 {
     EXPECT_EQ(np_option_get(np_option_quarantine_bytes), std::size_t{64} << 10);
     EXPECT_EQ(np_option_get(np_option_random_order), 1U);
@@ -200,7 +200,7 @@ TEST(checked_options, are_those_of_the_checked_build)
     EXPECT_EQ(np_option_set(np_option_random_order, 2), EINVAL);
 }
 
-TEST(checked_options, that_change_what_free_blocks_are_like_are_chosen_before_the_first_block)
+TEST(checked_options, that_affect_free_blocks_are_fixed_after_the_first_block)
 {
     np_free(np_alloc(10));
     EXPECT_EQ(np_option_set(np_option_poison, 0), EBUSY);

@@ -35,7 +35,7 @@ struct checked_quarantine : testing::Test
     }
 };
 
-TEST_F(checked_quarantine, has_a_queue_for_blocks_up_to_4_kib_and_a_ring_for_each_larger_class)
+TEST_F(checked_quarantine, has_a_queue_up_to_4_kib_and_a_ring_per_larger_class)
 {
     EXPECT_TRUE(waiting->is_empty());
     EXPECT_FALSE(np::quarantine::has_ring(np::sizes::of(4096)));
@@ -43,7 +43,7 @@ TEST_F(checked_quarantine, has_a_queue_for_blocks_up_to_4_kib_and_a_ring_for_eac
     EXPECT_TRUE(np::quarantine::has_ring(np::class_count - 1));
 }
 
-TEST_F(checked_quarantine, gives_the_oldest_block_of_the_queue_first_and_counts_bytes)
+TEST_F(checked_quarantine, pops_the_oldest_block_and_counts_bytes)
 {
     waiting->push(small_class, block(0), true);
     waiting->push(small_class + 1, block(1), false);
@@ -60,7 +60,7 @@ TEST_F(checked_quarantine, gives_the_oldest_block_of_the_queue_first_and_counts_
     EXPECT_TRUE(waiting->is_empty());
 }
 
-TEST_F(checked_quarantine, is_full_with_as_many_blocks_as_it_has_room_for_wherever_they_begin)
+TEST_F(checked_quarantine, is_full_at_capacity_wherever_the_queue_begins)
 {
     for (std::size_t begin = 0; begin != 3; ++begin) {
         for (std::size_t i = 0; i != np::quarantine::max_blocks; ++i) {
@@ -75,13 +75,13 @@ TEST_F(checked_quarantine, is_full_with_as_many_blocks_as_it_has_room_for_wherev
     }
 }
 
-TEST_F(checked_quarantine, replaces_the_oldest_block_of_a_ring_when_that_is_full)
+TEST_F(checked_quarantine, replaces_the_oldest_block_of_a_full_ring)
 {
     constexpr std::size_t count = np::quarantine::blocks_in_ring;
     for (std::size_t i = 0; i != count; ++i)
         EXPECT_EQ(waiting->replace(large_class, block(i), i != 0).block, nullptr);
     EXPECT_EQ(waiting->bytes_in_rings(), count * np::sizes::size(large_class));
-    EXPECT_EQ(waiting->bytes(), 0U) << "that is of the queue";
+    EXPECT_EQ(waiting->bytes(), 0U) << "bytes() counts the queue only";
     const np::quarantine::entry oldest = waiting->replace(large_class, block(count), true);
     EXPECT_EQ(oldest.block, block(0));
     EXPECT_FALSE(oldest.is_own);
@@ -90,7 +90,7 @@ TEST_F(checked_quarantine, replaces_the_oldest_block_of_a_ring_when_that_is_full
     EXPECT_EQ(waiting->bytes_in_rings(), count * np::sizes::size(large_class) + np::sizes::size(large_class + 1));
 }
 
-TEST_F(checked_quarantine, gives_all_blocks_out_at_once_the_oldest_first)
+TEST_F(checked_quarantine, pops_all_blocks_oldest_first)
 {
     waiting->push(small_class, block(0), true);
     waiting->push(small_class, block(1), false);
@@ -103,12 +103,12 @@ TEST_F(checked_quarantine, gives_all_blocks_out_at_once_the_oldest_first)
     EXPECT_EQ(given.size(), before.size());
     EXPECT_EQ(given[0], before[0]);
     EXPECT_EQ(given[1], before[1]);
-    EXPECT_EQ(given[2].second, block(3)) << "the first one of the ring was replaced";
+    EXPECT_EQ(given[2].second, block(3)) << "the oldest block of the ring was replaced";
     EXPECT_TRUE(waiting->is_empty());
     EXPECT_TRUE(all().empty());
 }
 
-TEST_F(checked_quarantine, is_seen_from_outside_as_it_is)
+TEST_F(checked_quarantine, is_readable_from_outside)
 {
     waiting->push(small_class, block(0), false);
     (void)waiting->replace(large_class, block(1), false);

@@ -23,7 +23,7 @@ using np::allocated_by;
 using np::freed_by;
 
 namespace {
-/// A block in use, and the one that begins there.
+/// A block in use, and its lookup.
 struct checked_reports : testing::Test
 {
     static constexpr std::size_t bytes = 100;
@@ -51,7 +51,7 @@ private:
     std::size_t seen_ = 0;
 };
 
-TEST_F(checked_reports, tell_addresses_in_a_block_from_those_of_blocks_that_are_gone)
+TEST_F(checked_reports, distinguish_interior_freed_and_foreign_pointers)
 {
     EXPECT_EQ(checked::locate(block)->begin, block);
     EXPECT_TRUE(recorder.reports().empty());
@@ -65,7 +65,7 @@ TEST_F(checked_reports, tell_addresses_in_a_block_from_those_of_blocks_that_are_
     EXPECT_EQ(anew.kinds(), (test::kinds{error_kind::double_free, error_kind::foreign_pointer}));
 }
 
-TEST_F(checked_reports, tell_that_a_block_is_not_in_use_when_its_size_is_asked_for)
+TEST_F(checked_reports, are_made_for_the_size_of_a_freed_block)
 {
     EXPECT_EQ(checked::asked_bytes(where), bytes);
     EXPECT_TRUE(recorder.reports().empty());
@@ -74,7 +74,7 @@ TEST_F(checked_reports, tell_that_a_block_is_not_in_use_when_its_size_is_asked_f
     expect_one(error_kind::double_free, block, bytes);
 }
 
-TEST_F(checked_reports, tell_once_of_a_write_behind_a_block)
+TEST_F(checked_reports, are_made_once_for_an_overflow)
 {
     checked::look_at_canaries(where, bytes);
     EXPECT_TRUE(recorder.reports().empty());
@@ -85,12 +85,12 @@ TEST_F(checked_reports, tell_once_of_a_write_behind_a_block)
     EXPECT_EQ(recorder.reports().size(), 1U);
 }
 
-TEST_F(checked_reports, end_when_the_error_handler_has_freed_the_block)
+TEST_F(checked_reports, stop_after_the_error_handler_frees_the_block)
 {
     const test::no_guards_for_now accessible;
     constexpr std::size_t large_bytes = 100'001;
     auto* const large = static_cast<std::byte*>(np_alloc(large_bytes));
-    const checked::checked_block its = checked::find_block(np::tag_of(large), large).value();
+    const checked::checked_block where_large = checked::find_block(np::tag_of(large), large).value();
     recorder.handle_by([large, is_freed = false]() mutable {
         if (!is_freed) {
             is_freed = true;
@@ -98,12 +98,12 @@ TEST_F(checked_reports, end_when_the_error_handler_has_freed_the_block)
         }
     });
     large[large_bytes] ^= std::byte{1};
-    checked::report_wrong_free(its, large_bytes, large_bytes + 1, freed_by::free_aligned_sized);
+    checked::report_wrong_free(where_large, large_bytes, large_bytes + 1, freed_by::free_aligned_sized);
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::buffer_overflow});
-    EXPECT_FALSE(checked::is_in_use(its));
+    EXPECT_FALSE(checked::is_in_use(where_large));
 }
 
-TEST_F(checked_reports, tell_of_functions_that_do_not_match_unless_that_is_off)
+TEST_F(checked_reports, are_made_for_a_mismatch_unless_pairs_is_off)
 {
     EXPECT_EQ(checked::function_of(where), allocated_by::malloc);
     checked::look_at_pair(where, bytes, freed_by::free);
@@ -118,7 +118,7 @@ TEST_F(checked_reports, tell_of_functions_that_do_not_match_unless_that_is_off)
     checked::set_function(where, allocated_by::malloc);
 }
 
-TEST_F(checked_reports, tell_of_each_thing_that_is_wrong_with_a_free)
+TEST_F(checked_reports, are_made_for_each_error_of_a_free)
 {
     checked::report_wrong_free(where, bytes, checked::any_size, freed_by::free);
     EXPECT_TRUE(recorder.reports().empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: samples are verified as other blocks are. (What ends a program at once: sampled_blocks_test.cpp.)
+// The checked build: samples are verified like other blocks. (Faults at their guards: sampled_blocks_test.cpp.)
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -18,7 +18,7 @@ namespace {
 using memory_pool::error_kind;
 using test::sample;
 
-TEST(checked_samples, have_as_many_bytes_as_were_asked_for)
+TEST(checked_samples, have_exactly_the_requested_size)
 {
     for (const std::size_t bytes : {1U, 15U, 16U, 60U, 1000U, 5000U, 32'760U}) {
         unsigned char* const block = sample(bytes);
@@ -28,7 +28,7 @@ TEST(checked_samples, have_as_many_bytes_as_were_asked_for)
     }
 }
 
-TEST(checked_samples, that_were_written_past_up_to_the_guard_are_named_when_they_are_freed)
+TEST(checked_samples, report_an_overflow_on_free)
 {
     const test::error_recorder recorder;
     for (const std::size_t bytes : {1U, 60U, 5000U}) {
@@ -42,7 +42,7 @@ TEST(checked_samples, that_were_written_past_up_to_the_guard_are_named_when_they
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_samples, that_were_written_past_are_named_when_they_are_asked_for_their_size)
+TEST(checked_samples, report_an_overflow_once_in_usable_size)
 {
     const test::error_recorder recorder;
     unsigned char* const block = sample(60);
@@ -53,14 +53,14 @@ TEST(checked_samples, that_were_written_past_are_named_when_they_are_asked_for_t
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::buffer_overflow}) << "once";
 }
 
-TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
+TEST(checked_samples, report_a_size_mismatch)
 {
     const test::error_recorder recorder;
     np_free_sized(sample(60), 61);
     EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::size_mismatch});
 }
 
-TEST(checked_samples, that_are_given_back_by_a_function_that_does_not_match_are_named)
+TEST(checked_samples, report_a_mismatched_deallocation)
 {
     const test::error_recorder recorder;
     memory_pool::np::free_block(sample(60), memory_pool::np::freed_by::delete_array);
@@ -68,7 +68,7 @@ TEST(checked_samples, that_are_given_back_by_a_function_that_does_not_match_are_
     EXPECT_EQ(np_verify(), 1);
 }
 
-/// Where the region is used up, blocks of 0 bytes are as others are.
+/// Uses up the region: then blocks of 0 bytes are like other blocks.
 [[noreturn]] void free_empty_samples()
 {
     const test::error_recorder recorder;
@@ -86,13 +86,13 @@ TEST(checked_samples, that_are_given_back_by_a_function_that_does_not_match_are_
     std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
 }
 
-TEST(checked_samples_death_test, of_0_bytes_may_be_freed_as_such)
+TEST(checked_samples_death_test, of_0_bytes_can_be_freed_with_their_size)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(free_empty_samples(), testing::ExitedWithCode(0), "");
 }
 
-TEST(checked_samples, have_the_size_that_they_were_given_when_they_are_resized)
+TEST(checked_samples, have_the_requested_size_after_realloc)
 {
     for (const std::size_t bytes : {20U, 50U, 61U, 64U, 1000U}) {
         void* const resized = np_realloc(sample(60), bytes);

@@ -21,11 +21,11 @@ namespace np = memory_pool::np;
 using memory_pool::error_kind;
 
 namespace {
-/// What is done to the runs of a page heap, and to two blocks side by side in a slab.
+/// A page heap, and two adjacent blocks in a slab.
 struct checked_slice : testing::Test
 {
     static constexpr std::size_t size_class = np::sizes::of(128);
-    static constexpr std::size_t asked = 100;
+    static constexpr std::size_t requested = 100;
 
     const test::option_for_now in_order{np_option_random_order, 0};
     np::page_heap all;
@@ -37,8 +37,8 @@ struct checked_slice : testing::Test
     {
         EXPECT_TRUE(np::registry().heaps().start()) << "draws the canary";
         EXPECT_TRUE(all.source().start(std::size_t{256} << 20));
-        block = static_cast<std::byte*>(home.allocate(size_class, asked));
-        next = static_cast<std::byte*>(home.allocate(size_class, asked));
+        block = static_cast<std::byte*>(home.allocate(size_class, requested));
+        next = static_cast<std::byte*>(home.allocate(size_class, requested));
         EXPECT_EQ(next, block + np::sizes::size(size_class));
     }
     ~checked_slice() override
@@ -52,23 +52,23 @@ struct checked_slice : testing::Test
     np::block_state& state(std::size_t number) { return record().blocks[number]; }
     std::optional<error_kind> damage_of(std::size_t number) { return all.checks().damage_of(slab(), number); }
 
-    /// Has the program use the first block.
+    /// Marks the first block as in use, and writes its canary.
     void use()
     {
-        (void)state(0).hand_out(asked);
-        np::the_canary.write(block + asked, next);
+        (void)state(0).hand_out(requested);
+        np::the_canary.write(block + requested, next);
         state(0).begin_use();
     }
 };
 
-TEST_F(checked_slice, finds_a_write_behind_a_block_in_use_and_to_one_that_was_freed)
+TEST_F(checked_slice, finds_an_overflow_and_a_write_after_free)
 {
     use();
     EXPECT_EQ(damage_of(0), std::nullopt);
-    block[asked] ^= std::byte{1};
+    block[requested] ^= std::byte{1};
     EXPECT_EQ(damage_of(0), error_kind::buffer_overflow);
     EXPECT_EQ(all.checks().verify(slab(), 0, false).where, block);
-    EXPECT_EQ(state(0).take_back(), asked);
+    EXPECT_EQ(state(0).take_back(), requested);
     np::poison_block(block, np::sizes::size(size_class));
     state(0).end_use();
     EXPECT_EQ(damage_of(0), std::nullopt);
@@ -76,16 +76,16 @@ TEST_F(checked_slice, finds_a_write_behind_a_block_in_use_and_to_one_that_was_fr
     EXPECT_EQ(damage_of(0), error_kind::write_after_free);
 }
 
-TEST_F(checked_slice, tells_an_overflow_of_the_block_before_from_an_underflow_and_mends_both)
+TEST_F(checked_slice, distinguishes_and_mends_overflow_and_underflow)
 {
     use();
     EXPECT_FALSE(all.checks().mend_front(next));
-    std::memset(block + asked, 0, np::sizes::size(size_class) - asked);
+    std::memset(block + requested, 0, np::sizes::size(size_class) - requested);
     const auto overflow = all.checks().mend_front(next);
     ASSERT_TRUE(overflow);
     EXPECT_EQ(overflow->kind, error_kind::buffer_overflow);
     EXPECT_EQ(overflow->address, block);
-    EXPECT_EQ(overflow->block_size, asked);
+    EXPECT_EQ(overflow->block_size, requested);
     EXPECT_FALSE(all.checks().mend_front(next));
     use();
     next[-1] ^= std::byte{1};
@@ -95,10 +95,10 @@ TEST_F(checked_slice, tells_an_overflow_of_the_block_before_from_an_underflow_an
     EXPECT_EQ(underflow->address, next);
 }
 
-TEST_F(checked_slice, has_large_blocks_between_canaries_that_end_where_a_guard_begins)
+TEST_F(checked_slice, places_large_blocks_between_canaries_before_a_guard)
 {
     if (!all.checks().wants_guards())
-        GTEST_SKIP() << "pages have another size";
+        GTEST_SKIP() << "the page size does not allow guards";
     constexpr std::size_t bytes = 100'001;
     const np::slice_index first = all.large().take_large(bytes, 1).first;
     np::page_heap::checks_type& checks = all.checks();
@@ -114,7 +114,7 @@ TEST_F(checked_slice, has_large_blocks_between_canaries_that_end_where_a_guard_b
     all.large().give_large(first);
 }
 
-TEST_F(checked_slice, makes_no_slab_where_there_is_no_memory_for_the_states_of_its_blocks)
+TEST_F(checked_slice, makes_no_slab_without_memory_for_block_states)
 {
     constexpr std::size_t other_class = np::sizes::of(16);
     const np::run taken = all.source().take(1, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The checked build: runs of many GiB that the program does not touch. A page has the records of a few of their
-// slices, so page faults tell whether the records are read one by one.
+// The checked build: runs of many GiB that the program does not touch. A page holds the records of a few slices, so
+// page faults reveal whether the library reads the records one by one.
 #include <memory_pool/np_alloc.h>
 
 #include <support/resident_memory.hpp>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t slice_bytes = std::size_t{64} << 10;
 
-TEST(checked_untouched_runs, take_no_fault_for_each_slice_of_a_block)
+TEST(checked_untouched_runs, cause_no_fault_per_slice_of_a_block)
 {
     constexpr std::size_t bytes = 2 * gibibyte;
     const std::size_t before = test::page_faults();
@@ -28,10 +28,10 @@ TEST(checked_untouched_runs, take_no_fault_for_each_slice_of_a_block)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_untouched_runs, take_no_fault_for_each_slice_between_aligned_blocks)
+TEST(checked_untouched_runs, cause_no_fault_per_slice_between_aligned_blocks)
 {
-    // When an aligned block is freed, it merges with the free addresses before it that were never used, up to eight
-    // times as long as those behind them.
+    // A freed aligned block merges with the unused addresses before it, which are up to eight times as long as the
+    // unused addresses behind it.
     constexpr std::array<std::size_t, 4> alignments{gibibyte / 32, gibibyte / 4, 2 * gibibyte, 16 * gibibyte};
     std::array<void*, alignments.size()> blocks{};
     const std::size_t before = test::page_faults();

@@ -32,7 +32,7 @@ struct guarded_slots_test : testing::Test
 
     std::byte* take(std::size_t bytes) { return slots.take(bytes, {}); }
 
-    /// Returns: a block that ends where its slot does, or that begins there.
+    /// Returns: a block at the end of its slot, or at the beginning.
     std::byte* take_at(bool end, std::size_t bytes)
     {
         for (std::size_t i = 0; i != guarded_slots::count; ++i)
@@ -59,7 +59,7 @@ struct guarded_slots_test : testing::Test
     }
 };
 
-TEST_F(guarded_slots_test, are_as_many_as_there_are)
+TEST_F(guarded_slots_test, are_limited_in_number)
 {
     std::set<std::byte*> blocks;
     for (std::size_t i = 0; i != guarded_slots::count; ++i)
@@ -70,7 +70,7 @@ TEST_F(guarded_slots_test, are_as_many_as_there_are)
     EXPECT_NE(take(64), nullptr);
 }
 
-TEST_F(guarded_slots_test, are_used_again_after_all_others_that_are_free)
+TEST_F(guarded_slots_test, are_reused_after_all_other_free_slots)
 {
     std::byte* const first = take(64);
     slots.give(first, {});
@@ -82,19 +82,19 @@ TEST_F(guarded_slots_test, are_used_again_after_all_others_that_are_free)
     EXPECT_EQ(slots.nearest(take(64)), slots.nearest(first));
 }
 
-TEST_F(guarded_slots_test, have_zeros_when_they_are_used_again)
+TEST_F(guarded_slots_test, are_zero_when_reused)
 {
     expect_zeros_each_time();
 }
 
-TEST_F(guarded_slots_test, have_zeros_also_where_memory_is_locked)
+TEST_F(guarded_slots_test, are_zero_when_reused_in_locked_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::advise, 1);
     expect_zeros_each_time();
 }
 
-TEST_F(guarded_slots_test, are_inaccessible_where_no_block_is_in_use)
+TEST_F(guarded_slots_test, are_inaccessible_after_free)
 {
     std::byte* const block = take(64);
     std::byte* const other = take(64);
@@ -104,7 +104,7 @@ TEST_F(guarded_slots_test, are_inaccessible_where_no_block_is_in_use)
     EXPECT_DEATH(*other = std::byte{1}, "");
 }
 
-TEST_F(guarded_slots_test, know_what_an_access_was_meant_for)
+TEST_F(guarded_slots_test, classify_a_wrong_access)
 {
     std::byte* const block = take_at(true, 64);
     EXPECT_EQ(slots.nearest(block - 1)->begin, block);
@@ -119,7 +119,7 @@ TEST_F(guarded_slots_test, know_what_an_access_was_meant_for)
     EXPECT_EQ(kind_at(other + 4096), wrong_access::overflow);
 }
 
-TEST_F(guarded_slots_test, know_to_which_of_two_blocks_an_access_between_them_is_nearer)
+TEST_F(guarded_slots_test, attribute_an_access_to_the_nearer_block)
 {
     std::byte* const first = take(guarded_slots::slot_bytes);
     std::byte* const second = take(guarded_slots::slot_bytes);
@@ -131,7 +131,7 @@ TEST_F(guarded_slots_test, know_to_which_of_two_blocks_an_access_between_them_is
     EXPECT_EQ(kind_at(second - 1), wrong_access::underflow);
 }
 
-TEST_F(guarded_slots_test, contain_all_that_is_inaccessible_and_nothing_else)
+TEST_F(guarded_slots_test, contain_only_blocks_and_guards)
 {
     EXPECT_FALSE(slots.contain(&slots)) << "before the first block";
     std::byte* const block = take(64);
@@ -142,7 +142,7 @@ TEST_F(guarded_slots_test, contain_all_that_is_inaccessible_and_nothing_else)
     EXPECT_FALSE(slots.contain(nullptr));
 }
 
-TEST_F(guarded_slots_test, fit_a_block_to_fewer_bytes_that_end_where_it_ended_as_far_as_it_is_aligned)
+TEST_F(guarded_slots_test, shrink_a_block_towards_its_guard)
 {
     std::byte* const block = take_at(true, 80);
     EXPECT_EQ(slots.fit(block, 60, 16), block + 16);
@@ -152,7 +152,7 @@ TEST_F(guarded_slots_test, fit_a_block_to_fewer_bytes_that_end_where_it_ended_as
     EXPECT_EQ(slots.nearest(other)->bytes, 60U);
 }
 
-TEST_F(guarded_slots_test, know_whether_the_rest_of_the_pages_was_written_to)
+TEST_F(guarded_slots_test, detect_writes_to_the_rest_of_a_page)
 {
     for (const bool is_at_the_end : {true, false}) {
         std::byte* const block = take_at(is_at_the_end, 80);
@@ -164,7 +164,7 @@ TEST_F(guarded_slots_test, know_whether_the_rest_of_the_pages_was_written_to)
     }
 }
 
-TEST_F(guarded_slots_test, are_none_if_the_system_gives_no_addresses_or_memory)
+TEST_F(guarded_slots_test, are_unavailable_without_addresses_or_memory)
 {
     const test::system_calls calls;
     for (const auto refused : {test::system_call::map, test::system_call::protect}) {

@@ -11,7 +11,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-TEST(random_numbers, are_each_as_likely)
+TEST(random_numbers, are_uniform)
 {
     np::random_numbers numbers;
     std::array<int, 10> drawn{};
@@ -24,13 +24,13 @@ TEST(random_numbers, are_each_as_likely)
         EXPECT_NEAR(count, 1'000, 250); // Eight standard deviations.
 }
 
-TEST(random_numbers, have_one_value_below_one)
+TEST(random_numbers, below_1_are_0)
 {
     np::random_numbers numbers;
     EXPECT_EQ(numbers.below(1), 0U);
 }
 
-TEST(random_numbers, are_others_after_those_drawn_were_discarded)
+TEST(random_numbers, differ_after_a_discard)
 {
     np::random_numbers numbers;
     (void)numbers.below(2);

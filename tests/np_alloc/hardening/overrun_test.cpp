@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Linear overflows that run on until the system stops them do not reach the metadata of np_alloc.
+// A linear overflow that continues until the system stops it does not reach the metadata of np_alloc.
 //
-//     | block | block | ... | guard, or not committed |                 tables, heaps, data of samples: elsewhere
+//     | block | block | ... | guard, or not committed |                 metadata of tables, heaps, samples: elsewhere
 //             ------ 0x41 ------>|
 //
-// Each runs in a process of its own, which then compares the metadata with an earlier copy.
+// Each overflow runs in a child process, which then compares the metadata with an earlier copy.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
@@ -59,16 +59,17 @@ void stop(int, siginfo_t* information, void*)
     siglongjmp(before_the_writes, 1);
 }
 
-/// More than is committed in a process that has done little.
-constexpr std::size_t most_written = std::size_t{256} << 20;
+/// More than the committed memory of a young process.
+constexpr std::size_t max_written = std::size_t{256} << 20;
 
 MEMORY_POOL_NOINLINE void write_on(volatile std::byte* next)
 {
-    for (const volatile std::byte* const end = next + most_written; next != end; ++next)
+    for (const volatile std::byte* const end = next + max_written; next != end; ++next)
         *next = std::byte{0x41};
 }
 
-/// Writes until the system stops it. Returns: where; nullptr if it went too far.
+/// Effects: writes from `address` on, until the system stops it.
+/// Returns: the address of the fault; nullptr after `max_written` bytes.
 std::byte* write_on_from(std::byte* address)
 {
     stopped_at = nullptr;
@@ -134,77 +135,78 @@ std::string text_of_verify()
     return is_in_order ? std::string() : text;
 }
 
-/// Returns: whether the text reports no damage but to the bytes of blocks, which an overflow may overwrite.
+/// Returns: whether the text reports only damage to blocks, which an overflow may overwrite.
 bool is_about_blocks(const std::string& text)
 {
     return text.empty() || text.find("were written to") != std::string::npos ||
            text.find("was written to") != std::string::npos;
 }
 
-/// Returns: the end of what an overflow of a block may reach: the guard of its slab, or of the block itself if it is
-/// large or a sample; without guards, the end of the committed memory.
+/// Returns: the end of the memory that an overflow of a block may reach: the guard of its slab, or of the block itself
+///   if it is large or a sample; without guards, the end of the committed memory.
 const std::byte* end_of_run(const written_block& block)
 {
     auto& pages = np::registry().pages();
     if (pages.slots().contain(block.begin))
         return block.begin + np::guarded_slots::slot_bytes + 1;
     const auto& region = pages.region();
-    if (region.slices_before(block.begin) >= region.slices()) // It has no guard of its own.
+    if (region.slices_before(block.begin) >= region.slices()) // Blocks outside the region have no guards.
         return reinterpret_cast<const std::byte*>(~std::uintptr_t{0});
     if (!np::is_checked)
         return region.base() + region.committed() * np::slice_bytes + 1;
     if (!np::is_of_slab(region.tag_of(block.begin).load()))
-        return block.end() + np::guard_bytes + 1; // A large block: to the end of its last page.
+        return block.end() + np::guard_bytes + 1; // A large block: up to the end of its last page.
     const auto& slab = region.record(region.record_of(block.begin).slab);
-    return slab.begin + np::facts[slab.size_class].slab_bytes;
+    return slab.begin + np::class_info[slab.size_class].slab_bytes;
 }
 
-bool says(bool is_so, const char* what)
+/// Prints `failure` if the condition is false. Returns the condition.
+bool report_unless(bool condition, const char* failure)
 {
-    if (!is_so)
-        (void)std::fprintf(stderr, "the library was harmed: %s\n", what);
-    return is_so;
+    if (!condition)
+        (void)std::fprintf(stderr, "the library was harmed: %s\n", failure);
+    return condition;
 }
 
-/// Returns: whether another thread, with a heap of its own, can allocate and free blocks of all kinds.
-bool goes_on()
+/// Returns: whether another thread, which has another heap, can allocate and free blocks of all kinds.
+bool can_allocate()
 {
-    bool is_well = true;
-    test::in_a_thread([&is_well] {
+    bool succeeds = true;
+    test::in_a_thread([&succeeds] {
         std::vector<void*> blocks;
         for (std::size_t bytes = 1; bytes < 400'000; bytes += bytes / 3 + 1)
             blocks.push_back(np_alloc(bytes)); // NOLINT(performance-inefficient-vector-operation)
-        is_well = std::find(blocks.begin(), blocks.end(), nullptr) == blocks.end();
+        succeeds = std::find(blocks.begin(), blocks.end(), nullptr) == blocks.end();
         std::for_each(blocks.begin(), blocks.end(), np_free);
     });
-    return is_well;
+    return succeeds;
 }
 
-/// Returns: whether the metadata of np_alloc are unchanged after an overflow was stopped.
+/// Returns: whether the metadata of np_alloc is unchanged after an overflow of that block.
 bool withstands(const written_block& block)
 {
     const std::byte* const end = end_of_run(block);
     const copied_data data;
     const std::byte* const stopped = write_on_from(block.end());
-    const bool is_within = says(block.end() <= stopped && stopped < end, "they do not stop in its run");
-    const bool are_same = says(data.are_as_before(), "its data are others");
+    const bool is_within = report_unless(block.end() <= stopped && stopped < end, "the overflow left its run");
+    const bool are_same = report_unless(data.are_as_before(), "metadata has changed");
     const std::string verified = text_of_verify();
-    const bool is_consistent = says(is_about_blocks(verified), verified.c_str());
-    return is_within && are_same && is_consistent && says(goes_on(), "there are no blocks");
+    const bool is_consistent = report_unless(is_about_blocks(verified), verified.c_str());
+    return is_within && are_same && is_consistent && report_unless(can_allocate(), "allocation fails");
 }
 
-/// Expects that for a block that is allocated in the process that writes.
+/// Expects that np_alloc withstands an overflow of a block that `make` allocates in a child process.
 template <class Make>
 void expect_to_withstand(Make&& make, std::size_t bytes)
 {
     SCOPED_TRACE(bytes);
     auto& region = np::registry().pages().region();
-    if (region.committed() * np::slice_bytes > most_written / 4)
-        GTEST_SKIP() << "earlier tests have left too much memory to write to, or to compare";
+    if (region.committed() * np::slice_bytes > max_written / 4)
+        GTEST_SKIP() << "earlier tests have committed too much memory to overwrite";
     test::expect_in_child([&] {
-        np_free(np_alloc(1)); // So the thread has a heap.
+        np_free(np_alloc(1)); // Gives the thread a heap.
         const written_block block{static_cast<std::byte*>(make(bytes)), bytes};
-        return says(block.begin != nullptr, "there is no block to write behind") && withstands(block);
+        return report_unless(block.begin != nullptr, "there is no block to overflow") && withstands(block);
     });
 }
 
@@ -219,19 +221,19 @@ void* among_others(std::size_t bytes)
 
 constexpr std::array<std::size_t, 5> large_sizes{33'000, 100'000, 256 * std::size_t{1024}, 1'000'000, 5'000'000};
 
-TEST(np_overrun, of_a_block_of_any_class_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_block_of_any_class_does_not_reach_metadata)
 {
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
-        expect_to_withstand(&among_others, np::sizes::size(size_class) - 8); // With a canary, most stay in that class.
+        expect_to_withstand(&among_others, np::sizes::size(size_class) - 8); // Leaves room for a canary.
 }
 
-TEST(np_overrun, of_a_large_block_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_large_block_does_not_reach_metadata)
 {
     for (const std::size_t bytes : large_sizes)
         expect_to_withstand(&among_others, bytes);
 }
 
-TEST(np_overrun, of_a_large_block_that_was_resized_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_resized_large_block_does_not_reach_metadata)
 {
     for (const std::size_t bytes : large_sizes) {
         expect_to_withstand([](std::size_t larger) { return np_realloc(np_alloc(larger / 2), larger); }, bytes);
@@ -239,25 +241,25 @@ TEST(np_overrun, of_a_large_block_that_was_resized_reaches_no_data_of_the_librar
     }
 }
 
-TEST(np_overrun, of_a_block_of_0_bytes_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_block_of_0_bytes_does_not_reach_metadata)
 {
     expect_to_withstand(&among_others, 0);
 }
 
-TEST(np_overrun, of_an_aligned_block_reaches_no_data_of_the_library)
+TEST(np_overrun, of_an_aligned_block_does_not_reach_metadata)
 {
     for (const std::size_t alignment : {64U, 4096U, 65'536U, 1U << 20U})
         for (const std::size_t bytes : {1U, 1000U, 100'000U})
             expect_to_withstand([alignment](std::size_t size) { return np_aligned_alloc(alignment, size); }, bytes);
 }
 
-TEST(np_overrun, of_a_block_with_its_line_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_block_with_a_call_site_does_not_reach_metadata)
 {
     for (const std::size_t bytes : {40U, 5000U, 100'000U})
         expect_to_withstand([](std::size_t size) { return np_alloc_at(size, "here.cpp", 7); }, bytes);
 }
 
-TEST(np_overrun, of_a_sample_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_sample_does_not_reach_metadata)
 {
     for (const std::size_t bytes : {16U, 1008U, 20'480U}) {
         expect_to_withstand([](std::size_t size) { return static_cast<void*>(test::sample_at_the_end(size)); }, bytes);
@@ -266,7 +268,7 @@ TEST(np_overrun, of_a_sample_reaches_no_data_of_the_library)
     }
 }
 
-TEST(np_overrun, of_a_block_outside_of_the_region_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_block_outside_the_region_does_not_reach_metadata)
 {
     if (np::registry().heaps().has_started())
         GTEST_SKIP() << "the region is larger in this process";
@@ -275,21 +277,21 @@ TEST(np_overrun, of_a_block_outside_of_the_region_reaches_no_data_of_the_library
         expect_to_withstand([](std::size_t size) { return np_alloc(size); }, bytes);
 }
 
-TEST(np_overrun, of_a_block_of_a_heap_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_heap_block_does_not_reach_metadata)
 {
     if (!np::is_checked)
-        GTEST_SKIP() << "without guards between slabs, it may reach what np_heap_create returns: see docs/security.md";
+        GTEST_SKIP() << "without guards between slabs, an overflow may reach an np_heap: see docs/security.md";
     for (const std::size_t bytes : {0U, 40U, 5000U, 100'000U})
         expect_to_withstand(
             [](std::size_t size) {
                 void* const block = np_heap_alloc(np_heap_create(), size);
-                (void)np_heap_alloc(np_heap_create(), size); // The data of this heap may lie behind the block.
+                (void)np_heap_alloc(np_heap_create(), size); // The metadata of this heap may be behind the block.
                 return block;
             },
             bytes);
 }
 
-TEST(np_overrun, of_a_freed_block_reaches_no_data_of_the_library)
+TEST(np_overrun, of_a_freed_block_does_not_reach_metadata)
 {
     for (const std::size_t bytes : {40U, 5000U, 100'000U})
         expect_to_withstand(
@@ -301,23 +303,23 @@ TEST(np_overrun, of_a_freed_block_reaches_no_data_of_the_library)
             bytes);
 }
 
-/// Returns: whether the page there is inaccessible, and cannot become a part of another mapping.
+/// Returns: whether the page is inaccessible and reserved.
 bool is_guard(std::byte* page)
 {
     return write_on_from(page) == page && !os::reserve_addresses_at(page, os::page_size());
 }
 
-TEST(np_overrun, data_of_the_library_lie_behind_guards)
+TEST(np_overrun, meets_a_guard_before_metadata)
 {
     test::expect_in_child([] {
-        np_free(np_alloc(1)); // So there are some.
+        np_free(np_alloc(1)); // Creates the metadata.
         auto* const pages = static_cast<std::byte*>(np::take_metadata_pages(5000));
         bool are_guarded = is_guard(pages - os::page_size()) && is_guard(pages + np::in_whole_pages(5000));
         const auto& region = np::registry().pages().region();
         region.for_each_range([&](std::byte* memory, std::size_t) {
             are_guarded = are_guarded && (memory == region.base() || is_guard(memory - os::page_size()));
         });
-        return says(are_guarded, "there is no guard");
+        return report_unless(are_guarded, "there is no guard");
     });
 }
 } // namespace

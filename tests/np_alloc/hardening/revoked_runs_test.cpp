@@ -20,10 +20,10 @@ namespace os = memory_pool::detail::os;
 using np::revoked_runs;
 
 namespace {
-/// Pages, each with its number in all bytes, from 1.
+/// Pages whose bytes all hold the number of the page, from 1.
 struct revoked_runs_test : testing::Test
 {
-    static constexpr std::size_t pages = 2 * revoked_runs::most + 10;
+    static constexpr std::size_t pages = 2 * revoked_runs::max_count + 10;
 
     const std::size_t page_bytes = os::page_size();
     std::byte* const memory = static_cast<std::byte*>(os::reserve_addresses(pages * page_bytes));
@@ -64,7 +64,7 @@ struct revoked_runs_test : testing::Test
             EXPECT_EQ(is_revoked(number), from <= number && number < to) << number;
     }
 
-    /// Returns: whether those pages have in them what they had in the beginning.
+    /// Returns: whether these pages have their initial contents.
     bool are_as_they_were(std::size_t from, std::size_t to) const
     {
         for (std::size_t number = from; number != to; ++number)
@@ -80,9 +80,9 @@ struct revoked_runs_test : testing::Test
     }
 };
 
-/// Where memory cannot be moved, what has some stays in reach.
+// Other systems cannot move memory, so runs with memory stay accessible.
 #if defined(__linux__)
-TEST_F(revoked_runs_test, say_which_block_was_there)
+TEST_F(revoked_runs_test, know_the_freed_block)
 {
     ASSERT_TRUE(put(2, 5));
     expect_revoked(2, 5);
@@ -94,24 +94,24 @@ TEST_F(revoked_runs_test, say_which_block_was_there)
     EXPECT_FALSE(places.overlap(page(5), page(9)));
 }
 
-TEST_F(revoked_runs_test, keep_what_is_there)
+TEST_F(revoked_runs_test, keep_their_contents)
 {
     ASSERT_TRUE(put(2, 5));
     EXPECT_EQ(take(2, 5), os::moving::done);
     EXPECT_TRUE(are_as_they_were(0, pages));
     EXPECT_EQ(places.count(), 0U);
     std::memset(page(2), 7, 3 * page_bytes);
-    EXPECT_TRUE(put(2, 5)) << "again";
+    EXPECT_TRUE(put(2, 5)) << "the second time";
 }
 
-TEST_F(revoked_runs_test, are_taken_together_when_they_lie_side_by_side)
+TEST_F(revoked_runs_test, are_taken_together_if_adjacent)
 {
     ASSERT_TRUE(put(2, 5) && put(5, 6) && put(8, 9));
     EXPECT_EQ(take(0, 10), os::moving::done);
     EXPECT_TRUE(are_as_they_were(0, pages));
 }
 
-TEST_F(revoked_runs_test, stay_revoked_where_nothing_was_taken)
+TEST_F(revoked_runs_test, stay_revoked_outside_the_taken_part)
 {
     ASSERT_TRUE(put(2, 8));
     EXPECT_EQ(take(0, 3), os::moving::done);
@@ -120,15 +120,15 @@ TEST_F(revoked_runs_test, stay_revoked_where_nothing_was_taken)
     expect_revoked(3, 7);
     EXPECT_EQ(take(4, 5), os::moving::done);
     EXPECT_TRUE(is_revoked(3) && !is_revoked(4) && is_revoked(5));
-    EXPECT_EQ(places.find(page(5))->begin, page(2)) << "that is the block that was freed";
+    EXPECT_EQ(places.find(page(5))->begin, page(2)) << "the beginning of the freed block";
     EXPECT_EQ(places.count(), 2U);
     EXPECT_EQ(take(3, 7), os::moving::done);
     EXPECT_TRUE(are_as_they_were(0, pages));
 }
 
-TEST_F(revoked_runs_test, are_only_so_many)
+TEST_F(revoked_runs_test, are_limited_in_number)
 {
-    for (std::size_t i = 0; i != revoked_runs::most; ++i)
+    for (std::size_t i = 0; i != revoked_runs::max_count; ++i)
         ASSERT_TRUE(put(2 * i, 2 * i + 1));
     EXPECT_FALSE(put(pages - 2, pages - 1));
     EXPECT_TRUE(are_as_they_were(pages - 2, pages - 1));
@@ -136,10 +136,10 @@ TEST_F(revoked_runs_test, are_only_so_many)
     EXPECT_TRUE(put(pages - 2, pages - 1));
 }
 
-TEST_F(revoked_runs_test, are_taken_up_to_their_end_if_there_is_no_entry_for_the_rest)
+TEST_F(revoked_runs_test, are_taken_to_their_end_without_an_entry_for_the_rest)
 {
     ASSERT_TRUE(put(pages - 5, pages));
-    for (std::size_t i = 1; i != revoked_runs::most; ++i)
+    for (std::size_t i = 1; i != revoked_runs::max_count; ++i)
         ASSERT_TRUE(put(2 * i, 2 * i + 1));
     EXPECT_EQ(take(pages - 3, pages - 2), os::moving::done);
     EXPECT_TRUE(is_revoked(pages - 4));
@@ -147,7 +147,7 @@ TEST_F(revoked_runs_test, are_taken_up_to_their_end_if_there_is_no_entry_for_the
     EXPECT_TRUE(are_as_they_were(pages - 3, pages));
 }
 
-TEST_F(revoked_runs_test, have_zeros_when_their_memory_was_given_back)
+TEST_F(revoked_runs_test, are_zero_after_their_memory_was_released)
 {
     ASSERT_TRUE(put(2, 5) && put(7, 8));
     std::size_t bytes = 0;
@@ -162,7 +162,7 @@ TEST_F(revoked_runs_test, have_zeros_when_their_memory_was_given_back)
     EXPECT_TRUE(are_as_they_were(7, 8));
 }
 
-TEST_F(revoked_runs_test, leave_everything_as_it_was_if_the_system_does_not_move_it)
+TEST_F(revoked_runs_test, are_refused_if_memory_cannot_be_moved)
 {
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect, test::system_call::move}) {
         const test::system_calls calls;
@@ -173,17 +173,17 @@ TEST_F(revoked_runs_test, leave_everything_as_it_was_if_the_system_does_not_move
     }
 }
 
-TEST_F(revoked_runs_test, are_kept_even_if_the_system_does_not_guard_them)
+TEST_F(revoked_runs_test, keep_their_contents_without_guards)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::guard, 1);
     ASSERT_TRUE(put(2, 5));
     std::memset(page(2), 0, 3 * page_bytes);
     EXPECT_EQ(take(2, 5), os::moving::done);
-    EXPECT_TRUE(are_as_they_were(2, 5)) << "what was written there meanwhile is lost";
+    EXPECT_TRUE(are_as_they_were(2, 5)) << "writes to a revoked run are lost";
 }
 
-TEST_F(revoked_runs_test, have_zeros_if_the_system_does_not_move_their_memory_back)
+TEST_F(revoked_runs_test, are_zero_if_memory_cannot_be_moved_back)
 {
     ASSERT_TRUE(put(2, 5));
     const test::system_calls calls;
@@ -192,7 +192,7 @@ TEST_F(revoked_runs_test, have_zeros_if_the_system_does_not_move_their_memory_ba
     EXPECT_TRUE(are_zeros(2, 5));
 }
 
-TEST_F(revoked_runs_test, stay_without_their_memory_if_the_system_does_not_make_them_usable)
+TEST_F(revoked_runs_test, lose_their_contents_if_they_cannot_be_made_accessible)
 {
     ASSERT_TRUE(put(2, 5));
     {
@@ -202,14 +202,14 @@ TEST_F(revoked_runs_test, stay_without_their_memory_if_the_system_does_not_make_
         expect_revoked(2, 5);
     }
     EXPECT_EQ(take(0, pages), os::moving::done);
-    EXPECT_TRUE(are_zeros(2, 5)) << "their memory was given back, as that may be what is missing";
+    EXPECT_TRUE(are_zeros(2, 5)) << "take() released their memory, as the system may be short of it";
 }
 
 #if TESTS_MAY_LIMIT_MEMORY
-TEST_F(revoked_runs_test, come_back_without_their_memory_if_the_process_may_have_no_more)
+TEST_F(revoked_runs_test, are_zero_if_restored_at_the_memory_limit)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "limits do not hold";
+        GTEST_SKIP() << "the emulator ignores memory limits";
     ASSERT_TRUE(put(2, 5));
     {
         const test::memory_limit none(0);
@@ -221,19 +221,19 @@ TEST_F(revoked_runs_test, come_back_without_their_memory_if_the_process_may_have
 }
 #endif
 
-TEST_F(revoked_runs_test, are_lost_if_others_have_them_when_they_should_come_back)
+TEST_F(revoked_runs_test, are_lost_if_another_mapping_takes_their_addresses)
 {
     ASSERT_TRUE(put(2, 3));
     const test::system_calls calls;
     calls.refuse_from(test::system_call::move, 1);
-    calls.have_others_map_destinations(77);
+    calls.map_refused_destinations(77);
     EXPECT_EQ(take(2, 3), os::moving::lost);
     EXPECT_EQ(*page(2), std::byte{77});
     EXPECT_EQ(places.count(), 0U);
 }
 #endif
 
-TEST_F(revoked_runs_test, need_no_memory)
+TEST_F(revoked_runs_test, can_be_without_memory)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
     ASSERT_TRUE(put(2, 5, np::kept_memory::nowhere));
@@ -243,7 +243,7 @@ TEST_F(revoked_runs_test, need_no_memory)
     expect_revoked(4, 5);
 }
 
-TEST_F(revoked_runs_test, stay_if_the_system_does_not_make_them_usable)
+TEST_F(revoked_runs_test, stay_revoked_if_they_cannot_be_made_accessible)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
     ASSERT_TRUE(put(2, 5, np::kept_memory::nowhere));

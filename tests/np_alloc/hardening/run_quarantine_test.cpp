@@ -16,7 +16,7 @@ np::waiting_run some_run(std::uint32_t number)
     return {np::slice_at(100 * number), number + 1, number % 2 == 0, number};
 }
 
-TEST(run_quarantine, gives_back_first_what_has_waited_longest)
+TEST(run_quarantine, pops_the_oldest_run_first)
 {
     np::run_quarantine waiting;
     EXPECT_TRUE(waiting.is_empty());
@@ -34,7 +34,7 @@ TEST(run_quarantine, gives_back_first_what_has_waited_longest)
     EXPECT_EQ(waiting.slices(), 0U);
 }
 
-TEST(run_quarantine, takes_no_more_when_it_is_full)
+TEST(run_quarantine, refuses_runs_when_full)
 {
     np::run_quarantine waiting;
     std::uint32_t number = 0;
@@ -46,7 +46,7 @@ TEST(run_quarantine, takes_no_more_when_it_is_full)
     EXPECT_TRUE(waiting.push(some_run(number)));
 }
 
-TEST(run_quarantine, knows_how_long_the_oldest_has_waited)
+TEST(run_quarantine, knows_the_age_of_the_oldest_run)
 {
     np::run_quarantine waiting;
     EXPECT_FALSE(waiting.has_waited_since(1000));

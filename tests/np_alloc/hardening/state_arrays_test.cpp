@@ -19,7 +19,7 @@ struct state_arrays : testing::Test
     {
         std::array<std::byte, np::state_arrays::chunk_bytes> bytes;
     };
-    static constexpr std::size_t count = 600; // 24 to a chunk, or more.
+    static constexpr std::size_t count = 600; // At least 24 arrays fit in a chunk.
 
     std::set<void*> chunks;
     np::state_arrays all;
@@ -65,7 +65,7 @@ TEST_F(state_arrays, do_not_overlap)
     }
 }
 
-TEST_F(state_arrays, are_used_again)
+TEST_F(state_arrays, are_reused)
 {
     const std::vector<np::block_state*> taken = take_many();
     const std::set<void*> chunks_then = chunks;
@@ -77,7 +77,7 @@ TEST_F(state_arrays, are_used_again)
     std::for_each(taken.begin(), taken.end(), [this](np::block_state* each) { give(each); });
 }
 
-TEST_F(state_arrays, are_refused_where_there_is_no_memory)
+TEST_F(state_arrays, are_refused_without_memory)
 {
     EXPECT_EQ(all.take(count, []() -> void* { return nullptr; }), nullptr);
 }

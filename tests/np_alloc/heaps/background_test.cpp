@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc with a thread of its own.
+// np_alloc with its background thread.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
 #include <np_alloc/heaps/heap.hpp>
 
+#include <support/block_batch.hpp>
 #include <support/child.hpp>
 #include <support/comes_true.hpp>
-#include <support/many_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/resident_memory.hpp>
 #include <support/system_calls.hpp>
@@ -46,7 +46,7 @@ np_statistics statistics()
     return now;
 }
 
-TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_it_freed_its_blocks_and_ended)
+TEST_F(np_background_thread, empties_the_heap_of_an_ended_thread)
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
     (void)np_trim();
@@ -58,13 +58,13 @@ TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_i
             for (void*& each : blocks)
                 each = np_alloc(1000);
         });
-        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is maintained meanwhile.
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // The background thread maintains the idle heap.
         worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
     }
     EXPECT_TRUE(test::comes_true([cached_before] { return statistics().bytes_cached < cached_before + 10'000; }));
 }
 
-TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception)
+TEST_F(np_background_thread, resumes_after_an_exception_from_np_heap_visit)
 {
     void* const block = np_alloc(10);
     const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
@@ -77,8 +77,8 @@ TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
 
-/// Lets time pass without calls, until no more than that is in memory; but not for ever.
-/// Returns: how much is then.
+/// Effects: waits without calls to np_alloc, until at most `enough` bytes are resident, for up to 10 seconds.
+/// Returns: the resident bytes.
 std::size_t wait_without_a_call(std::size_t enough)
 {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -87,20 +87,20 @@ std::size_t wait_without_a_call(std::size_t enough)
     return test::resident_bytes();
 }
 
-TEST_F(np_background_thread, gives_memory_back_to_the_system_without_calls)
+TEST_F(np_background_thread, returns_memory_to_the_system_without_calls)
 {
-    for (const std::size_t most : {std::size_t{100}, std::size_t{5'000}, std::size_t{8} << 20}) {
-        const auto fill_and_free = [most] { const test::many_blocks all(bytes_to_fill, most / 2, most); };
+    for (const std::size_t max_size : {std::size_t{100}, std::size_t{5'000}, std::size_t{8} << 20}) {
+        const auto fill_and_free = [max_size] { const test::block_batch all(bytes_to_fill, max_size / 2, max_size); };
         (void)np_trim();
         const std::size_t enough = test::resident_bytes() + bytes_to_fill / 20;
         fill_and_free();
-        EXPECT_LE(wait_without_a_call(enough), enough) << most;
+        EXPECT_LE(wait_without_a_call(enough), enough) << max_size;
         test::in_a_thread(fill_and_free);
-        EXPECT_LE(wait_without_a_call(enough), enough) << most << ", of a thread that has ended";
+        EXPECT_LE(wait_without_a_call(enough), enough) << max_size << ", after the thread ended";
     }
 }
 
-TEST_F(np_background_thread, gives_pages_between_blocks_in_use_back_whichever_heap_they_are_of)
+TEST_F(np_background_thread, purges_pages_between_blocks_in_every_heap)
 {
     np_heap* const heap = np_heap_create();
     const std::array<std::function<void*(std::size_t)>, 3> ways{
@@ -123,7 +123,7 @@ TEST_F(np_background_thread, gives_pages_between_blocks_in_use_back_whichever_he
 }
 #endif
 
-TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
+TEST_F(np_background_thread, does_not_touch_blocks_in_use)
 {
     const test::option_for_now decay(np_option_decay_ms, 0);
     test::in_threads(4, [](std::size_t thread) {
@@ -142,7 +142,7 @@ TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
     EXPECT_EQ(np_option_set(np_option_background_thread, 1), 0);
 }
 
-TEST_F(np_background_thread, rests_during_np_verify)
+TEST_F(np_background_thread, pauses_during_np_verify)
 {
     const test::option_for_now decay(np_option_decay_ms, 10);
     const auto visit = [](void*, std::size_t, void*) { return 1; };
@@ -150,10 +150,10 @@ TEST_F(np_background_thread, rests_during_np_verify)
     for (int round = 0; round != 20; ++round) {
         for (void*& each : blocks)
             each = std::memset(np_alloc(100'000), 1, 100'000);
-        for (std::size_t i = 0; i < blocks.size(); i += 2) // so that as many runs are free
+        for (std::size_t i = 0; i < blocks.size(); i += 2) // Leaves many free runs.
             np_free(std::exchange(blocks[i], nullptr));
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-        while (std::chrono::steady_clock::now() < end) { // Their memory goes back meanwhile.
+        while (std::chrono::steady_clock::now() < end) { // The background thread would purge the runs.
             ASSERT_EQ(np_verify(), 1) << round;
             ASSERT_EQ(np_heap_visit(nullptr, visit, nullptr), 1);
         }
@@ -163,7 +163,7 @@ TEST_F(np_background_thread, rests_during_np_verify)
 
 using visited_blocks = std::map<void*, std::size_t>;
 
-/// Looks at all blocks in use, and does something when the first of them is visited.
+/// Visits all blocks in use, and calls `do_first` at the first one.
 visited_blocks visit_all(const std::function<void()>& do_first)
 {
     struct visit
@@ -172,21 +172,21 @@ visited_blocks visit_all(const std::function<void()>& do_first)
         const std::function<void()>& do_first;
     } all{{}, do_first};
     const auto add = [](void* block, std::size_t bytes, void* to) {
-        auto& its = *static_cast<visit*>(to);
-        if (its.blocks.empty())
-            its.do_first();
-        its.blocks.emplace(block, bytes);
+        auto& current = *static_cast<visit*>(to);
+        if (current.blocks.empty())
+            current.do_first();
+        current.blocks.emplace(block, bytes);
         return 1;
     };
     EXPECT_EQ(np_heap_visit(nullptr, add, &all), 1);
     return all.blocks;
 }
 
-TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_told_of_the_batches)
+TEST_F(np_background_thread, sends_batches_unseen_by_a_visit)
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
     ASSERT_EQ(np_option_set(np_option_background_thread, 0), 0);
-    std::vector<void*> blocks{np_alloc(20'000)}; // the first that is visited
+    std::vector<void*> blocks{np_alloc(20'000)}; // The block visited first.
     void* const room_for_batches = np_alloc(500'000);
     blocks.push_back(np_alloc(500'000));
     std::vector<void*> handed_over(200);
@@ -194,14 +194,14 @@ TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_tol
         each = np_alloc(100);
     test::in_a_thread([&handed_over] {
         np_free(np_alloc(16));
-        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay cached, as it may need some.
+        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay in the cache of the parked heap.
     });
     np_free(room_for_batches);
     const visited_blocks before = visit_all([] {});
     ASSERT_EQ(np_option_set(np_option_background_thread, 1), 0);
     {
         np::misuse_list found;
-        const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found); // Batches for it are not read.
+        const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found); // Keeps this heap from draining.
         const std::size_t cached = statistics().bytes_cached;
         EXPECT_EQ(visit_all([cached] {
                       EXPECT_TRUE(test::comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));
@@ -211,7 +211,7 @@ TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_tol
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST_F(np_background_thread, does_not_keep_the_process_from_ending_during_a_visit)
+TEST_F(np_background_thread, does_not_block_exit_during_a_visit)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end = [] {
@@ -222,7 +222,7 @@ TEST_F(np_background_thread, does_not_keep_the_process_from_ending_during_a_visi
     EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
 }
 
-TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)
+TEST_F(np_background_thread, runs_while_the_option_is_set)
 {
     for (const std::size_t is_wanted : {1U, 1U, 0U, 0U, 1U}) {
         EXPECT_EQ(np_option_set(np_option_background_thread, is_wanted), 0);
@@ -232,7 +232,7 @@ TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)
     EXPECT_EQ(np_option_get(np_option_background_thread), 1U);
 }
 
-TEST_F(np_background_thread, is_refused_if_the_system_has_none)
+TEST_F(np_background_thread, is_refused_if_the_system_makes_no_thread)
 {
     ASSERT_EQ(np_option_set(np_option_background_thread, 0), 0);
     {
@@ -245,13 +245,13 @@ TEST_F(np_background_thread, is_refused_if_the_system_has_none)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(np_background_thread, is_not_there_in_the_child_of_a_fork_until_the_option_is_set_there)
+TEST_F(np_background_thread, does_not_run_in_the_child_of_a_fork_until_set_there)
 {
     for (int round = 0; round != 20; ++round)
         test::expect_in_child([] {
-            const bool is_there = np_option_get(np_option_background_thread) != 0;
+            const bool is_running = np_option_get(np_option_background_thread) != 0;
             np_free(np_alloc(100));
-            return !is_there && np_option_set(np_option_background_thread, 1) == 0 &&
+            return !is_running && np_option_set(np_option_background_thread, 1) == 0 &&
                    np_option_get(np_option_background_thread) == 1 &&
                    np_option_set(np_option_background_thread, 0) == 0 && np_verify() == 1;
         });

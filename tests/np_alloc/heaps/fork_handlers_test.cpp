@@ -19,7 +19,7 @@ namespace np = memory_pool::np;
 using memory_pool::detail::base::lock_guard;
 
 namespace {
-/// Heaps of their own, and what is done with them around a fork. Nothing is printed between: stdio is locked then.
+/// Separate heaps and their fork handlers. Between the handlers, tests print nothing: stdio is locked.
 struct fork_handlers : testing::Test
 {
     static constexpr std::size_t size_class = np::sizes::of(1000);
@@ -37,7 +37,7 @@ struct fork_handlers : testing::Test
     }
     ~fork_handlers() override { heaps.pages.source().stop(); }
 
-    /// Returns: whether another thread gets that lock.
+    /// Returns: whether another thread can take that lock.
     static bool is_free(np::fork_mutex& lock)
     {
         bool is_taken = false;
@@ -64,7 +64,7 @@ TEST_F(fork_handlers, hold_the_locks_while_the_process_forks)
     EXPECT_FALSE(all.is_forked());
 }
 
-TEST_F(fork_handlers, hold_them_until_the_outermost_fork_is_done)
+TEST_F(fork_handlers, hold_the_locks_until_the_outermost_fork_ends)
 {
     all.before_fork();
     all.before_fork();
@@ -77,23 +77,23 @@ TEST_F(fork_handlers, hold_them_until_the_outermost_fork_is_done)
     EXPECT_TRUE(are_free());
 }
 
-TEST_F(fork_handlers, have_what_was_sent_to_parked_heaps_drained_before)
+TEST_F(fork_handlers, drain_parked_heaps_before_a_fork)
 {
-    np::heap& its = thread.heap().slabs;
+    np::heap& slabs = thread.heap().slabs;
     void* const block = thread.get(size_class);
     {
         const lock_guard lock(heaps.mutex);
         EXPECT_TRUE(heaps.threads.park_whole(thread));
     }
-    its.send_one(block);
-    EXPECT_TRUE(its.has_incoming());
+    slabs.send_one(block);
+    EXPECT_TRUE(slabs.has_incoming());
     all.before_fork();
     all.after_fork();
-    EXPECT_FALSE(its.has_incoming());
+    EXPECT_FALSE(slabs.has_incoming());
 }
 
 #if TESTS_MAY_FORK
-TEST_F(fork_handlers, forget_in_the_child_what_other_threads_were_about_to_do)
+TEST_F(fork_handlers, discard_work_of_lost_threads_in_the_child)
 {
     const auto run = heaps.pages.large().take_large(np::slice_bytes, 1);
     heaps.pages.large().give_large(run.first);
@@ -111,7 +111,7 @@ TEST_F(fork_handlers, forget_in_the_child_what_other_threads_were_about_to_do)
     });
 }
 
-TEST_F(fork_handlers, stay_locked_in_the_child_of_a_handler_that_forks_within_a_fork)
+TEST_F(fork_handlers, stay_locked_in_the_child_of_a_nested_fork)
 {
     test::expect_in_child([this] {
         all.before_fork();
@@ -123,7 +123,7 @@ TEST_F(fork_handlers, stay_locked_in_the_child_of_a_handler_that_forks_within_a_
     });
 }
 
-TEST_F(fork_handlers, of_the_process_know_in_the_child_that_there_was_another_thread)
+TEST_F(fork_handlers, know_in_the_child_that_threads_may_be_lost)
 {
     test::lasting_thread another;
     EXPECT_FALSE(np::registry().forks().is_forked());

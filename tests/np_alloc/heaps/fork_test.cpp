@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Processes that are forked at every bad moment, by the interface alone.
+// Forks at the worst moments, through the public interface.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/os/stdio_lock.hpp>
 
@@ -35,7 +35,7 @@ using test::filled_block;
 
 test::np_resource np;
 
-/// Returns: whether blocks of every kind are had, filled and freed as they should be.
+/// Returns: whether blocks of every kind can be allocated, and keep their contents until they are freed.
 bool use_blocks(int times)
 {
     bool is_right = true;
@@ -50,7 +50,7 @@ bool use_blocks(int times)
     return is_right;
 }
 
-/// The same in a thread, too; and not for longer than some seconds: a child that waits for a lock would wait for ever.
+/// Uses blocks in this thread and in another one. The alarm ends a child that deadlocks.
 bool works_in_child()
 {
     alarm(10);
@@ -60,7 +60,7 @@ bool works_in_child()
     return use_blocks(5) && is_right;
 }
 
-/// Threads that allocate, free each other's blocks, and begin and end, until it is destroyed.
+/// Threads that allocate, free each other's blocks, and start short-lived threads, until the destructor stops them.
 class busy_threads
 {
 public:
@@ -79,8 +79,8 @@ public:
         EXPECT_TRUE(free_all());
     }
 
-    /// Effects: frees what the threads have handed over; so may a child in which they are not.
-    /// Returns: whether that was as it was filled.
+    /// Effects: frees the blocks that the threads have handed over. A child may call this, too.
+    /// Returns: whether their contents were intact.
     bool free_all()
     {
         bool is_right = true;
@@ -121,10 +121,10 @@ private:
 
     std::array<std::atomic<filled_block*>, 256> places_{};
     std::atomic<bool> ends_{false};
-    std::vector<std::thread> threads_; ///< Last, as they use the others.
+    std::vector<std::thread> threads_; ///< Last, as the threads use the other members.
 };
 
-TEST(np_fork, leaves_a_child_that_can_do_all_that_the_parent_can_while_threads_are_at_work)
+TEST(np_fork, leaves_a_working_child_while_threads_allocate)
 {
     busy_threads busy(3);
     for (int i = 0; i != 30; ++i)
@@ -147,19 +147,19 @@ TEST(np_fork, leaves_a_child_that_can_fork)
         });
 }
 
-TEST(np_fork, leaves_a_child_that_can_do_so_while_another_thread_allocates_for_the_first_time)
+TEST(np_fork, works_during_the_first_allocation_of_another_thread)
 {
     for (int round = 0; round != 100; ++round)
         test::expect_in_child([round] {
-            std::atomic<bool> is_there{false};
+            std::atomic<bool> has_started{false};
             std::atomic<bool> is_right{true};
             std::thread other([&] {
-                is_there = true;
+                has_started = true;
                 is_right = use_blocks(1);
             });
-            while (!is_there)
+            while (!has_started)
                 continue;
-            for (std::atomic<int> moments{0}; moments != round * 10;) // another moment each time
+            for (std::atomic<int> moments{0}; moments != round * 10;) // Each round forks at another moment.
                 ++moments;
             test::expect_in_child([] { return works_in_child(); });
             other.join();
@@ -167,7 +167,7 @@ TEST(np_fork, leaves_a_child_that_can_do_so_while_another_thread_allocates_for_t
         });
 }
 
-TEST(np_fork, leaves_parent_and_child_blocks_of_their_own)
+TEST(np_fork, gives_parent_and_child_separate_blocks)
 {
     std::vector<filled_block> blocks;
     const auto allocate_all = [&] {
@@ -182,7 +182,7 @@ TEST(np_fork, leaves_parent_and_child_blocks_of_their_own)
     test::expect_in_child([&] {
         alarm(10);
         const bool is_right = test::give_back_all(np, blocks);
-        // What it gets now may be the same addresses, and other contents.
+        // New blocks may reuse the addresses, with other contents.
         std::vector<void*> others;
         others.reserve(blocks.size());
         for (const filled_block& each : blocks)
@@ -196,7 +196,7 @@ TEST(np_fork, leaves_parent_and_child_blocks_of_their_own)
     lasting.does([] { EXPECT_TRUE(use_blocks(10)); });
 }
 
-TEST(np_fork, leaves_in_the_child_what_the_thread_that_forks_has_cached)
+TEST(np_fork, keeps_the_cache_of_the_forking_thread_in_the_child)
 {
     for (int i = 0; i != 10; ++i)
         test::in_a_thread([] {
@@ -214,7 +214,7 @@ TEST(np_fork, leaves_in_the_child_what_the_thread_that_forks_has_cached)
         });
 }
 
-// Handlers of others.
+// Fork handlers of the program.
 
 std::atomic<bool> handlers_are_active{false};
 std::atomic<int> handler_calls{0};
@@ -227,7 +227,7 @@ void allocate_in_handler()
     EXPECT_TRUE(use_blocks(3));
 }
 
-/// Forks while threads are at work, in a process of its own that does not go on for ever.
+/// Forks while other threads allocate. Runs in a child process with an alarm.
 bool forks_with_handlers()
 {
     alarm(10);
@@ -236,10 +236,10 @@ bool forks_with_handlers()
     for (int i = 0; i != 10; ++i)
         test::expect_in_child([] { return works_in_child(); });
     handlers_are_active = false;
-    return handler_calls == 20 && !testing::Test::HasFailure(); // twice each time here, and once in the child
+    return handler_calls == 20 && !testing::Test::HasFailure(); // Two calls per fork here, and one in the child.
 }
 
-TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
+TEST(np_fork, lets_later_handlers_allocate)
 {
     np_free(np_alloc(1));
     test::expect_in_child([] {
@@ -249,7 +249,7 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
 }
 
 #if defined(__linux__)
-/// Set before that one is, which is registered by the test that wants it.
+/// The early handlers allocate if this is set together with handlers_are_active.
 std::atomic<bool> early_handlers_are_active{false};
 
 std::atomic<bool> early_handlers_raise_signals{false};
@@ -258,7 +258,7 @@ void allocate_in_early_handler()
 {
     if (early_handlers_are_active)
         allocate_in_handler();
-    if (early_handlers_raise_signals.exchange(false)) { // not in the handler's nested fork
+    if (early_handlers_raise_signals.exchange(false)) { // Not in the nested fork of the signal handler.
         (void)std::raise(SIGUSR1);
         early_handlers_raise_signals = true;
     }
@@ -269,10 +269,10 @@ void register_early()
     pthread_atfork(&allocate_in_early_handler, &allocate_in_early_handler, &allocate_in_early_handler);
 }
 
-/// Before any constructor of any library.
+/// Runs before all constructors of all libraries.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const register_before_all)() = &register_early;
 
-TEST(np_fork, lets_handlers_allocate_that_were_registered_before_its_own)
+TEST(np_fork, lets_earlier_handlers_allocate)
 {
     np_free(np_alloc(1));
     test::expect_in_child([] {
@@ -285,13 +285,13 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_before_its_own)
 #if defined(__linux__)
 // Locks of the C library.
 
-/// Yields to waiters: glibc's locks are not fair.
+/// Lets waiters take the lock: glibc's locks are not fair.
 void pause_without_lock()
 {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-/// Reads lines, which allocates while the stream is locked.
+/// Allocates while the stream is locked.
 ssize_t read_lines(void*, char* buffer, std::size_t size)
 {
     for (int i = 0; i != 20; ++i)
@@ -315,7 +315,7 @@ void read_stream(const std::atomic<bool>& ends)
     (void)std::fclose(stream);
 }
 
-TEST(np_fork, does_not_deadlock_with_fflush_of_all_streams_and_allocation_under_a_stream_lock)
+TEST(np_fork, does_not_deadlock_with_stdio_locks)
 {
     test::expect_in_child([] {
         alarm(20);
@@ -340,7 +340,7 @@ TEST(np_fork, does_not_deadlock_with_fflush_of_all_streams_and_allocation_under_
 
 // Signal handlers.
 
-/// Forks while its thread is in fork() already.
+/// Forks while the thread is in fork() already.
 void fork_in_signal_handler(int)
 {
     ++handler_calls;
@@ -350,7 +350,7 @@ void fork_in_signal_handler(int)
     });
 }
 
-TEST(np_fork, may_be_called_by_a_signal_handler_that_interrupts_it)
+TEST(np_fork, can_be_called_by_a_signal_handler_that_interrupts_it)
 {
     np_free(np_alloc(1));
     test::expect_in_child([] {
@@ -368,19 +368,19 @@ TEST(np_fork, may_be_called_by_a_signal_handler_that_interrupts_it)
             EXPECT_EQ(status, 0);
             EXPECT_TRUE(use_blocks(1));
         }
-        return handler_calls == 20 && !testing::Test::HasFailure(); // Before and after each fork in the parent.
+        return handler_calls == 20 && !testing::Test::HasFailure(); // Two calls per fork in the parent.
     });
 }
 #endif
 
 #if defined(__GLIBC__)
-// A handler of a signal that comes while np_alloc has the lock of the streams, or nearly.
+// A signal handler that runs right after np_alloc locks the list of streams, or right before it unlocks the list.
 
 enum class moment
 {
     none,
     stdio_list_was_locked,
-    stdio_list_is_to_be_unlocked,
+    stdio_list_will_be_unlocked,
 };
 
 std::atomic<moment> moment_of_signal{moment::none};
@@ -400,7 +400,7 @@ void call_of_libc(const char* name)
 }
 } // namespace
 
-// Here np_alloc finds these, and libc its own.
+// np_alloc calls these functions; the C library calls the original ones.
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void _IO_list_lock()
@@ -412,7 +412,7 @@ extern "C" void _IO_list_lock()
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void _IO_list_unlock()
 {
-    raise_signal_at(moment::stdio_list_is_to_be_unlocked);
+    raise_signal_at(moment::stdio_list_will_be_unlocked);
     call_of_libc("_IO_list_unlock");
 }
 
@@ -426,31 +426,31 @@ bool can_flush_streams_in_any_thread()
     if (child_of_handler == 0)
         _exit(0);
     if (moment_of_signal != moment::none)
-        return true; // A shared np_alloc has libc's functions: there is no signal.
+        return true; // A shared np_alloc calls the original functions: there is no signal.
     int status = 0;
     return waitpid(child_of_handler, &status, 0) == child_of_handler && status == 0;
 }
 
-TEST(np_fork, leaves_the_streams_usable_if_a_signal_handler_forks_around_their_lock)
+TEST(np_fork, leaves_stdio_usable_if_a_signal_handler_forks)
 {
     np_free(np_alloc(1));
-    for (const moment each : {moment::stdio_list_was_locked, moment::stdio_list_is_to_be_unlocked}) {
+    for (const moment each : {moment::stdio_list_was_locked, moment::stdio_list_will_be_unlocked}) {
         test::expect_in_child([each] {
             (void)std::signal(SIGUSR1, [](int) { child_of_handler = fork(); });
             moment_of_signal = each;
             const pid_t child = fork();
             if (child == 0)
                 _exit(0);
-            (void)waitpid(child, nullptr, 0); // In the child of the handler, it may be a sibling.
+            (void)waitpid(child, nullptr, 0); // Fails in the child of the handler, where `child` may be a sibling.
             return can_flush_streams_in_any_thread();
         });
     }
 }
 #endif
 
-// Processes that share the memory, until they are another program.
+// Child processes that share the memory of the parent until they execute another program.
 
-TEST(np_fork, does_not_matter_to_posix_spawn_and_vfork)
+TEST(np_fork, does_not_disturb_posix_spawn_and_vfork)
 {
     const busy_threads busy(2);
     std::array<char, 5> name{"true"};
@@ -464,7 +464,7 @@ TEST(np_fork, does_not_matter_to_posix_spawn_and_vfork)
         pid_t child = 0;
         ASSERT_EQ(posix_spawnp(&child, name.data(), nullptr, nullptr, arguments.data(), environ), 0);
         expect_success(child);
-        child = vfork(); // NOLINT(bugprone-unsafe-functions): that is what this is about
+        child = vfork(); // NOLINT(bugprone-unsafe-functions): the function under test
         if (child == 0) {
             execvp(name.data(), arguments.data());
             _exit(1);

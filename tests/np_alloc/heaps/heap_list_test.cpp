@@ -36,7 +36,7 @@ struct heap_list : testing::Test
         return made;
     }
 
-    /// Has a thread with a heap cache a few blocks.
+    /// Leaves a few blocks in the cache of a thread with a heap.
     static void cache_blocks(np::thread_cache& user)
     {
         std::array<void*, 10> blocks{};
@@ -54,9 +54,9 @@ struct heap_list : testing::Test
     }
 };
 
-TEST_F(heap_list, has_the_heap_of_each_thread)
+TEST_F(heap_list, lists_the_heap_of_each_thread)
 {
-    EXPECT_EQ(all.maintain_next(found), np::progress::done) << "there is none yet";
+    EXPECT_EQ(all.maintain_next(found), np::progress::done) << "the list is empty";
     const np::thread_heap& first = give_heap(mine);
     const np::thread_heap& second = give_heap(other);
     EXPECT_EQ(all.count(), 2U);
@@ -68,20 +68,20 @@ TEST_F(heap_list, has_the_heap_of_each_thread)
     EXPECT_FALSE(second.is_known());
 }
 
-TEST_F(heap_list, gives_the_heap_of_a_thread_that_has_ended_to_another_with_all_that_is_cached)
+TEST_F(heap_list, hands_a_parked_heap_with_its_cache_to_another_thread)
 {
-    np::thread_heap& its = give_heap(mine);
+    np::thread_heap& heap = give_heap(mine);
     cache_blocks(mine);
     const std::size_t held = mine.held(size_class);
     EXPECT_TRUE(all.park_whole(mine));
     EXPECT_FALSE(mine.has_heap());
     EXPECT_TRUE(all.adopt(other));
-    EXPECT_EQ(&other.heap(), &its);
+    EXPECT_EQ(&other.heap(), &heap);
     EXPECT_EQ(other.held(size_class), held);
-    EXPECT_FALSE(all.adopt(mine)) << "there is no other";
+    EXPECT_FALSE(all.adopt(mine)) << "no other heap is parked";
 }
 
-TEST_F(heap_list, keeps_a_few_heaps_whole_and_hands_those_out_before_emptied_ones)
+TEST_F(heap_list, reuses_whole_heaps_before_emptied_ones)
 {
     for (np::thread_cache& each : threads)
         (void)give_heap(each);
@@ -100,29 +100,29 @@ TEST_F(heap_list, keeps_a_few_heaps_whole_and_hands_those_out_before_emptied_one
     EXPECT_TRUE(all.park_whole(mine)) << "there is room again";
 }
 
-TEST_F(heap_list, empties_a_parked_heap_that_no_thread_has_adopted_for_a_while)
+TEST_F(heap_list, empties_a_parked_heap_after_a_while)
 {
-    np::thread_heap& its = give_heap(mine);
+    np::thread_heap& heap = give_heap(mine);
     cache_blocks(mine);
     EXPECT_TRUE(all.park_whole(mine));
     (void)all.maintain_next(found);
-    EXPECT_GT(its.slabs.outstanding(size_class), 0U) << "that was not long enough";
-    its.parked_at = 0;
+    EXPECT_GT(heap.slabs.outstanding(size_class), 0U) << "the heap was parked just now";
+    heap.parked_at = 0;
     (void)all.maintain_next(found);
-    EXPECT_EQ(its.slabs.outstanding(size_class), 0U);
-    EXPECT_TRUE(its.is_emptied);
-    EXPECT_FALSE(its.is_kept_whole);
+    EXPECT_EQ(heap.slabs.outstanding(size_class), 0U);
+    EXPECT_TRUE(heap.is_emptied);
+    EXPECT_FALSE(heap.is_kept_whole);
 }
 
-TEST_F(heap_list, drains_what_was_sent_to_a_thread_that_has_not_come_for_it_since_the_last_time)
+TEST_F(heap_list, drains_remote_frees_of_an_idle_thread)
 {
-    np::thread_heap& its = give_heap(mine);
+    np::thread_heap& heap = give_heap(mine);
     void* const block = mine.get(size_class);
     const std::size_t cached = mine.held(size_class);
-    its.slabs.send_one(block);
-    EXPECT_EQ(all.maintain_next(found), np::progress::later) << "it may come";
+    heap.slabs.send_one(block);
+    EXPECT_EQ(all.maintain_next(found), np::progress::later) << "the thread may drain by itself";
     EXPECT_EQ(all.maintain_next(found), np::progress::drained);
-    EXPECT_EQ(its.slabs.outstanding(size_class), cached);
-    EXPECT_FALSE(its.slabs.has_incoming());
+    EXPECT_EQ(heap.slabs.outstanding(size_class), cached);
+    EXPECT_FALSE(heap.slabs.has_incoming());
 }
 } // namespace

@@ -60,7 +60,7 @@ struct heap_maintenance : testing::Test
             mine.put(size_class, each);
     }
 
-    /// Frees a run whose memory is due to go back.
+    /// Frees a run that is due for a purge.
     void free_old_run()
     {
         const np::run taken = heaps.pages.large().take_large(std::size_t{1} << 20, 1);
@@ -70,22 +70,22 @@ struct heap_maintenance : testing::Test
     }
 };
 
-TEST_F(heap_maintenance, empties_heaps_of_threads_that_have_ended_and_purges_old_runs)
+TEST_F(heap_maintenance, empties_parked_heaps_and_purges_old_runs)
 {
     cache_blocks();
-    np::thread_heap& its = mine.heap();
+    np::thread_heap& heap = mine.heap();
     {
         const lock_guard lock(heaps.mutex);
         EXPECT_TRUE(heaps.threads.park_whole(mine));
     }
-    its.parked_at = 0;
+    heap.parked_at = 0;
     free_old_run();
     all.collect();
-    EXPECT_EQ(its.slabs.outstanding(size_class), 0U);
+    EXPECT_EQ(heap.slabs.outstanding(size_class), 0U);
     EXPECT_EQ(heaps.pages.source().dirty_slices(), 0U);
 }
 
-TEST_F(heap_maintenance, sweeps_the_heap_of_a_thread_that_ticks_when_that_is_due)
+TEST_F(heap_maintenance, sweeps_the_heap_of_a_ticking_thread_when_due)
 {
     cache_blocks();
     mine.put_back(size_class);
@@ -94,14 +94,14 @@ TEST_F(heap_maintenance, sweeps_the_heap_of_a_thread_that_ticks_when_that_is_due
         const np::heap::scoped_lock lock(slabs(), found);
         slabs().for_each_slab([](np::slice_record& slab) { slab.touched_at = 0; });
     }
-    const lock_guard lock(heaps.mutex); // Otherwise it is swept in turn with others, too.
+    const lock_guard lock(heaps.mutex); // Keeps the regular maintenance from sweeping the heap.
     all.tick(mine, slabs().swept_at() + 1);
-    EXPECT_NE(slabs().slab_bytes(), 0U) << "it was swept just now";
+    EXPECT_NE(slabs().slab_bytes(), 0U) << "the heap was swept just now";
     all.tick(mine, np::release_clock::now());
     EXPECT_EQ(slabs().slab_bytes(), 0U);
 }
 
-TEST_F(heap_maintenance, returns_cached_blocks_to_slabs_and_when_the_thread_falls_memory_to_the_system)
+TEST_F(heap_maintenance, drains_a_cache_and_returns_memory_after_a_fall)
 {
     cache_blocks();
     np::heap_maintenance::drain_cache(mine);
@@ -114,7 +114,7 @@ TEST_F(heap_maintenance, returns_cached_blocks_to_slabs_and_when_the_thread_fall
     EXPECT_EQ(heaps.pages.source().dirty_slices(), 0U);
 }
 
-TEST_F(heap_maintenance, works_in_the_background_until_it_is_stopped)
+TEST_F(heap_maintenance, works_in_the_background_until_stopped)
 {
     free_old_run();
     EXPECT_TRUE(all.work_in_background(true));
@@ -126,12 +126,12 @@ TEST_F(heap_maintenance, works_in_the_background_until_it_is_stopped)
     EXPECT_FALSE(all.works_in_background());
 }
 
-TEST_F(heap_maintenance, does_not_work_in_the_background_if_the_system_has_no_thread)
+TEST_F(heap_maintenance, does_not_work_in_the_background_without_a_thread)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::make_thread, 1);
     EXPECT_FALSE(all.work_in_background(true));
     EXPECT_FALSE(all.works_in_background());
-    EXPECT_TRUE(all.work_in_background(false)) << "it is so already";
+    EXPECT_TRUE(all.work_in_background(false)) << "off already";
 }
 } // namespace

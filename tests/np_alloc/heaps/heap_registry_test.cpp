@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Periodic maintenance by any thread; and what is said when it cannot be done.
+// Periodic maintenance by any thread, and the registration of fork handlers.
 #include <np_alloc/heaps/heap_registry.hpp>
 
 #include <memory_pool/np_alloc.h>
@@ -35,7 +35,7 @@ std::size_t dirty_bytes()
     return now.bytes_dirty;
 }
 
-/// Blocks that come and go in slabs that stay, so that their user never needs a run.
+/// Allocates and frees blocks in existing slabs, without taking runs.
 class busy_blocks
 {
 public:
@@ -52,7 +52,7 @@ public:
             np_free(block);
     }
 
-    void come_and_go()
+    void free_and_allocate()
     {
         for (int round = 0; round != 300; ++round) {
             for (std::size_t i = 0; i < blocks_.size(); i += 2)
@@ -68,35 +68,35 @@ private:
     std::vector<void*> blocks_;
 };
 
-TEST(np_process, gives_the_memory_of_old_runs_back_while_the_program_works_but_needs_none)
+TEST(np_process, purges_old_runs_while_the_program_needs_none)
 {
     constexpr std::size_t bytes = std::size_t{4} << 20;
     busy_blocks busy;
     (void)np_trim();
     const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
     np_free(np_alloc(bytes));
-    busy.come_and_go();
+    busy.free_and_allocate();
     EXPECT_GE(dirty_bytes(), bytes);
     const test::option_for_now is_old(np_option_decay_ms, 0);
-    busy.come_and_go();
+    busy.free_and_allocate();
     EXPECT_LT(dirty_bytes(), bytes);
 }
 
 #if defined(__unix__)
-TEST(heap_registry, says_when_it_will_not_be_told_of_forks)
+TEST(heap_registry, reports_a_failure_to_register_fork_handlers)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::register_fork, 1);
     testing::internal::CaptureStderr();
     EXPECT_FALSE(np::heap_registry::prepare_for_fork());
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(said.find("np_alloc: there is no memory to be told of forks"), 0U) << said;
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text.find("np_alloc: no memory to register fork handlers"), 0U) << text;
 }
 #endif
 
 #if TESTS_MAY_FORK
-/// A static object of the program that has something done around forks, and so could fork itself. What is registered
-/// last is done first before a fork.
+/// A static object of the program that registers fork handlers. Before a fork, handlers run in the reverse order of
+/// registration.
 struct static_object
 {
     static inline bool np_alloc_was_first = false;
@@ -108,14 +108,14 @@ struct static_object
 };
 const static_object object_of_the_program;
 
-TEST(heap_registry, is_told_of_forks_before_static_objects_of_the_program_are_constructed)
+TEST(heap_registry, registers_fork_handlers_before_static_objects)
 {
     test::expect_in_child([] { return true; });
     EXPECT_FALSE(static_object::np_alloc_was_first);
 }
 #endif
 
-TEST(np_process, reports_each_block_freed_twice_in_a_row_also_when_magazines_are_to_be_emptied_between)
+TEST(np_process, reports_double_frees_while_magazines_drain)
 {
     const test::error_recorder recorder;
     std::vector<void*> blocks(3000);

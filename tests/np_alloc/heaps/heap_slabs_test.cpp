@@ -23,7 +23,7 @@ namespace np = memory_pool::np;
 namespace {
 using heap = test::heap_fixture;
 
-TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)
+TEST_F(heap, allocates_disjoint_blocks_of_every_class)
 {
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
         const std::size_t size = np::sizes::size(size_class);
@@ -42,7 +42,7 @@ TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)
     EXPECT_EQ(outstanding(mine), 0U);
 }
 
-TEST_F(heap, aligns_blocks_to_every_power_of_two_that_their_size_is_a_multiple_of)
+TEST_F(heap, aligns_blocks_to_each_power_of_two_dividing_their_size)
 {
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
         const std::size_t size = np::sizes::size(size_class);
@@ -51,13 +51,13 @@ TEST_F(heap, aligns_blocks_to_every_power_of_two_that_their_size_is_a_multiple_o
     }
 }
 
-TEST_F(heap, writes_the_lowest_of_fresh_blocks_last_as_that_goes_out_first)
+TEST_F(heap, orders_fresh_blocks_so_that_the_lowest_pops_first)
 {
     const std::vector<void*> blocks = take(mine, 0, 8);
     EXPECT_TRUE(std::is_sorted(blocks.rbegin(), blocks.rend()));
 }
 
-TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
+TEST_F(heap, keeps_one_empty_slab_per_class)
 {
     const std::vector<void*> blocks = take(mine, 63, 3 * np::slab_capacity(63));
     EXPECT_EQ(mine.slabs(), 3U);
@@ -70,7 +70,7 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
     EXPECT_EQ(slices_in_use(), 0U);
 }
 
-TEST_F(heap, keeps_more_of_a_class_whose_slabs_it_needs_again_and_again_until_it_is_maintained)
+TEST_F(heap, keeps_more_empty_slabs_of_a_busy_class)
 {
     const auto use_five_slabs = [&] {
         for (void* block : take(mine, 63, 5 * np::slab_capacity(63)))
@@ -83,10 +83,10 @@ TEST_F(heap, keeps_more_of_a_class_whose_slabs_it_needs_again_and_again_until_it
     EXPECT_EQ(kept, (np::is_checked ? std::vector<std::size_t>{1, 1, 1, 1} : std::vector<std::size_t>{1, 2, 4, 5}));
     mine.give_back_empty_slabs();
     EXPECT_EQ(slices_in_use(), 0U);
-    EXPECT_EQ(use_five_slabs(), 1U) << "as in the beginning";
+    EXPECT_EQ(use_five_slabs(), 1U) << "as at first";
 }
 
-TEST_F(heap, has_the_memory_of_empty_slabs_for_other_classes)
+TEST_F(heap, reuses_empty_slabs_for_other_classes)
 {
     for (int round = 0; round != 4; ++round)
         for (void* block : take(mine, 63, 5 * np::slab_capacity(63)))
@@ -94,23 +94,23 @@ TEST_F(heap, has_the_memory_of_empty_slabs_for_other_classes)
     const std::size_t kept = slices_in_use();
     for (std::size_t slabs = 1; slabs < kept; ++slabs) {
         (void)take(mine, 31, np::slab_capacity(31));
-        EXPECT_EQ(slices_in_use(), kept) << "of class 63, one is left";
+        EXPECT_EQ(slices_in_use(), kept) << "class 63 keeps one slab";
     }
     EXPECT_FALSE(np::verify(mine));
 }
 
-TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use_if_it_is_large)
+TEST_F(heap, requests_huge_pages_for_a_busy_class_if_it_is_large)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
         (void)take(mine, size_class, 1);
-    const std::vector<void*> many_of_little = take(mine, class_of_1k, 5'000);
-    EXPECT_EQ(huge_pages_under(many_of_little.back()), np::huge_page_use::untold);
+    const std::vector<void*> thousands_of_1k = take(mine, class_of_1k, 5'000);
+    EXPECT_EQ(huge_pages_under(thousands_of_1k.back()), np::huge_page_use::untold);
     const std::vector<void*> many = take(mine, class_of_1k, 20'000);
     EXPECT_EQ(huge_pages_under(many.back()), np::huge_page_use::asked_for);
 }
 
-TEST_F(heap, has_huge_pages_for_them_if_most_of_its_slabs_are_in_use)
+TEST_F(heap, requests_huge_pages_for_a_busy_class_if_it_is_dense)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
     const std::vector<void*> few = take(mine, class_of_1k, 900);
@@ -119,7 +119,7 @@ TEST_F(heap, has_huge_pages_for_them_if_most_of_its_slabs_are_in_use)
     EXPECT_EQ(huge_pages_under(many.back()), np::huge_page_use::asked_for);
 }
 
-TEST_F(heap, has_no_huge_pages_for_the_slabs_of_classes_with_few_blocks_each_however_large_it_is)
+TEST_F(heap, requests_no_huge_pages_for_classes_with_few_blocks)
 {
     constexpr std::size_t class_of_32k = np::sizes::of(32 * 1024);
     (void)take(mine, class_of_32k, 400);
@@ -129,7 +129,7 @@ TEST_F(heap, has_no_huge_pages_for_the_slabs_of_classes_with_few_blocks_each_how
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
-TEST_F(heap, has_sparse_slices_for_memory_that_was_used_not_for_slabs_of_which_a_little_was)
+TEST_F(heap, counts_only_used_memory_as_sparse_slices)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
@@ -137,16 +137,16 @@ TEST_F(heap, has_sparse_slices_for_memory_that_was_used_not_for_slabs_of_which_a
     constexpr std::size_t few = (std::size_t{1} << 20) / np::slice_bytes;
     EXPECT_LT(mine.sparse_slices(), 2 * few);
     const std::vector<void*> many = take(mine, class_of_1k, 10'000);
-    EXPECT_EQ(mine.sparse_slices(), 0U) << "most is in use";
+    EXPECT_EQ(mine.sparse_slices(), 0U) << "most memory is in use";
     for (std::size_t i = 0; i != many.size(); ++i)
         if (i % 32 != 0)
             put(mine, many[i]);
     EXPECT_GT(mine.sparse_slices(), 4 * few);
-    mine.forget_most();
+    mine.restart_peak();
     EXPECT_LT(mine.sparse_slices(), 4 * few);
 }
 
-/// Slabs of which one block in 32 is left.
+/// Keeps one block in 32 of each slab in use.
 struct sparse_heap : test::heap_fixture
 {
     static constexpr std::size_t class_of_1k = np::sizes::of(1024);
@@ -172,7 +172,7 @@ struct sparse_heap : test::heap_fixture
         return calls.made(test::system_call::advise);
     }
 
-    /// Takes blocks of a class of which the heap has none, in `slabs` new slabs.
+    /// Takes blocks of another class, from `slabs` new slabs.
     void grow(std::uint32_t slabs)
     {
         constexpr std::size_t other_class = np::sizes::of(2048);
@@ -180,7 +180,7 @@ struct sparse_heap : test::heap_fixture
     }
 };
 
-TEST_F(sparse_heap, is_swept_of_pages_that_were_not_used_for_a_while_once)
+TEST_F(sparse_heap, purges_idle_pages_once)
 {
     constexpr std::uint64_t an_hour = 3'600'000;
     EXPECT_EQ(purges_while([this] { EXPECT_TRUE(mine.sweep_some(an_hour)); }), 0U);
@@ -199,15 +199,15 @@ TEST_F(sparse_heap, is_swept_in_steps)
     EXPECT_EQ(steps, 16'000 / 64 / np::max_slabs_purged_a_step + 1);
 }
 
-TEST_F(sparse_heap, pays_for_each_new_slab_with_pages_of_old_ones)
+TEST_F(sparse_heap, purges_old_pages_for_each_new_slab)
 {
-    EXPECT_EQ(purges_while([this] { grow(10); }), 0U) << "they were used just now";
+    EXPECT_EQ(purges_while([this] { grow(10); }), 0U) << "the pages were used just now";
     make_old();
     EXPECT_GT(purges_while([this] { grow(10); }), 20U);
     EXPECT_GT(mine.slabs(), 250U);
 }
 
-TEST_F(sparse_heap, does_not_pay_while_what_it_paid_is_needed_again)
+TEST_F(sparse_heap, purges_nothing_for_new_slabs_while_purged_pages_are_reused)
 {
     make_old();
     grow(100);
@@ -216,7 +216,7 @@ TEST_F(sparse_heap, does_not_pay_while_what_it_paid_is_needed_again)
     EXPECT_EQ(purges_while([this] { grow(10); }), 0U);
 }
 
-TEST_F(sparse_heap, returns_nothing_early_for_a_while_when_what_a_fall_returned_is_needed_again)
+TEST_F(sparse_heap, pauses_early_purges_after_their_pages_are_reused)
 {
     mine.sweep_all(true);
     EXPECT_TRUE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
@@ -224,14 +224,14 @@ TEST_F(sparse_heap, returns_nothing_early_for_a_while_when_what_a_fall_returned_
     EXPECT_FALSE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
 }
 
-TEST_F(sparse_heap, takes_reuse_of_what_it_returned_in_time_for_no_reason_to_wait)
+TEST_F(sparse_heap, continues_early_purges_after_other_pages_are_reused)
 {
     mine.sweep_all();
     (void)take(mine, class_of_1k, 12'000);
     EXPECT_TRUE(page_heap.may_be_early_in_slabs(np::release_clock::now()));
 }
 
-TEST_F(sparse_heap, is_swept_as_a_whole_also_when_another_sweep_has_begun)
+TEST_F(sparse_heap, is_swept_completely_after_a_partial_sweep)
 {
     make_old();
     EXPECT_FALSE(mine.sweep_some(np::min_age_to_pay_ms));
@@ -240,7 +240,7 @@ TEST_F(sparse_heap, is_swept_as_a_whole_also_when_another_sweep_has_begun)
     EXPECT_EQ(purges_while([this] { mine.sweep_all(); }), 0U);
 }
 
-TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
+TEST_F(heap, tags_the_slices_of_its_slabs)
 {
     const std::size_t size_class = np::sizes::of(5000);
     void* const block = take(mine, size_class, 1)[0];
@@ -252,7 +252,7 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
     EXPECT_EQ(page_heap.region().tag(first).load(), np::no_owner);
 }
 
-TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
+TEST_F(heap, reports_double_frees_and_interior_pointers)
 {
     test::error_recorder recorder;
     const std::vector<void*> blocks = take(mine, 5, 2);
@@ -265,19 +265,19 @@ TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
     EXPECT_EQ(outstanding(mine), 0U);
 }
 
-TEST_F(heap, reports_what_lies_behind_the_last_block_of_a_slab)
+TEST_F(heap, reports_pointers_past_the_last_block_of_a_slab)
 {
     test::error_recorder recorder;
-    const np::class_facts& its = np::facts[5];
+    const np::size_class_info& info = np::class_info[5];
     auto* const first = static_cast<std::byte*>(take(mine, 5, 1)[0]);
-    const std::size_t end = std::size_t{its.capacity} * its.block_bytes;
-    ASSERT_LT(end, its.slab_bytes);
+    const std::size_t end = std::size_t{info.capacity} * info.block_bytes;
+    ASSERT_LT(end, info.slab_bytes);
     put(mine, first + end);
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::misaligned_pointer}));
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
-TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
+TEST_F(heap, reuses_a_slab_with_all_of_its_blocks)
 {
     (void)take(mine, 5, np::slab_capacity(5));
     mine.give_back_slabs();
@@ -286,7 +286,7 @@ TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
     EXPECT_EQ(mine.slabs(), 1U);
 }
 
-TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
+TEST_F(heap, fails_only_while_the_region_is_exhausted)
 {
     const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
     const np::run rest = page_heap.large().take_large(std::size_t{all} * np::slice_bytes, 1);

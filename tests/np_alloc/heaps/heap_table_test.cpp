@@ -31,7 +31,7 @@ struct heap_table : testing::Test
     heap_table() { EXPECT_TRUE(all.start()); }
 };
 
-/// Which heaps were visited.
+/// The heaps visited so far.
 struct visited
 {
     std::vector<const np::thread_heap*> of_threads;
@@ -41,7 +41,7 @@ struct visited
     void operator()(const np::shared_heap& each) { shared.push_back(&each); }
 };
 
-TEST_F(heap_table, tells_heaps_that_the_program_has_made_from_its_own)
+TEST_F(heap_table, distinguishes_heaps_of_the_program_from_its_own)
 {
     np::shared_heap* const made = all.create_heap();
     ASSERT_NE(made, nullptr);
@@ -50,11 +50,11 @@ TEST_F(heap_table, tells_heaps_that_the_program_has_made_from_its_own)
     EXPECT_EQ(all.living(made), made);
     EXPECT_FALSE(all.is_made(all.fallback));
     EXPECT_FALSE(all.is_made(all.profiled));
-    EXPECT_FALSE(all.is_made(all.traced.back()));
+    EXPECT_FALSE(all.is_made(all.call_site_heaps.back()));
     all.destroy_heap(*made);
 }
 
-TEST_F(heap_table, reports_a_heap_that_was_destroyed_or_never_was_one)
+TEST_F(heap_table, reports_destroyed_and_invalid_heaps)
 {
     const test::error_recorder recorder;
     np::shared_heap* const destroyed = all.create_heap();
@@ -64,13 +64,13 @@ TEST_F(heap_table, reports_a_heap_that_was_destroyed_or_never_was_one)
     void* const block = np_alloc(sizeof(np::shared_heap));
     EXPECT_EQ(all.living(block), nullptr);
     int on_the_stack = 0;
-    void* volatile elsewhere = &on_the_stack; // So that the compiler does not see that no heap has room there.
+    void* volatile elsewhere = &on_the_stack; // Hides from the compiler that no heap fits there.
     EXPECT_EQ(all.living(elsewhere), nullptr);
     EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::foreign_pointer));
     np_free(block);
 }
 
-TEST_F(heap_table, visits_named_heaps_in_the_order_of_creation_a_few_at_a_time)
+TEST_F(heap_table, visits_named_heaps_in_order_of_creation)
 {
     std::vector<np::shared_heap*> made;
     for (const char* const name : {"a", "b", "c"})
@@ -90,7 +90,7 @@ TEST_F(heap_table, visits_named_heaps_in_the_order_of_creation_a_few_at_a_time)
         all.destroy_heap(*made[i]);
 }
 
-TEST_F(heap_table, visits_all_heaps_but_its_internal_one)
+TEST_F(heap_table, visits_all_heaps_except_the_internal_one)
 {
     np_free(np_alloc(1));
     np::shared_heap* const made = all.create_heap();
@@ -117,14 +117,14 @@ TEST_F(heap_table, finds_the_heap_of_a_slab)
     EXPECT_EQ(heap_of(shared).shared, std::vector<const np::shared_heap*>{made});
     EXPECT_EQ(heap_of(mine).of_threads, std::vector<const np::thread_heap*>{&np::this_thread.cache.heap()});
     EXPECT_TRUE(heap_of(large).of_threads.empty() && heap_of(large).shared.empty());
-    EXPECT_TRUE(heap_of(made).shared.empty()) << "that is of the internal heap";
+    EXPECT_TRUE(heap_of(made).shared.empty()) << "heaps are blocks of the internal heap, which is not visited";
     np_free(mine);
     np_free(large);
     all.destroy_heap(*made);
 }
 
 #if TESTS_MAY_FORK
-TEST_F(heap_table, makes_no_heap_where_the_system_has_no_addresses_and_does_later)
+TEST_F(heap_table, can_start_after_the_system_refused_addresses)
 {
     test::expect_in_child([] { // Another table draws new keys.
         static np::heap_table other;

@@ -18,7 +18,7 @@ namespace np = memory_pool::np;
 using memory_pool::error_kind;
 
 namespace {
-/// Two heaps, which are used with their locks.
+/// Two heaps; the helpers take their locks.
 struct heap_of_a_thread : testing::Test
 {
     static constexpr std::size_t size_class = np::sizes::of(100);
@@ -60,14 +60,14 @@ struct heap_of_a_thread : testing::Test
     }
 };
 
-TEST_F(heap_of_a_thread, puts_its_blocks_back_and_keeps_those_of_others_until_it_sends_them)
+TEST_F(heap_of_a_thread, buffers_remote_frees_until_it_sends_them)
 {
     std::vector<void*> blocks = take(mine, 5);
     const std::vector<void*> of_other = take(other, 3);
     blocks.insert(blocks.begin() + 2, of_other.begin(), of_other.end());
     put(mine, blocks);
     EXPECT_EQ(mine.outstanding(size_class), 0U);
-    EXPECT_EQ(in_transit(mine).size(), of_other.size() + 1) << "with the batch";
+    EXPECT_EQ(in_transit(mine).size(), of_other.size() + 1) << "the batch counts, too";
     EXPECT_FALSE(drain(other));
     mine.send_all();
     EXPECT_TRUE(in_transit(mine).empty());
@@ -76,19 +76,19 @@ TEST_F(heap_of_a_thread, puts_its_blocks_back_and_keeps_those_of_others_until_it
     EXPECT_EQ(other.outstanding(size_class), 0U);
 }
 
-TEST_F(heap_of_a_thread, has_a_batch_for_a_heap_from_the_first_block_on_until_that_is_sent)
+TEST_F(heap_of_a_thread, has_a_batch_from_the_first_remote_free_until_it_is_sent)
 {
     const np::slice_tag tag = other.own_tag() | size_class;
     EXPECT_FALSE(mine.has_batch_for(tag));
     put(mine, take(other, 1));
     EXPECT_TRUE(mine.has_batch_for(tag));
-    EXPECT_TRUE(mine.has_batch_for(other.own_tag() | np::sizes::of(5000))) << "whatever the class";
+    EXPECT_TRUE(mine.has_batch_for(other.own_tag() | np::sizes::of(5000))) << "a batch is for all classes";
     EXPECT_FALSE(other.has_batch_for(mine.own_tag() | size_class));
     mine.send_all();
     EXPECT_FALSE(mine.has_batch_for(tag));
 }
 
-TEST_F(heap_of_a_thread, is_given_single_blocks_which_are_in_transit_until_it_drains_them)
+TEST_F(heap_of_a_thread, keeps_single_blocks_in_transit_until_drained)
 {
     const std::vector<void*> blocks = take(mine, 2);
     for (void* each : blocks)
@@ -99,10 +99,10 @@ TEST_F(heap_of_a_thread, is_given_single_blocks_which_are_in_transit_until_it_dr
     EXPECT_TRUE(drain(mine));
     EXPECT_TRUE(in_transit(mine).empty());
     EXPECT_EQ(mine.outstanding(size_class), 0U);
-    EXPECT_EQ(mine.sent_minus_received(size_class), std::uint32_t{0} - 2) << "the sender counts them";
+    EXPECT_EQ(mine.sent_minus_received(size_class), std::uint32_t{0} - 2) << "the sender counts sent blocks";
 }
 
-TEST_F(heap_of_a_thread, drains_nothing_while_its_thread_forks)
+TEST_F(heap_of_a_thread, drains_nothing_during_a_fork)
 {
     mine.send_one(take(mine, 1)[0]);
     np::this_thread_forks = true;
@@ -113,7 +113,7 @@ TEST_F(heap_of_a_thread, drains_nothing_while_its_thread_forks)
     EXPECT_EQ(mine.outstanding(size_class), 0U);
 }
 
-TEST_F(heap_of_a_thread, reports_blocks_that_are_free_already_also_if_their_slab_is_gone)
+TEST_F(heap_of_a_thread, reports_double_frees_even_if_the_slab_is_gone)
 {
     const test::error_recorder recorder;
     const std::vector<void*> blocks = take(mine, 2);

@@ -26,7 +26,7 @@ struct magazine_demand : testing::Test
         demand.restart([this](std::size_t size_class) { return held[size_class]; });
     }
 
-    /// Samples all classes once; their swings are not known yet.
+    /// Samples all classes once, and expects that their swings are not known yet.
     void expect_a_turn_without_swings()
     {
         for (std::size_t i = 0; i != np::class_count; ++i)
@@ -42,7 +42,7 @@ struct magazine_demand : testing::Test
     }
 };
 
-TEST_F(magazine_demand, samples_classes_in_turn_and_knows_each_after_the_last_turn)
+TEST_F(magazine_demand, knows_each_class_after_all_turns)
 {
     for (std::uint32_t turn = 1; turn != np::magazine_demand::turns; ++turn)
         expect_a_turn_without_swings();
@@ -51,7 +51,7 @@ TEST_F(magazine_demand, samples_classes_in_turn_and_knows_each_after_the_last_tu
     expect_a_turn_without_swings();
 }
 
-TEST_F(magazine_demand, measures_from_low_to_high_water)
+TEST_F(magazine_demand, is_the_distance_from_low_to_high_water_mark)
 {
     restart();
     held[0] = 10;
@@ -64,19 +64,19 @@ TEST_F(magazine_demand, measures_from_low_to_high_water)
     EXPECT_EQ(swing_of_first_in_a_turn(), 6U);
     for (std::uint32_t turn = 1; turn != np::magazine_demand::turns; ++turn)
         expect_a_turn_without_swings();
-    EXPECT_EQ(swing_of_first_in_a_turn(), 0U) << "the marks begin where the last ones ended";
+    EXPECT_EQ(swing_of_first_in_a_turn(), 0U) << "the new marks begin at the current count";
 }
 
-TEST_F(magazine_demand, takes_a_magazine_that_was_empty_or_full_for_one_that_uses_all_its_room)
+TEST_F(magazine_demand, counts_a_miss_as_use_of_all_room)
 {
     restart();
     demand.note_miss(0);
-    EXPECT_GE(swing_of_first_in_a_turn(), np::most_room(0));
+    EXPECT_GE(swing_of_first_in_a_turn(), np::max_room(0));
     restart();
     EXPECT_EQ(swing_of_first_in_a_turn(), 0U);
 }
 
-TEST_F(magazine_demand, knows_each_after_one_turn_when_it_was_restarted)
+TEST_F(magazine_demand, knows_each_class_one_turn_after_a_restart)
 {
     held[0] = 100;
     restart();

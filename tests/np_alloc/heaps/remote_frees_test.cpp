@@ -26,11 +26,11 @@ namespace np = memory_pool::np;
 namespace {
 using remote_frees = test::heap_fixture;
 
-TEST_F(remote_frees, drains_what_another_has_buffered_for_it_when_that_is_sent)
+TEST_F(remote_frees, are_drained_after_they_are_sent)
 {
     for (void* block : take(mine, 3, 10))
         put(other, block);
-    EXPECT_EQ(in_transit(other), 11U) << "with the batch";
+    EXPECT_EQ(in_transit(other), 11U) << "the batch counts, too";
     (void)mine.drain();
     EXPECT_EQ(outstanding(mine), 10U) << "not sent yet";
     other.send_all();
@@ -39,11 +39,11 @@ TEST_F(remote_frees, drains_what_another_has_buffered_for_it_when_that_is_sent)
     (void)mine.drain();
     EXPECT_EQ(outstanding(mine), 0U);
     (void)other.drain();
-    EXPECT_EQ(outstanding(other), 0U) << "the batch is back";
+    EXPECT_EQ(outstanding(other), 0U) << "the batch was returned";
     EXPECT_EQ(sent_minus_received(mine) + sent_minus_received(other), 0U);
 }
 
-TEST_F(remote_frees, drains_batches_of_every_length)
+TEST_F(remote_frees, are_drained_in_batches_of_every_length)
 {
     for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
         for (void* block : take(mine, 0, length))
@@ -58,7 +58,7 @@ TEST_F(remote_frees, drains_batches_of_every_length)
     }
 }
 
-TEST_F(remote_frees, buffers_batches_for_many_others_and_sends_one_when_its_slot_is_needed)
+TEST_F(remote_frees, are_sent_when_their_slot_is_needed)
 {
     std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     for (const std::unique_ptr<test::heap>& each : owners)
@@ -74,14 +74,14 @@ TEST_F(remote_frees, buffers_batches_for_many_others_and_sends_one_when_its_slot
     EXPECT_EQ(outstanding(other), 0U);
 }
 
-TEST_F(remote_frees, takes_no_more_memory_for_batches_to_many_others_than_the_blocks_in_them_have)
+TEST_F(remote_frees, take_no_more_memory_than_the_freed_blocks)
 {
     std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     for (int round = 0; round != 10; ++round)
         for (const std::unique_ptr<test::heap>& each : owners)
             for (void* block : take(*each, 3, 2))
                 put(other, block);
-    EXPECT_LE(outstanding(other), 64U) << "batches that are not sent yet";
+    EXPECT_LE(outstanding(other), 64U) << "only open batches take memory";
     other.send_all();
     std::size_t of_owners = 0;
     for (const std::unique_ptr<test::heap>& each : owners) {
@@ -94,7 +94,7 @@ TEST_F(remote_frees, takes_no_more_memory_for_batches_to_many_others_than_the_bl
     EXPECT_EQ(of_owners + sent_minus_received(other), 0U);
 }
 
-TEST_F(remote_frees, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_one)
+TEST_F(remote_frees, use_a_block_as_its_own_batch_when_out_of_memory)
 {
     const std::vector<void*> blocks = take(mine, 0, 5);
     const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
@@ -112,7 +112,7 @@ TEST_F(remote_frees, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_on
     page_heap.large().give_large(rest.first);
 }
 
-TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)
+TEST_F(remote_frees, report_a_double_free_by_two_heaps)
 {
     test::error_recorder recorder;
     void* const block = take(mine, 5, 2)[0];
@@ -126,10 +126,10 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
-// A slab of such blocks is given back as soon as none of them is outstanding.
+// A slab of this class is freed as soon as none of its blocks is outstanding.
 constexpr std::size_t class_of_large_slabs = np::sizes::of(5000);
 
-TEST_F(remote_frees, reports_a_block_that_comes_back_when_its_slab_is_gone)
+TEST_F(remote_frees, report_a_double_free_after_the_slab_is_gone)
 {
     test::error_recorder recorder;
     void* const block = take(mine, class_of_large_slabs, 1)[0];
@@ -140,10 +140,10 @@ TEST_F(remote_frees, reports_a_block_that_comes_back_when_its_slab_is_gone)
     EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error_kind::double_free);
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
     EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error_kind::double_free);
-    EXPECT_EQ(outstanding(other), 1U) << "it is another's now";
+    EXPECT_EQ(outstanding(other), 1U) << "the new owner keeps the block";
 }
 
-TEST_F(remote_frees, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
+TEST_F(remote_frees, report_a_double_free_by_two_heaps_after_the_slab_is_gone)
 {
     test::error_recorder recorder;
     void* const block = take(mine, class_of_large_slabs, 1)[0];
@@ -159,14 +159,14 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent_when_its_slab_is_
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
     mine.send_all();
     (void)other.drain();
-    EXPECT_EQ(other.outstanding(class_of_large_slabs), 1U) << "it is another's now";
+    EXPECT_EQ(other.outstanding(class_of_large_slabs), 1U) << "the new owner keeps the block";
 }
 
-TEST_F(remote_frees, reports_a_block_that_was_sent_twice_as_its_own_batch)
+TEST_F(remote_frees, report_a_double_free_of_a_block_as_its_own_batch)
 {
     test::error_recorder recorder;
     const std::vector<void*> blocks = take(mine, 5, 3);
-    for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
+    for (const std::size_t each : {0U, 1U, 0U}) // The list of batches becomes a cycle.
         mine.send_one(blocks[each]);
     (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
@@ -179,7 +179,7 @@ TEST_F(remote_frees, reports_a_block_that_was_sent_twice_as_its_own_batch)
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
-TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_freed)
+TEST_F(remote_frees, report_the_block_size_after_the_slab_is_gone)
 {
     test::error_recorder recorder;
     constexpr std::size_t size_class = 75;
@@ -196,28 +196,28 @@ void* encoded(void* address)
     return np::the_pointer_encoding.encode(address);
 }
 
-TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
+TEST_F(remote_frees, report_and_discard_a_corrupted_batch)
 {
     ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     int local = 0;
-    const test::batch sound{nullptr, np::the_pointer_encoding.convert_count(1),
-                            nullptr}; // with the block that it has brought, if nothing else is said
+    // A null encoded_first stands for the block in the batch.
+    const test::batch sound{nullptr, np::the_pointer_encoding.convert_count(1), nullptr};
     std::vector<test::batch> written(6, sound);
     written[0].encoded_next = encoded(&local);
     written[1].encoded_count = np::the_pointer_encoding.convert_count(1000);
     written[2].encoded_first = encoded(&local);
     written[3].encoded_first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
-    written[4].encoded_first = take(mine, 5, 1)[0]; // as by who knows where it is, but not the key
-    written[5].encoded_count = 0;                   // as by who overflows with zeros
+    written[4].encoded_first = take(mine, 5, 1)[0]; // An attacker who knows an address, but not the key.
+    written[5].encoded_count = 0;                   // An overflow with zeros.
     for (const test::batch& each : written) {
         test::error_recorder recorder;
-        void* const brought = take(mine, 5, 1)[0];
-        put(other, brought);
+        void* const block = take(mine, 5, 1)[0];
+        put(other, block);
         const std::size_t away_before = outstanding(mine);
         test::batch& sent = test::batch_in(other);
         other.send_all();
         sent = each;
-        sent.encoded_first = each.encoded_first != nullptr ? each.encoded_first : encoded(brought);
+        sent.encoded_first = each.encoded_first != nullptr ? each.encoded_first : encoded(block);
         (void)mine.drain();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, &sent);
@@ -226,7 +226,7 @@ TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of
     }
 }
 
-TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_batch_and_written_to)
+TEST_F(remote_frees, do_not_write_to_neighbors_of_a_corrupted_block)
 {
     ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     constexpr std::size_t smallest = 0;
@@ -242,20 +242,20 @@ TEST_F(remote_frees, writes_to_no_neighbour_of_a_block_that_was_sent_as_its_own_
         EXPECT_EQ(*static_cast<unsigned char*>(blocks[i]), 0x41);
 }
 
-TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
+TEST_F(remote_frees, report_a_corrupted_batch_when_its_slot_is_needed)
 {
     ASSERT_TRUE(np::registry().heaps().start()) << "draws the key of addresses";
     const std::vector<std::unique_ptr<test::heap>> owners = make_heaps(1000);
     int local = 0;
-    void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before
-    for (void* written : {static_cast<void*>(&local), mine_again}) {
+    void* const own_block = take(other, 5, 1)[0]; // As if its slab had belonged to another heap before.
+    for (void* written : {static_cast<void*>(&local), own_block}) {
         test::error_recorder recorder;
         put(other, take(mine, 5, 1)[0]);
         test::batch& open = test::batch_in(other);
         open.encoded_first = encoded(written);
         for (const std::unique_ptr<test::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
-        const bool is_block = written == mine_again;
+        const bool is_block = written == own_block;
         ASSERT_EQ(recorder.kinds(),
                   test::kinds{is_block ? mp::error_kind::double_free : mp::error_kind::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, is_block ? written : &open);
@@ -264,7 +264,7 @@ TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed
     }
 }
 
-TEST_F(remote_frees, counts_the_blocks_of_a_batch_where_no_program_writes)
+TEST_F(remote_frees, keep_their_count_out_of_reach_of_the_program)
 {
     const std::vector<void*> blocks = take(mine, 5, 2);
     put(other, blocks[0]);
@@ -273,10 +273,10 @@ TEST_F(remote_frees, counts_the_blocks_of_a_batch_where_no_program_writes)
         return false;
     });
     put(other, blocks[1]);
-    EXPECT_EQ(in_transit(other), 3U) << "with the batch";
+    EXPECT_EQ(in_transit(other), 3U) << "the batch counts, too";
 }
 
-TEST_F(remote_frees, loses_nothing_when_many_threads_free_into_it)
+TEST_F(remote_frees, lose_nothing_with_many_threads)
 {
     constexpr std::size_t threads = 4;
     constexpr int rounds = 300;
@@ -300,15 +300,15 @@ TEST_F(remote_frees, loses_nothing_when_many_threads_free_into_it)
                     EXPECT_EQ(marked, reinterpret_cast<std::uintptr_t>(block));
                     put(own, block);
                 }
-                delete blocks; // NOLINT: it was handed over
+                delete blocks; // NOLINT: this thread owns it now
             }
             own.send_all();
         });
     }
-    std::mt19937 random(3); // NOLINT: the same in each run
+    std::mt19937 random(3); // NOLINT: every run is the same
     for (std::size_t i = 0; i != threads * rounds; ++i) {
         auto* const blocks =
-            std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each)).release(); // handed over below
+            std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each)).release(); // Handed off below.
         for (void* block : *blocks) {
             const auto mark = reinterpret_cast<std::uintptr_t>(block);
             std::memcpy(block, &mark, sizeof mark);

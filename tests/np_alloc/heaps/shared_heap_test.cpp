@@ -47,7 +47,7 @@ struct shared_heap : testing::Test
     }
 };
 
-TEST_F(shared_heap, takes_small_blocks_back_once)
+TEST_F(shared_heap, reports_double_frees_and_interior_pointers)
 {
     const test::error_recorder recorder;
     void* const block = all.allocate(size_class, 1000);
@@ -65,33 +65,33 @@ TEST_F(shared_heap, takes_small_blocks_back_once)
     EXPECT_EQ(all.outstanding(size_class), 1U);
 }
 
-TEST_F(shared_heap, has_large_blocks_of_its_own_only)
+TEST_F(shared_heap, frees_only_its_own_large_blocks)
 {
     const np::slice_index first = make_large(all, 3);
     const np::slice_index second = make_large(all, 2);
     EXPECT_EQ(all.large_blocks(), 2U);
     EXPECT_FALSE(other.free_large(first));
     EXPECT_TRUE(all.free_large(first));
-    EXPECT_FALSE(all.free_large(first)) << "it is gone";
+    EXPECT_FALSE(all.free_large(first)) << "it was freed already";
     EXPECT_EQ(all.large_blocks(), 1U);
     EXPECT_TRUE(all.free_large(second));
     EXPECT_EQ(slices_in_use(), 0U);
 }
 
-TEST_F(shared_heap, counts_what_it_has)
+TEST_F(shared_heap, counts_slabs_and_blocks)
 {
     void* const block = all.allocate(size_class, 990);
     (void)all.allocate(size_class, 1000);
     (void)make_large(all, 3);
     (void)other.allocate(size_class, 1000);
     all.free(size_class, block);
-    const np::heap_figures figures = all.figures();
-    EXPECT_EQ(figures.slabs, 1U);
-    EXPECT_EQ(figures.slab_bytes, np::facts[size_class].slab_bytes);
-    EXPECT_EQ(figures.outstanding_blocks, 1U);
-    EXPECT_EQ(figures.outstanding_bytes, np::sizes::size(size_class));
-    EXPECT_EQ(figures.large_blocks, 1U);
-    EXPECT_EQ(figures.large_bytes, 3 * np::slice_bytes);
+    const np::heap_statistics statistics = all.statistics();
+    EXPECT_EQ(statistics.slabs, 1U);
+    EXPECT_EQ(statistics.slab_bytes, np::class_info[size_class].slab_bytes);
+    EXPECT_EQ(statistics.outstanding_blocks, 1U);
+    EXPECT_EQ(statistics.outstanding_bytes, np::sizes::size(size_class));
+    EXPECT_EQ(statistics.large_blocks, 1U);
+    EXPECT_EQ(statistics.large_bytes, 3 * np::slice_bytes);
 }
 
 TEST_F(shared_heap, frees_all_at_once_and_stays_usable)
@@ -101,22 +101,22 @@ TEST_F(shared_heap, frees_all_at_once_and_stays_usable)
     (void)make_large(all, 3);
     all.free_all();
     EXPECT_EQ(slices_in_use(), 0U);
-    EXPECT_EQ(all.figures().slabs + all.figures().large_blocks, 0U);
+    EXPECT_EQ(all.statistics().slabs + all.statistics().large_blocks, 0U);
     void* const block = all.allocate(size_class, 1000);
     EXPECT_TRUE(all.is_in_use(block));
 }
 
-TEST_F(shared_heap, has_no_block_where_there_is_no_memory)
+TEST_F(shared_heap, fails_without_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::protect, 1);
     EXPECT_EQ(all.allocate(size_class, 1000), nullptr);
-    EXPECT_EQ(all.figures().slabs, 0U);
+    EXPECT_EQ(all.statistics().slabs, 0U);
     calls.refuse_nothing();
     EXPECT_NE(all.allocate(size_class, 1000), nullptr);
 }
 
-TEST_F(shared_heap, is_for_any_number_of_threads)
+TEST_F(shared_heap, is_thread_safe)
 {
     constexpr std::size_t threads = 4;
     test::in_threads(threads, [this](std::size_t thread) {

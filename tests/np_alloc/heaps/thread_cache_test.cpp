@@ -50,7 +50,7 @@ struct thread_cache : testing::Test
             mine.put(size_class, block);
     }
 
-    /// Puts everything back where it is from, as far as that has come here.
+    /// Returns all cached blocks to their heaps, and drains the remote frees of this heap.
     void tidy(np::thread_cache& user)
     {
         np::misuse_list found;
@@ -58,13 +58,13 @@ struct thread_cache : testing::Test
         (void)memory->slabs.drain();
     }
 
-    /// The share of cached blocks, beyond a few of each size.
+    /// Returns: the cached bytes, without min_room() blocks of each class.
     std::size_t bytes_held_beyond_a_few()
     {
         std::size_t bytes = 0;
         for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
             const std::size_t held = mine.held(size_class);
-            bytes += (held - std::min<std::size_t>(held, np::least_room(size_class))) * np::sizes::size(size_class);
+            bytes += (held - std::min<std::size_t>(held, np::min_room(size_class))) * np::sizes::size(size_class);
         }
         return bytes;
     }
@@ -77,7 +77,7 @@ struct thread_cache : testing::Test
     }
 };
 
-TEST_F(thread_cache, has_nothing_cached_and_knows_no_block_before_it_has_a_heap)
+TEST_F(thread_cache, is_empty_and_owns_nothing_without_a_heap)
 {
     EXPECT_FALSE(mine.has_heap());
     void* block = nullptr;
@@ -88,35 +88,35 @@ TEST_F(thread_cache, has_nothing_cached_and_knows_no_block_before_it_has_a_heap)
     EXPECT_GE(mine.class_in(memory->slabs.own_tag() | 3), np::class_count);
 }
 
-TEST(cached_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
+TEST(cached_classes, have_a_coarse_class_at_most_half_larger)
 {
     const auto alignment = [](std::size_t bytes) { return bytes & (~bytes + 1); };
     for (std::size_t number = 0; number != np::class_count; ++number) {
-        const std::size_t coarse = np::facts[number].coarse_class;
+        const std::size_t coarse = np::class_info[number].coarse_class;
         const std::size_t bytes = np::sizes::size(number);
         EXPECT_GE(np::sizes::size(coarse), bytes);
         EXPECT_LE(np::sizes::size(coarse), bytes + bytes / 2);
         EXPECT_GE(alignment(np::sizes::size(coarse)), alignment(bytes)) << bytes;
-        EXPECT_EQ(np::facts[coarse].coarse_class, coarse) << bytes;
+        EXPECT_EQ(np::class_info[coarse].coarse_class, coarse) << bytes;
     }
 }
 
-TEST_F(thread_cache, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of_many)
+TEST_F(thread_cache, borrows_from_a_larger_class_if_it_is_one_of_many)
 {
     if (np::is_checked)
-        GTEST_SKIP() << "where blocks are checked, each is of its class";
+        GTEST_SKIP() << "the checked build does not borrow from larger classes";
     constexpr std::size_t size_class = np::sizes::of(400);
     mine.use(*memory);
     EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
     memory->is_one_of_many = true;
-    std::size_t lent = 0;
+    std::size_t borrowed = 0;
     while (memory->class_to_allocate(size_class) == np::sizes::of(512))
-        ++lent;
-    EXPECT_EQ(lent, 4096U / np::sizes::size(size_class)) << "as a page of its own would hold";
+        ++borrowed;
+    EXPECT_EQ(borrowed, 4096U / np::sizes::size(size_class)) << "a page of blocks";
     EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
     EXPECT_EQ(memory->class_to_allocate(np::sizes::of(512)), np::sizes::of(512));
     give(take(np::sizes::of(300)));
-    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
+    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "the class has a magazine";
 }
 
 TEST_F(thread_cache, is_found_by_the_tags_of_its_slabs)
@@ -124,10 +124,10 @@ TEST_F(thread_cache, is_found_by_the_tags_of_its_slabs)
     EXPECT_EQ(&np::thread_heap::of(memory->slabs.own_tag() | 5), memory);
 }
 
-TEST_F(thread_cache, has_its_heap_and_the_small_magazines_of_a_few_classes_in_two_pages)
+TEST_F(thread_cache, fits_its_heap_and_a_few_small_magazines_in_two_pages)
 {
     if (np::is_checked || memory_pool::detail::os::page_size() != 4096)
-        GTEST_SKIP() << "where blocks are checked, what waits is there, too";
+        GTEST_SKIP() << "the heap of the checked build contains its quarantine";
     mine.use(*memory);
     for (const std::size_t bytes : {100U, 200U, 300U, 400U, 500U, 600U, 700U}) {
         std::vector<void*> blocks(8);
@@ -137,7 +137,7 @@ TEST_F(thread_cache, has_its_heap_and_the_small_magazines_of_a_few_classes_in_tw
     EXPECT_LE(memory_pool::detail::os::resident_pages(memory, sizeof *memory), 2U);
 }
 
-TEST_F(thread_cache, keeps_its_blocks_when_a_magazine_is_no_longer_small_and_leaves_its_place_to_another)
+TEST_F(thread_cache, keeps_blocks_when_a_magazine_outgrows_its_small_place)
 {
     mine.use(*memory);
     test::heap other(page_heap);
@@ -157,7 +157,7 @@ TEST_F(thread_cache, keeps_its_blocks_when_a_magazine_is_no_longer_small_and_lea
     other.give_back_empty_slabs();
 }
 
-TEST_F(thread_cache, knows_its_blocks_while_it_ticks_at_its_frees)
+TEST_F(thread_cache, owns_its_blocks_while_it_ticks)
 {
     mine.use(*memory);
     void* const block = take(5);
@@ -174,7 +174,7 @@ TEST_F(thread_cache, knows_its_blocks_while_it_ticks_at_its_frees)
     give(block);
 }
 
-TEST_F(thread_cache, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
+TEST_F(thread_cache, knows_the_class_of_its_own_blocks_only)
 {
     mine.use(*memory);
     EXPECT_EQ(mine.class_in(memory->slabs.own_tag() | 3), 3U);
@@ -183,7 +183,7 @@ TEST_F(thread_cache, tells_the_class_of_its_own_blocks_and_that_others_are_not_i
     EXPECT_GE(mine.class_in((memory->slabs.own_tag() + 128) | 3), np::class_count);
 }
 
-TEST_F(thread_cache, hands_out_first_what_came_back_last)
+TEST_F(thread_cache, is_last_in_first_out)
 {
     mine.use(*memory);
     void* const a = take(5);
@@ -194,11 +194,11 @@ TEST_F(thread_cache, hands_out_first_what_came_back_last)
     EXPECT_EQ(take(5), a);
 }
 
-TEST_F(thread_cache, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
+TEST_F(thread_cache, exchanges_blocks_with_slabs_when_empty_or_full)
 {
     mine.use(*memory);
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
-        const std::size_t count = 3 * std::size_t{np::most_room(size_class)} + 1;
+        const std::size_t count = 3 * std::size_t{np::max_room(size_class)} + 1;
         std::vector<void*> blocks;
         blocks.reserve(count);
         for (std::size_t i = 0; i != count; ++i)
@@ -206,7 +206,7 @@ TEST_F(thread_cache, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothin
         ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
         for (void* block : blocks) {
             give(block);
-            ASSERT_LE(mine.held(size_class), np::most_room(size_class));
+            ASSERT_LE(mine.held(size_class), np::max_room(size_class));
         }
         std::size_t held = 0;
         for (std::size_t each = 0; each != np::class_count; ++each)
@@ -215,20 +215,20 @@ TEST_F(thread_cache, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothin
     }
 }
 
-TEST_F(thread_cache, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that_needs_more)
+TEST_F(thread_cache, grows_with_the_demand_of_its_thread)
 {
     mine.use(*memory);
     give(take(0));
-    EXPECT_LE(mine.held(0), np::least_room(0));
+    EXPECT_LE(mine.held(0), np::min_room(0));
     std::vector<void*> blocks;
-    for (std::uint32_t i = 0; i != 2 * np::most_room(0); ++i)
-        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): their number is unknown
-    EXPECT_EQ(memory->room(0), np::most_room(0));
+    for (std::uint32_t i = 0; i != 2 * np::max_room(0); ++i)
+        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): take() grows the room
+    EXPECT_EQ(memory->room(0), np::max_room(0));
     for (void* block : blocks)
         give(block);
 }
 
-TEST_F(thread_cache, holds_no_more_than_a_few_blocks_if_that_is_chosen)
+TEST_F(thread_cache, holds_only_a_few_blocks_with_thread_cache_bytes_0)
 {
     const std::size_t before = np_option_get(np_option_thread_cache_bytes);
     ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, 0), 0);
@@ -238,11 +238,11 @@ TEST_F(thread_cache, holds_no_more_than_a_few_blocks_if_that_is_chosen)
         block = take(0);
     for (void* block : blocks)
         give(block);
-    EXPECT_LE(mine.held(0), np::least_room(0));
+    EXPECT_LE(mine.held(0), np::min_room(0));
     ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, before), 0);
 }
 
-TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
+TEST_F(thread_cache, has_room_for_a_few_blocks_of_a_class_above_the_limit)
 {
     mine.use(*memory);
     std::vector<void*> blocks(1000);
@@ -251,7 +251,7 @@ TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than
     const std::size_t before = np_option_get(np_option_thread_cache_bytes);
     ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, 0), 0);
     give(take(1));
-    EXPECT_EQ(memory->room(1), np::least_room(1));
+    EXPECT_EQ(memory->room(1), np::min_room(1));
     EXPECT_EQ(*memory->end(1), np::thread_heap::full_mark());
     for (void* block : blocks)
         give(block);
@@ -259,28 +259,28 @@ TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than
 }
 
 /// Allocates many blocks of one size and frees them.
-void need_many(thread_cache& its, std::size_t size_class)
+void need_many(thread_cache& fixture, std::size_t size_class)
 {
-    std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
-    std::generate(blocks.begin(), blocks.end(), [&] { return its.take(size_class); });
-    std::for_each(blocks.begin(), blocks.end(), [&its](void* block) { its.give(block); });
+    std::vector<void*> blocks(2 * std::size_t{np::max_room(size_class)});
+    std::generate(blocks.begin(), blocks.end(), [&] { return fixture.take(size_class); });
+    std::for_each(blocks.begin(), blocks.end(), [&fixture](void* block) { fixture.give(block); });
 }
 
-/// Does that for each size class from `first` on.
-void need_many_of_each(thread_cache& its, std::size_t first = 0)
+/// Allocates and frees many blocks of each size class from `first` on.
+void need_many_of_each(thread_cache& fixture, std::size_t first = 0)
 {
     for (std::size_t size_class = first; size_class != np::class_count; ++size_class)
-        need_many(its, size_class);
+        need_many(fixture, size_class);
 }
 
-TEST_F(thread_cache, has_no_more_cached_of_all_classes_together_than_its_share)
+TEST_F(thread_cache, limits_all_classes_together_to_its_share)
 {
     mine.use(*memory);
     need_many_of_each(*this);
     EXPECT_LE(bytes_held_beyond_a_few(), np_option_get(np_option_thread_cache_bytes));
 }
 
-TEST_F(thread_cache, may_have_as_much_again_cached_for_each_32_MiB_that_are_in_use)
+TEST_F(thread_cache, has_another_share_for_each_32_mib_in_use)
 {
     mine.use(*memory);
     constexpr std::size_t largest = np::class_count - 1;
@@ -299,24 +299,24 @@ TEST_F(thread_cache, may_have_as_much_again_cached_for_each_32_MiB_that_are_in_u
 constexpr std::size_t first_small = 3;
 constexpr std::size_t first_of_others = 11;
 
-/// Allocates and frees many blocks of some small classes in turns.
-/// Returns: how often that needed slabs.
-std::uint32_t slow_calls_for_small_classes(thread_cache& its)
+/// Effects: allocates and frees many blocks of a few small classes, in turn.
+/// Returns: how often the thread locked its heap.
+std::uint32_t slow_calls_for_small_classes(thread_cache& fixture)
 {
-    const np::heap& slabs = its.mine.heap().slabs;
+    const np::heap& slabs = fixture.mine.heap().slabs;
     const std::uint32_t before = slabs.owner_locks();
     std::vector<void*> blocks(2000);
     for (int round = 0; round != 20; ++round) {
         std::size_t taken = 0;
         for (void*& block : blocks)
-            block = its.take(first_small + taken++ % (first_of_others - first_small));
+            block = fixture.take(first_small + taken++ % (first_of_others - first_small));
         for (void* block : blocks)
-            its.give(block);
+            fixture.give(block);
     }
     return slabs.owner_locks() - before;
 }
 
-/// Returns: the same, in a heap with no other use.
+/// Returns: the result of slow_calls_for_small_classes() in a new heap.
 std::uint32_t slow_calls_in_a_new_heap()
 {
     struct : thread_cache
@@ -327,7 +327,7 @@ std::uint32_t slow_calls_in_a_new_heap()
     return slow_calls_for_small_classes(fresh);
 }
 
-TEST_F(thread_cache, gives_the_share_of_classes_that_are_not_used_any_more_to_those_that_are)
+TEST_F(thread_cache, moves_room_from_idle_to_busy_classes)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
@@ -338,7 +338,7 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_are_not_used_any_more_to_th
     EXPECT_EQ(outstanding(), 0U);
 }
 
-TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
+TEST_F(thread_cache, moves_room_from_classes_of_the_previous_thread)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
@@ -350,20 +350,20 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_tho
     EXPECT_EQ(outstanding(), 0U);
 }
 
-/// Makes one large class after the other need more room.
-void need_many_of_the_next(thread_cache& its, std::size_t& next)
+/// Makes the large classes need more room, one after the other.
+void need_many_of_the_next(thread_cache& fixture, std::size_t& next)
 {
     constexpr std::size_t few = 32;
-    need_many(its, np::class_count - few + next++ % few);
+    need_many(fixture, np::class_count - few + next++ % few);
 }
 
-TEST_F(thread_cache, takes_no_share_from_a_class_that_uses_it_without_slabs)
+TEST_F(thread_cache, takes_no_room_from_a_class_that_uses_all_of_it)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
     (void)slow_calls_for_small_classes(*this);
     const std::uint32_t room = memory->room(first_small);
-    ASSERT_GE(room, 8 * np::least_room(first_small));
+    ASSERT_GE(room, 8 * np::min_room(first_small));
     std::vector<void*> blocks(mine.held(first_small));
     for (std::size_t next = 0; next != 400;) {
         std::generate(blocks.begin(), blocks.end(), [this] { return take(first_small); });
@@ -375,7 +375,7 @@ TEST_F(thread_cache, takes_no_share_from_a_class_that_uses_it_without_slabs)
     }
 }
 
-TEST_F(thread_cache, takes_no_share_from_a_class_that_is_empty_again_and_again)
+TEST_F(thread_cache, takes_no_room_from_a_class_that_keeps_running_empty)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
@@ -383,7 +383,7 @@ TEST_F(thread_cache, takes_no_share_from_a_class_that_is_empty_again_and_again)
     while (mine.held(first_small) != 0)
         (void)take(first_small);
     const std::uint32_t room = memory->room(first_small);
-    ASSERT_GE(room, 8 * np::least_room(first_small));
+    ASSERT_GE(room, 8 * np::min_room(first_small));
     for (std::size_t next = 0; next != 200;) {
         do
             (void)take(first_small);
@@ -393,7 +393,7 @@ TEST_F(thread_cache, takes_no_share_from_a_class_that_is_empty_again_and_again)
     EXPECT_GE(memory->room(first_small), room);
 }
 
-TEST_F(thread_cache, leaves_what_is_cached_to_the_thread_that_has_the_heap_next)
+TEST_F(thread_cache, leaves_cached_blocks_to_the_next_thread)
 {
     mine.use(*memory);
     void* const kept = take(0);
@@ -415,10 +415,10 @@ TEST_F(thread_cache, leaves_what_is_cached_to_the_thread_that_has_the_heap_next)
     EXPECT_EQ(outstanding(), 0U);
 }
 
-TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
+TEST_F(thread_cache, keeps_small_magazines_for_outstanding_blocks)
 {
     mine.use(*memory);
-    std::vector<void*> blocks(np::most_room(0));
+    std::vector<void*> blocks(np::max_room(0));
     for (const std::size_t size_class : {7U, 0U}) {
         std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
         std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
@@ -429,7 +429,7 @@ TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_com
     memory->slabs.give_back_empty_slabs();
     memory->drop_magazines();
     EXPECT_EQ(memory->room(7), 0U);
-    EXPECT_EQ(memory->room(0), np::least_room(0));
+    EXPECT_EQ(memory->room(0), np::min_room(0));
     EXPECT_EQ(memory->tops[7], nullptr);
     mine.use(*memory);
     give(kept);
@@ -443,7 +443,7 @@ TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_com
     EXPECT_EQ(outstanding(), 0U);
 }
 
-TEST_F(thread_cache, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
+TEST_F(thread_cache, reports_a_double_free_in_a_row)
 {
     mine.use(*memory);
     test::error_recorder recorder;
@@ -459,24 +459,24 @@ TEST_F(thread_cache, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_o
     EXPECT_EQ(recorder.kinds().back(), memory_pool::error_kind::double_free);
 }
 
-TEST_F(thread_cache, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
+TEST_F(thread_cache, ignores_the_word_before_an_empty_magazine)
 {
     mine.use(*memory);
     const test::error_recorder recorder;
     void* const block = take(1);
     while (mine.held(1) != 0)
         (void)take(1);
-    memory->begin(1)[-1] = block; // Before it, there is room of another, where anything may stand.
+    memory->begin(1)[-1] = block; // The word belongs to another magazine and may have any value.
     give(block);
     EXPECT_EQ(mine.held(1), 1U);
     EXPECT_TRUE(recorder.kinds().empty());
 }
 
-TEST_F(thread_cache, sends_home_what_another_heap_has_allocated)
+TEST_F(thread_cache, returns_blocks_to_the_heap_that_allocated_them)
 {
     mine.use(*memory);
     test::heap other(page_heap);
-    std::vector<void*> blocks(3 * std::size_t{np::most_room(20)});
+    std::vector<void*> blocks(3 * std::size_t{np::max_room(20)});
     for (void*& block : blocks)
         ASSERT_EQ(other.take(20, &block, 1), 1U);
     for (void* block : blocks)
@@ -484,13 +484,13 @@ TEST_F(thread_cache, sends_home_what_another_heap_has_allocated)
     tidy(mine);
     (void)other.drain();
     EXPECT_EQ(other.outstanding(20), 0U);
-    other.send_all(); // the batches
+    other.send_all(); // Returns the batches.
     (void)memory->slabs.drain();
     EXPECT_EQ(outstanding(), 0U);
     other.give_back_empty_slabs();
 }
 
-TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_batches_are_and_reports_it_when_it_goes_back)
+TEST_F(thread_cache, reports_a_free_in_the_slab_of_batches_on_drain)
 {
     mine.use(*memory);
     test::heap other(page_heap);
@@ -516,7 +516,7 @@ TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_batches_are_an
     other.give_back_empty_slabs();
 }
 
-TEST_F(thread_cache, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_the_cache_and_smaller_ones_after_many)
+TEST_F(thread_cache, caches_small_remote_blocks_only_after_many_frees)
 {
     const std::size_t size_of_line = np::sizes::of(memory_pool::cache_line_size);
     mine.use(*memory);
@@ -528,6 +528,6 @@ TEST_F(thread_cache, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_t
     mine.note_passed();
     EXPECT_TRUE(mine.may_stay(0));
     mine.leave();
-    EXPECT_FALSE(mine.may_stay(size_of_line - 1)) << "a new beginning";
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1)) << "leave() resets the count";
 }
 } // namespace

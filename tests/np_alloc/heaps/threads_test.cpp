@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that begin, end, hand blocks to each other and are cancelled, by the interface alone.
+// Threads that start, end, hand off blocks and are cancelled, through the public interface.
 #include <memory_pool/np_alloc.h>
 
 #include <support/handed_over.hpp>
@@ -33,16 +33,16 @@ using test::filled_block;
 
 test::np_resource np;
 
-/// A block gets another place now and then. If a tenth of the blocks were lost in each round, or a hundredth where
-/// there are a thousand rounds, there would be more places.
-const double most_spread = test::blocks_are_checked() ? 24 : 8; // There, freed blocks go to quarantine.
+/// Blocks move to new pages now and then. A leak of a tenth of the blocks per round, or of a hundredth in tests with a
+/// thousand rounds, would use more pages. The checked build uses more because of its quarantine.
+const double max_spread = test::blocks_are_checked() ? 24 : 8;
 
 filled_block allocate_any(std::mt19937& random)
 {
     return test::allocate_filled(np, 1 + random() % (random() % 50 == 0 ? 200'000 : 2000));
 }
 
-/// As many blocks as `each`, of every kind of size.
+/// Allocates `each` blocks of every kind of size.
 std::vector<filled_block> allocate_of_all_kinds(std::size_t each)
 {
     std::vector<filled_block> blocks;
@@ -52,7 +52,7 @@ std::vector<filled_block> allocate_of_all_kinds(std::size_t each)
     return blocks;
 }
 
-/// Every second block, from the first or from the second.
+/// Returns: every second block, from index `from` on.
 std::vector<filled_block> every_second(const std::vector<filled_block>& blocks, std::size_t from)
 {
     std::vector<filled_block> chosen;
@@ -61,9 +61,9 @@ std::vector<filled_block> every_second(const std::vector<filled_block>& blocks, 
     return chosen;
 }
 
-// What a thread does first.
+// The first call of a thread.
 
-/// Does it to blocks of another thread, of every kind, in a thread that has done nothing before.
+/// Calls `operation` with a block of another thread, of every kind, as the first call of a new thread.
 template <class Operation>
 void expect_first(Operation&& operation)
 {
@@ -73,7 +73,7 @@ void expect_first(Operation&& operation)
     }
 }
 
-TEST(np_threads, may_begin_with_free)
+TEST(np_threads, can_start_with_free)
 {
     expect_first([](const filled_block& theirs) {
         np_free(theirs.address);
@@ -87,7 +87,7 @@ TEST(np_threads, may_begin_with_free)
     test::in_a_thread([] { np_free(nullptr); });
 }
 
-TEST(np_threads, may_begin_with_realloc)
+TEST(np_threads, can_start_with_realloc)
 {
     for (std::size_t factor : {1U, 2U, 100U}) {
         expect_first([factor](const filled_block& theirs) {
@@ -106,7 +106,7 @@ TEST(np_threads, may_begin_with_realloc)
     test::in_a_thread([] { np_free(np_realloc(nullptr, 100)); });
 }
 
-TEST(np_threads, may_begin_with_calloc)
+TEST(np_threads, can_start_with_calloc)
 {
     expect_first([](const filled_block& theirs) {
         auto* const mine = static_cast<unsigned char*>(np_calloc(1, theirs.bytes));
@@ -116,7 +116,7 @@ TEST(np_threads, may_begin_with_calloc)
     });
 }
 
-TEST(np_threads, may_begin_with_an_aligned_block)
+TEST(np_threads, can_start_with_an_aligned_block)
 {
     for (std::size_t alignment : {16U, 64U, 4096U, 1U << 17}) {
         expect_first([alignment](const filled_block& theirs) {
@@ -126,14 +126,14 @@ TEST(np_threads, may_begin_with_an_aligned_block)
         });
         expect_first([alignment](const filled_block& theirs) {
             void* mine = nullptr;
-            const bool is_there = np_posix_memalign(&mine, alignment, theirs.bytes) == 0;
+            const bool succeeded = np_posix_memalign(&mine, alignment, theirs.bytes) == 0;
             np_free(mine);
-            return test::give_back(np, theirs) && is_there;
+            return test::give_back(np, theirs) && succeeded;
         });
     }
 }
 
-TEST(np_threads, may_begin_with_a_question_or_with_trim)
+TEST(np_threads, can_start_with_usable_size_or_trim)
 {
     expect_first([](const filled_block& theirs) {
         return np_usable_size(theirs.address) >= theirs.bytes && test::give_back(np, theirs);
@@ -146,7 +146,7 @@ TEST(np_threads, may_begin_with_a_question_or_with_trim)
 
 // How threads end.
 
-TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
+TEST(np_threads, leak_nothing_when_they_end_with_blocks_in_every_state)
 {
     test::footprint used;
     constexpr int rounds = test::under_a_sanitizer ? 100 : 1000;
@@ -157,9 +157,9 @@ TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
             test::lasting_thread other;
             other.does([&] {
                 theirs = allocate_of_all_kinds(6);
-                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // they may stay cached
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // Leaves blocks in the cache.
             });
-            // What it does not see any more, and what it has not passed on when it ends.
+            // The thread ends with undrained and with buffered remote frees.
             EXPECT_TRUE(test::give_back_all(np, every_second(theirs, 0)));
             other.does([&] { EXPECT_TRUE(test::give_back_all(np, every_second(mine, 0))); });
         }
@@ -168,10 +168,10 @@ TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
         theirs.insert(theirs.end(), mine.begin(), mine.end());
         used.add(theirs);
     }
-    EXPECT_LE(used.spread(), most_spread);
+    EXPECT_LE(used.spread(), max_spread);
 }
 
-TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_table_has)
+TEST(np_threads, leave_one_block_each_without_growing_memory)
 {
     constexpr std::size_t at_a_time = 4;
     constexpr std::size_t lives = test::under_a_sanitizer ? 250 : 2500;
@@ -189,7 +189,7 @@ TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_
     const std::size_t before = test::resident_bytes();
     run(lives / 10, lives);
     const std::size_t some = std::size_t{test::blocks_are_checked() ? 6U : 4U} << 20U;
-    EXPECT_LE(test::resident_bytes(), before + some) << "of which a huge page may be a half";
+    EXPECT_LE(test::resident_bytes(), before + some) << "a huge page may take 2 MiB of this";
 #else
     run(lives / 10, lives);
 #endif
@@ -200,23 +200,22 @@ TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_
 }
 
 #if defined(__unix__)
-#if !MEMORY_POOL_TSAN // which is gone itself in the last round
-/// More of them than lie in a thread's descriptor: the C library allocates the place for the others when one is first
-/// set.
-class many_keys : public testing::Test
+#if !MEMORY_POOL_TSAN // ThreadSanitizer has ended its thread before the last round.
+/// More keys than fit in a thread's descriptor: the C library allocates room for the other keys when a thread sets one.
+class pthread_keys : public testing::Test
 {
 protected:
-    many_keys()
+    pthread_keys()
     {
         calls_ = 0;
         for (pthread_key_t& key : keys)
             EXPECT_EQ(pthread_key_create(&key, &end), 0);
     }
-    ~many_keys() override
+    ~pthread_keys() override
     {
         for (const pthread_key_t key : keys)
             pthread_key_delete(key);
-        for (void* const block : set_) // in the last round of destructors
+        for (void* const block : set_) // Set in the last round of destructors.
             np_free(block);
         set_.clear();
     }
@@ -232,9 +231,9 @@ protected:
     static inline std::atomic<int> calls_{0};
 
 private:
-    static inline std::set<void*> set_; ///< By one thread at a time.
+    static inline std::set<void*> set_; ///< Used by one thread at a time.
 
-    /// Frees its block, uses others of every kind, and has itself called again as often as there are rounds.
+    /// Frees its block, uses blocks of every kind, and sets the last key again, for three rounds.
     static void end(void* block)
     {
         ++calls_;
@@ -246,19 +245,19 @@ private:
     }
 };
 
-TEST_F(many_keys, are_served_in_every_round_of_destructors)
+TEST_F(pthread_keys, can_allocate_in_every_round_of_destructors)
 {
-    test::in_a_thread([] { std::for_each(keys.begin(), keys.end(), &many_keys::set); });
+    test::in_a_thread([] { std::for_each(keys.begin(), keys.end(), &pthread_keys::set); });
     EXPECT_GE(calls_, 40 + 3 - 1);
 }
 
-TEST_F(many_keys, are_served_in_a_thread_that_begins_with_the_last)
+TEST_F(pthread_keys, can_allocate_in_a_thread_that_starts_with_the_last_key)
 {
     test::in_a_thread([] { set(keys.back()); });
     EXPECT_GE(calls_, 3);
 }
 
-TEST_F(many_keys, leave_nothing_behind_in_threads_that_end)
+TEST_F(pthread_keys, leak_nothing_in_threads_that_end)
 {
     test::footprint used;
     for (int round = 0; round != 300; ++round) {
@@ -267,14 +266,14 @@ TEST_F(many_keys, leave_nothing_behind_in_threads_that_end)
         used.add(blocks);
         EXPECT_TRUE(test::give_back_all(np, blocks));
     }
-    EXPECT_LE(used.spread(), most_spread);
+    EXPECT_LE(used.spread(), max_spread);
 }
 #endif
 
-// AddressSanitizer does not see that the stack of a thread that is cancelled is unwound; and libc++ brings an unwinder
-// of its own, which the one of pthread_cancel does not get on with.
+// AddressSanitizer does not notice that a cancelled thread unwinds its stack, and libc++ has another unwinder, which is
+// incompatible with the unwinder of pthread_cancel.
 #if !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
-/// A thread whose end may be asked for, as std::thread's may not.
+/// A thread that can be cancelled, unlike std::thread.
 template <class Action>
 class posix_thread
 {
@@ -308,25 +307,25 @@ private:
 
 TEST(np_threads, are_not_cancelled_while_they_allocate_and_free)
 {
-    std::atomic<bool> is_asked{false};
-    std::atomic<bool> has_come_through{false};
+    std::atomic<bool> is_cancelled{false};
+    std::atomic<bool> has_finished{false};
     {
         posix_thread thread([&] {
-            while (!is_asked)
+            while (!is_cancelled)
                 std::this_thread::yield();
             for (int i = 0; i != 5; ++i)
                 EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(50)));
             (void)np_trim();
-            has_come_through = true;
+            has_finished = true;
             pthread_testcancel();
         });
         thread.cancel();
-        is_asked = true;
+        is_cancelled = true;
     }
-    EXPECT_TRUE(has_come_through);
+    EXPECT_TRUE(has_finished);
 }
 
-TEST(np_threads, lose_nothing_when_they_are_cancelled_in_between)
+TEST(np_threads, leak_nothing_when_cancelled_between_calls)
 {
     test::footprint used;
     for (int round = 0; round != 100; ++round) {
@@ -345,14 +344,14 @@ TEST(np_threads, lose_nothing_when_they_are_cancelled_in_between)
         used.add(blocks);
         EXPECT_TRUE(test::give_back_all(np, blocks));
     }
-    EXPECT_LE(used.spread(), most_spread);
+    EXPECT_LE(used.spread(), max_spread);
 }
 #endif
 #endif
 
-// What threads do to each other.
+// Threads that free each other's blocks.
 
-TEST(np_threads, may_end_while_others_free_their_blocks_and_others_begin)
+TEST(np_threads, can_end_while_others_free_their_blocks)
 {
     constexpr std::size_t freeing = 7;
     constexpr int rounds = test::under_a_sanitizer ? 20 : 300;
@@ -376,7 +375,7 @@ TEST(np_threads, may_end_while_others_free_their_blocks_and_others_begin)
                 done = 0;
                 round_to_free = round;
             });
-            // It has ended, or not quite, and this one takes its place.
+            // A new thread adopts the heap of the thread that has just ended.
             test::in_a_thread([&] { faults += test::give_back_all(np, allocate_of_all_kinds(8)) ? 0U : 1U; });
             while (done != freeing)
                 std::this_thread::yield();
@@ -387,25 +386,25 @@ TEST(np_threads, may_end_while_others_free_their_blocks_and_others_begin)
         }
     });
     EXPECT_EQ(faults, 0U);
-    EXPECT_LE(used.spread(), most_spread);
+    EXPECT_LE(used.spread(), max_spread);
 }
 
-TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
+TEST(np_threads, share_no_cache_line_without_remote_frees)
 {
     constexpr std::size_t threads = 4;
     constexpr std::size_t line = 64;
-    (void)np_trim(); // Nor may they get what others have passed on.
+    (void)np_trim(); // Clears remote frees of earlier tests.
     std::array<std::vector<filled_block>, threads> blocks;
     std::atomic<std::size_t> begun{0};
     test::in_threads(threads, [&](std::size_t thread) {
         std::mt19937 random(static_cast<unsigned>(thread));
         blocks[thread].push_back(test::allocate_filled(np, 1));
-        // A thread that begins after another has ended would get what that one had.
+        // All threads start before one ends: otherwise one would adopt the heap of another.
         for (++begun; begun != threads;)
             std::this_thread::yield();
         for (int i = 0; i != 3000; ++i) {
             blocks[thread].push_back(test::allocate_filled(np, 1 + random() % 100));
-            if (random() % 3 == 0) { // its own, so that it gets it again
+            if (random() % 3 == 0) { // Frees its own block, to allocate it again.
                 EXPECT_TRUE(test::give_back(np, blocks[thread].back()));
                 blocks[thread].pop_back();
             }
@@ -430,10 +429,10 @@ TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
         EXPECT_TRUE(test::give_back_all(np, each));
 }
 
-TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
+TEST(np_threads, reuse_small_remote_blocks_only_after_many_frees)
 {
     if (test::blocks_are_checked())
-        GTEST_SKIP() << "in the checked build, the next block is unpredictable";
+        GTEST_SKIP() << "the checked build randomizes the order of blocks";
     constexpr std::size_t bytes = 16;
     constexpr std::size_t line = 64;
     std::vector<filled_block> blocks;
@@ -443,12 +442,12 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
     for (const filled_block& each : blocks)
         lines.insert(reinterpret_cast<std::uintptr_t>(each.address) / line);
     test::lasting_thread other;
-    std::vector<filled_block> blocks_of_other; // What a thread before it has left in the cache may be of this one.
+    std::vector<filled_block> blocks_of_other; // Uses up the adopted cache, which may contain blocks of this thread.
     other.does([&] {
         for (int i = 0; i != 10'000; ++i)
             blocks_of_other.push_back(test::allocate_filled(np, bytes));
     });
-    const auto pass_on_and_allocate = [&] {
+    const auto free_remotely_and_allocate = [&] {
         filled_block allocated;
         other.does([&] {
             EXPECT_TRUE(test::give_back(np, blocks.back()));
@@ -457,7 +456,7 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
         });
         return allocated;
     };
-    const filled_block after_one = pass_on_and_allocate();
+    const filled_block after_one = free_remotely_and_allocate();
     EXPECT_EQ(lines.count(reinterpret_cast<std::uintptr_t>(after_one.address) / line), 0U);
     other.does([&] {
         for (int i = 0; i != 2000; ++i) {
@@ -466,7 +465,7 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
         }
     });
     const void* const next = blocks.back().address;
-    const filled_block after_many = pass_on_and_allocate();
+    const filled_block after_many = free_remotely_and_allocate();
     EXPECT_EQ(after_many.address, next);
     EXPECT_TRUE(test::give_back(np, after_one));
     EXPECT_TRUE(test::give_back(np, after_many));
@@ -474,13 +473,13 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
     EXPECT_TRUE(test::give_back_all(np, blocks_of_other));
 }
 
-TEST(np_threads, use_the_same_pages_however_long_one_only_allocates_and_another_only_frees)
+TEST(np_threads, reuse_pages_as_producer_and_consumer)
 {
     test::lasting_thread producer;
     test::lasting_thread consumer;
     test::footprint used;
     std::vector<filled_block> blocks;
-    std::mt19937 random(1); // NOLINT: the same in each run
+    std::mt19937 random(1); // NOLINT: every run is the same
     constexpr int rounds = test::under_a_sanitizer ? 50 : 200;
     for (int round = 0; round != rounds; ++round) {
         producer.does([&] {
@@ -491,24 +490,24 @@ TEST(np_threads, use_the_same_pages_however_long_one_only_allocates_and_another_
         used.add(blocks);
         blocks.clear();
     }
-    EXPECT_LE(used.spread(), most_spread);
+    EXPECT_LE(used.spread(), max_spread);
 }
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
-TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocate_and_one_only_frees)
+TEST(np_threads, take_at_most_1_5_times_the_live_bytes_with_16_producers)
 {
     constexpr std::size_t producers = 16;
     constexpr std::size_t batch = 64;
-    constexpr std::size_t most_queued = std::size_t{64} * 1024;
+    constexpr std::size_t max_queued = std::size_t{64} * 1024;
     constexpr std::size_t rounds = 12;
-    static_assert(most_queued % (producers * batch) == 0, "so that each has a share in it, and it can be full");
-    // Few, as each thread caches some memory of each size: it is not that which is looked at here.
+    static_assert(max_queued % (producers * batch) == 0, "equal shares of the producers fill the queue");
+    // Few sizes: each thread caches some memory per size, which this test does not measure.
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
     test::live_bytes live;
-    test::bounded_queue<filled_block> queue(most_queued);
+    test::bounded_queue<filled_block> queue(max_queued);
     std::atomic<std::size_t> rounds_taken{0};
     std::atomic<bool> is_intact{true};
-    std::size_t most_resident = 0;
+    std::size_t max_resident = 0;
     const std::size_t before = test::resident_bytes();
     test::in_threads(producers + 1, [&](std::size_t thread) {
         std::mt19937 random(static_cast<unsigned>(thread));
@@ -516,18 +515,18 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
             if (thread == producers) {
                 const std::vector<filled_block> blocks = queue.take_all();
                 ++rounds_taken;
-                most_resident = std::max(most_resident, test::resident_bytes());
+                max_resident = std::max(max_resident, test::resident_bytes());
                 for (const filled_block& each : blocks) {
                     live.subtract(each.bytes);
                     is_intact = test::give_back(np, each) && is_intact;
                 }
                 continue;
             }
-            // Each its share, while what it allocated before is freed. One that had all the others' time would take
-            // their memory, too, and they again another time.
+            // Each producer allocates its share of a round while the consumer frees the previous round. A producer
+            // that ran ahead would take the memory of the others, which would need more later.
             while (rounds_taken != round)
                 std::this_thread::yield();
-            for (std::size_t i = 0; i != most_queued / producers / batch; ++i) {
+            for (std::size_t i = 0; i != max_queued / producers / batch; ++i) {
                 std::vector<filled_block> blocks;
                 for (std::size_t k = 0; k != batch; ++k) {
                     blocks.push_back(test::allocate_filled(np, sizes[random() % sizes.size()]));
@@ -538,11 +537,12 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
         }
     });
     EXPECT_TRUE(is_intact);
-    EXPECT_GE(live.most(), most_queued * 800);
-    // What is known of each block takes a page for each 64 KiB where blocks are checked.
-    EXPECT_LE(most_resident - before, live.most() * (test::blocks_are_checked() ? 7 : 6) / 4);
+    EXPECT_GE(live.peak(), max_queued * 800);
+    // The checked build needs a page of block states per 64 KiB.
+    EXPECT_LE(max_resident - before, live.peak() * (test::blocks_are_checked() ? 7 : 6) / 4);
 }
-TEST(np_threads, leave_no_memory_with_one_that_is_idle_when_others_have_freed_its_blocks)
+
+TEST(np_threads, return_memory_of_an_idle_producer)
 {
     test::lasting_thread producer;
     std::vector<filled_block> blocks;
@@ -551,36 +551,36 @@ TEST(np_threads, leave_no_memory_with_one_that_is_idle_when_others_have_freed_it
         for (int i = 0; i != 64 * 1024; ++i)
             blocks.push_back(test::allocate_filled(np, 1000));
     });
-    const std::size_t most = test::resident_bytes() - before;
+    const std::size_t peak = test::resident_bytes() - before;
     EXPECT_TRUE(test::give_back_all(np, blocks));
-    // The producer does nothing any more; others do. What is free decays, in about a second.
+    // The producer is idle; other threads work. Free memory decays in about a second.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (test::resident_bytes() > before + most / 5 && std::chrono::steady_clock::now() < end) {
+    while (test::resident_bytes() > before + peak / 5 && std::chrono::steady_clock::now() < end) {
         EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(20)));
         (void)np_trim();
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    EXPECT_LE(test::resident_bytes(), before + most / 5);
+    EXPECT_LE(test::resident_bytes(), before + peak / 5);
 }
 
-/// Sixteen threads allocate, each when chance gives it a turn, and one frees.
-void expect_less_than_twice_what_is_in_use_in_memory()
+/// Sixteen threads allocate in random turns, and one frees.
+void expect_less_than_twice_the_live_bytes()
 {
     constexpr std::size_t producers = 16;
     constexpr std::size_t batch = 64;
-    constexpr std::size_t most_queued = 64 * std::size_t{1024};
-    constexpr std::size_t batches = 12 * most_queued / batch;
+    constexpr std::size_t max_queued = 64 * std::size_t{1024};
+    constexpr std::size_t batches = 12 * max_queued / batch;
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
     test::live_bytes live;
-    test::bounded_queue<filled_block> queue(most_queued);
+    test::bounded_queue<filled_block> queue(max_queued);
     std::atomic<std::size_t> begun{0};
     std::atomic<std::size_t> done{0};
-    std::size_t most_resident = 0;
+    std::size_t max_resident = 0;
     const std::size_t before = test::resident_bytes();
     test::in_threads(producers + 1, [&](std::size_t thread) {
         if (thread == producers) {
             for (auto blocks = queue.take_all(); !blocks.empty(); blocks = queue.take_all()) {
-                most_resident = std::max(most_resident, test::resident_bytes());
+                max_resident = std::max(max_resident, test::resident_bytes());
                 for (const filled_block& each : blocks) {
                     live.subtract(each.bytes);
                     EXPECT_TRUE(test::give_back(np, each));
@@ -600,21 +600,21 @@ void expect_less_than_twice_what_is_in_use_in_memory()
                 queue.close();
         }
     });
-    EXPECT_LT(most_resident - before, live.most() / 5 * 9); // 1.28 to 1.54 times, in 60 runs on 2 cores
+    EXPECT_LT(max_resident - before, live.peak() / 5 * 9); // 1.28 to 1.54 times, in 60 runs on 2 cores
 }
 
-TEST(np_threads, take_less_than_twice_what_is_in_use_when_sixteen_allocate_in_turns_that_chance_gives_them)
+TEST(np_threads, take_less_than_twice_the_live_bytes_in_random_turns)
 {
-    expect_less_than_twice_what_is_in_use_in_memory();
+    expect_less_than_twice_the_live_bytes();
 }
 
-TEST(np_threads, take_less_than_twice_what_is_in_use_also_where_many_have_ended_that_had_a_heap)
+TEST(np_threads, take_less_than_twice_the_live_bytes_after_many_threads_ended)
 {
     test::in_threads_at_the_same_time(100, [] {
         for (std::size_t bytes = 16; bytes <= 1024; bytes += 16)
             EXPECT_TRUE(test::give_back(np, test::allocate_filled(np, bytes)));
     });
-    expect_less_than_twice_what_is_in_use_in_memory();
+    expect_less_than_twice_the_live_bytes();
 }
 #endif
 } // namespace

@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace {
-TEST(np_new_delete, takes_the_place_of_every_form_of_new)
+TEST(np_new_delete, replaces_every_form_of_new)
 {
     for (const test::new_form& form : test::new_forms) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1'000'000}}) {
@@ -25,9 +25,9 @@ TEST(np_new_delete, takes_the_place_of_every_form_of_new)
     }
 }
 
-TEST(np_new_delete, takes_the_place_of_every_form_of_delete)
+TEST(np_new_delete, replaces_every_form_of_delete)
 {
-    constexpr std::size_t bytes = 1'000'000; // of a block that has no owner when it is back
+    constexpr std::size_t bytes = 1'000'000; // np_owns returns false for free large blocks.
     for (const test::new_form& form : test::new_forms) {
         void* const block = form.allocate(bytes);
         form.free(block);
@@ -40,7 +40,7 @@ TEST(np_new_delete, takes_the_place_of_every_form_of_delete)
     }
 }
 
-TEST(np_new_delete, is_what_the_standard_library_allocates_with)
+TEST(np_new_delete, serves_the_standard_library)
 {
     const std::string text(100, 'x');
     const std::map<int, std::string> texts{{1, text}};
@@ -51,7 +51,7 @@ TEST(np_new_delete, is_what_the_standard_library_allocates_with)
     EXPECT_TRUE(np_owns(shared->data()));
 }
 
-TEST(np_new_delete, lets_any_thread_delete_what_another_has_made)
+TEST(np_new_delete, lets_a_thread_delete_objects_of_another)
 {
     std::unique_ptr<std::vector<std::string>> texts;
     std::thread([&] { texts = std::make_unique<std::vector<std::string>>(1000, std::string(100, 'x')); }).join();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What the standard asks of the global operators new and delete, wherever those of this program are defined.
+// The requirements of the standard for the global operators new and delete. Several programs contain this file, each
+// with other operators.
 #include <support/memory_limit.hpp>
 #include <support/new_forms.hpp>
 #include <support/new_handler.hpp>
@@ -32,7 +33,7 @@ void expect_no_memory(const new_form& form, std::size_t bytes)
         EXPECT_EQ(form.allocate(bytes), nullptr) << form.name;
 }
 
-TEST(operator_new, gives_blocks_of_every_size_in_every_form)
+TEST(operator_new, returns_blocks_of_every_size_in_every_form)
 {
     for (const new_form& form : new_forms) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{5000},
@@ -46,7 +47,7 @@ TEST(operator_new, gives_blocks_of_every_size_in_every_form)
     }
 }
 
-TEST(operator_new, gives_an_address_of_its_own_to_each_block_of_0_bytes)
+TEST(operator_new, returns_distinct_addresses_for_0_bytes)
 {
     for (const new_form& form : new_forms) {
         std::set<void*> blocks{nullptr};
@@ -57,14 +58,14 @@ TEST(operator_new, gives_an_address_of_its_own_to_each_block_of_0_bytes)
     }
 }
 
-TEST(operator_new, throws_or_gives_nullptr_for_what_no_machine_has)
+TEST(operator_new, throws_or_returns_nullptr_for_impossible_sizes)
 {
     for (const new_form& form : new_forms)
         for (const std::size_t bytes : {largest, largest - 1, largest / 2, std::size_t{1} << 60})
             expect_no_memory(form, bytes);
 }
 
-TEST(operator_new, calls_the_handler_until_there_is_none)
+TEST(operator_new, calls_the_handler_until_none_is_set)
 {
     for (const new_form& form : new_forms) {
         const test::new_handler handler([] {
@@ -76,7 +77,7 @@ TEST(operator_new, calls_the_handler_until_there_is_none)
     }
 }
 
-TEST(operator_new, takes_what_the_handler_throws_for_no_memory_where_it_must_not_throw)
+TEST(operator_new, catches_bad_alloc_of_the_handler_in_nothrow_forms)
 {
     for (const new_form& form : new_forms) {
         const test::new_handler handler([] { throw std::bad_alloc(); });
@@ -85,7 +86,7 @@ TEST(operator_new, takes_what_the_handler_throws_for_no_memory_where_it_must_not
     }
 }
 
-TEST(operator_new, calls_no_handler_as_long_as_there_is_memory)
+TEST(operator_new, calls_no_handler_while_memory_is_available)
 {
     const test::new_handler handler([] { throw std::bad_alloc(); });
     for (const new_form& form : new_forms)
@@ -94,7 +95,7 @@ TEST(operator_new, calls_no_handler_as_long_as_there_is_memory)
 }
 
 #if TESTS_MAY_LIMIT_MEMORY
-TEST(operator_new, gives_what_the_handler_has_freed)
+TEST(operator_new, retries_with_memory_that_the_handler_has_freed)
 {
     constexpr std::size_t bytes = std::size_t{512} << 20;
     for (const new_form& form : new_forms) {
@@ -118,7 +119,7 @@ TEST(operator_delete, ignores_nullptr_in_every_form)
         form.free(nullptr, 8);
 }
 
-TEST(operator_delete, may_be_told_the_size)
+TEST(operator_delete, accepts_the_size)
 {
     for (const auto& form : sized_delete_forms)
         for (std::size_t bytes = 0; bytes < 100'000; bytes += 1 + bytes / 2)
@@ -151,7 +152,7 @@ void make_and_destroy()
     EXPECT_EQ(counted::alive, 5);
 }
 
-TEST(new_expressions, make_objects_and_arrays_of_every_alignment)
+TEST(new_expressions, create_objects_and_arrays_of_every_alignment)
 {
     make_and_destroy<counted>();
     make_and_destroy<over_aligned>();
@@ -163,7 +164,7 @@ struct throws
     throws() { throw std::runtime_error("no"); }
 };
 
-TEST(new_expressions, give_the_block_back_when_the_constructor_throws)
+TEST(new_expressions, free_the_block_when_the_constructor_throws)
 {
     EXPECT_THROW(delete new throws, std::runtime_error);
     EXPECT_THROW(delete new (std::nothrow) throws, std::runtime_error);

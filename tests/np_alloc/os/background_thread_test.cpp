@@ -48,7 +48,7 @@ protected:
     os::background_thread thread_;
 };
 
-TEST_F(background_thread_test, calls_a_function_again_and_again_until_it_is_stopped)
+TEST_F(background_thread_test, calls_the_function_repeatedly_until_stopped)
 {
     ASSERT_TRUE(thread_.start(&count_call));
     wait_for_calls(3);
@@ -58,7 +58,7 @@ TEST_F(background_thread_test, calls_a_function_again_and_again_until_it_is_stop
     EXPECT_EQ(calls.load(), so_far);
 }
 
-TEST_F(background_thread_test, waits_as_long_as_the_function_says_unless_it_is_woken)
+TEST_F(background_thread_test, waits_for_the_returned_time_or_until_woken)
 {
     next_call_after = a_day;
     ASSERT_TRUE(thread_.start(&count_call));
@@ -68,7 +68,7 @@ TEST_F(background_thread_test, waits_as_long_as_the_function_says_unless_it_is_w
     EXPECT_EQ(calls.load(), 2);
 }
 
-TEST_F(background_thread_test, is_one_however_often_it_is_started_and_may_be_started_again)
+TEST_F(background_thread_test, is_started_once_and_can_be_restarted)
 {
     next_call_after = a_day;
     for (int times = 1; times != 4; ++times) {
@@ -81,7 +81,7 @@ TEST_F(background_thread_test, is_one_however_often_it_is_started_and_may_be_sta
     }
 }
 
-TEST_F(background_thread_test, can_be_started_later_if_the_system_has_no_room_for_it)
+TEST_F(background_thread_test, can_be_started_after_a_failed_start)
 {
     const test::system_calls calls_of_the_system;
     calls_of_the_system.refuse_from(test::system_call::make_thread, 1);
@@ -89,12 +89,12 @@ TEST_F(background_thread_test, can_be_started_later_if_the_system_has_no_room_fo
     thread_.wake();
     thread_.stop();
     EXPECT_EQ(calls.load(), 0);
-    calls_of_the_system.refuse(test::system_call::make_thread, 1); // That with a small stack: then with a usual one.
+    calls_of_the_system.refuse(test::system_call::make_thread, 1); // Refuses the thread with a small stack only.
     EXPECT_TRUE(thread_.start(&count_call));
     wait_for_calls(1);
 }
 
-TEST_F(background_thread_test, may_be_stopped_by_the_function_itself)
+TEST_F(background_thread_test, can_be_stopped_by_its_function)
 {
     static os::background_thread* thread = nullptr;
     thread = &thread_;
@@ -108,7 +108,7 @@ TEST_F(background_thread_test, may_be_stopped_by_the_function_itself)
     wait_for_calls(3);
 }
 
-TEST_F(background_thread_test, that_has_stopped_itself_is_waited_for_by_whoever_stops_it_next)
+TEST_F(background_thread_test, is_joined_by_the_next_stop_after_it_stopped_itself)
 {
     static os::background_thread* thread = nullptr;
     static std::atomic<bool> has_stopped{false};
@@ -130,7 +130,7 @@ TEST_F(background_thread_test, that_has_stopped_itself_is_waited_for_by_whoever_
     EXPECT_TRUE(has_ended);
 }
 
-TEST_F(background_thread_test, goes_on_if_it_stops_and_starts_itself)
+TEST_F(background_thread_test, continues_if_it_restarts_itself)
 {
     static os::background_thread* thread = nullptr;
     thread = &thread_;
@@ -144,7 +144,7 @@ TEST_F(background_thread_test, goes_on_if_it_stops_and_starts_itself)
     EXPECT_TRUE(thread_.is_running());
 }
 
-TEST_F(background_thread_test, is_stopped_while_the_function_wakes_and_stops_it_itself)
+TEST_F(background_thread_test, can_be_stopped_while_its_function_wakes_and_stops_it)
 {
     static os::background_thread* thread = nullptr;
     thread = &thread_;
@@ -162,7 +162,7 @@ TEST_F(background_thread_test, is_stopped_while_the_function_wakes_and_stops_it_
     EXPECT_EQ(calls.load(), 1);
 }
 
-TEST_F(background_thread_test, is_stopped_also_by_a_thread_that_is_to_be_cancelled)
+TEST_F(background_thread_test, can_be_stopped_by_a_cancelled_thread)
 {
     ASSERT_TRUE(thread_.start(&count_call));
     const auto stop_and_end = [](void* thread) -> void* {
@@ -180,7 +180,7 @@ TEST_F(background_thread_test, is_stopped_also_by_a_thread_that_is_to_be_cancell
     EXPECT_TRUE(thread_.start(&count_call));
 }
 
-TEST_F(background_thread_test, handles_no_signals)
+TEST_F(background_thread_test, blocks_all_signals)
 {
     static std::atomic<bool> are_all_blocked{false};
     const auto look = []() -> std::uint64_t {
@@ -194,11 +194,11 @@ TEST_F(background_thread_test, handles_no_signals)
     EXPECT_TRUE(are_all_blocked.load());
     sigset_t mine;
     (void)::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
-    EXPECT_EQ(::sigismember(&mine, SIGTERM), 0) << "of the thread that has started it";
+    EXPECT_EQ(::sigismember(&mine, SIGTERM), 0) << "the starting thread keeps its signal mask";
 }
 
 #if TESTS_MAY_FORK
-TEST_F(background_thread_test, is_not_there_in_the_child_of_a_fork_and_may_be_started_there)
+TEST_F(background_thread_test, can_be_restarted_in_the_child_of_a_fork)
 {
     next_call_after = a_day;
     ASSERT_TRUE(thread_.start(&count_call));

@@ -15,7 +15,7 @@ namespace os = memory_pool::detail::os;
 namespace {
 constexpr unsigned char value = 0xDF;
 
-/// Returns: the number of single changed bytes that are not found; or `bytes` if one is found where none is changed.
+/// Returns: the number of changed bytes that `are_all` misses, or `bytes` if it fails without a change.
 template <class AreAll>
 std::size_t missed(std::size_t offset, std::size_t bytes, AreAll&& are_all)
 {
@@ -33,7 +33,7 @@ std::size_t missed(std::size_t offset, std::size_t bytes, AreAll&& are_all)
     return count;
 }
 
-TEST(are_all, finds_each_byte_that_has_another_value)
+TEST(are_all, detects_each_different_byte)
 {
     for (std::size_t bytes = 8; bytes != 300; ++bytes)
         for (const std::size_t offset : {0U, 1U, 16U})
@@ -41,7 +41,7 @@ TEST(are_all, finds_each_byte_that_has_another_value)
                 << bytes;
 }
 
-TEST(are_all, finds_it_also_without_wide_vectors)
+TEST(are_all, detects_each_different_byte_without_wide_vectors)
 {
     constexpr std::uint64_t word = 0x0101'0101'0101'0101U * value;
     for (std::size_t bytes = 8; bytes != 300; ++bytes)
@@ -53,7 +53,7 @@ TEST(are_all, finds_it_also_without_wide_vectors)
             << bytes;
 }
 
-TEST(are_any_of, finds_each_byte_of_a_word_that_has_none_of_the_values)
+TEST(are_any_of, detects_each_byte_that_matches)
 {
     for (std::size_t words = 1; words != 40; ++words) {
         std::vector<std::uint64_t> memory(words);

@@ -16,9 +16,9 @@ namespace os = memory_pool::detail::os;
 namespace {
 struct event_counter : testing::Test
 {
-    os::event_counter its;
+    os::event_counter counter;
 
-    ~event_counter() override { its.close(); }
+    ~event_counter() override { counter.close(); }
 
     static bool is_readable(int descriptor)
     {
@@ -29,81 +29,81 @@ struct event_counter : testing::Test
 
 TEST_F(event_counter, does_nothing_before_it_is_open)
 {
-    EXPECT_EQ(its.number(), -1);
-    EXPECT_FALSE(its.is_valid());
+    EXPECT_EQ(counter.number(), -1);
+    EXPECT_FALSE(counter.is_valid());
     errno = E2BIG;
-    its.signal();
+    counter.signal();
     EXPECT_EQ(errno, E2BIG);
-    its.wait(-1, 0);
-    its.close();
-    EXPECT_EQ(its.number(), -1);
+    counter.wait(-1, 0);
+    counter.close();
+    EXPECT_EQ(counter.number(), -1);
 }
 
-TEST_F(event_counter, is_readable_from_when_it_is_signalled_until_it_was_waited_for)
+TEST_F(event_counter, is_readable_between_signal_and_wait)
 {
-    ASSERT_TRUE(its.open());
-    EXPECT_TRUE(its.is_valid());
-    EXPECT_FALSE(is_readable(its.number()));
-    its.signal();
-    its.signal();
-    EXPECT_TRUE(is_readable(its.number()));
-    its.wait(-1, -1); // Returns at once.
-    EXPECT_FALSE(is_readable(its.number()));
-    its.wait(-1, 0); // Has nothing to read, and does not wait for it.
-    EXPECT_TRUE(its.is_valid());
+    ASSERT_TRUE(counter.open());
+    EXPECT_TRUE(counter.is_valid());
+    EXPECT_FALSE(is_readable(counter.number()));
+    counter.signal();
+    counter.signal();
+    EXPECT_TRUE(is_readable(counter.number()));
+    counter.wait(-1, -1); // returns at once
+    EXPECT_FALSE(is_readable(counter.number()));
+    counter.wait(-1, 0); // nothing to read: does not wait
+    EXPECT_TRUE(counter.is_valid());
 }
 
-TEST_F(event_counter, is_opened_once_and_again_when_it_was_closed)
+TEST_F(event_counter, opens_one_descriptor_until_closed)
 {
-    ASSERT_TRUE(its.open());
-    const int number = its.number();
-    ASSERT_TRUE(its.open());
-    EXPECT_EQ(its.number(), number);
-    its.close();
-    EXPECT_EQ(its.number(), -1);
-    EXPECT_FALSE(its.is_valid());
-    ASSERT_TRUE(its.open());
-    EXPECT_TRUE(its.is_valid());
+    ASSERT_TRUE(counter.open());
+    const int number = counter.number();
+    ASSERT_TRUE(counter.open());
+    EXPECT_EQ(counter.number(), number);
+    counter.close();
+    EXPECT_EQ(counter.number(), -1);
+    EXPECT_FALSE(counter.is_valid());
+    ASSERT_TRUE(counter.open());
+    EXPECT_TRUE(counter.is_valid());
 }
 
-TEST_F(event_counter, leaves_another_descriptor_alone_that_has_got_its_number)
+TEST_F(event_counter, leaves_a_foreign_descriptor_with_its_number_alone)
 {
-    ASSERT_TRUE(its.open());
-    const int number = its.number();
+    ASSERT_TRUE(counter.open());
+    const int number = counter.number();
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    ASSERT_EQ(::dup2(ends[0], number), number) << "closes the other one";
-    EXPECT_FALSE(its.is_valid());
+    ASSERT_EQ(::dup2(ends[0], number), number) << "closes the counter's descriptor";
+    EXPECT_FALSE(counter.is_valid());
     errno = E2BIG;
-    its.signal();
+    counter.signal();
     EXPECT_EQ(errno, E2BIG);
     EXPECT_FALSE(is_readable(ends[1]));
     ASSERT_EQ(::write(ends[1], "12345678", 8), 8);
-    its.wait(-1, 0);
-    EXPECT_TRUE(is_readable(number)) << "nothing was read";
-    its.close();
-    EXPECT_TRUE(is_readable(number)) << "it was not closed";
+    counter.wait(-1, 0);
+    EXPECT_TRUE(is_readable(number)) << "the counter has not read from it";
+    counter.close();
+    EXPECT_TRUE(is_readable(number)) << "the counter has not closed it";
     for (const int each : {number, ends[0], ends[1]})
         EXPECT_EQ(::close(each), 0);
-    EXPECT_TRUE(its.open());
+    EXPECT_TRUE(counter.open());
 }
 
-TEST_F(event_counter, is_not_open_if_the_process_may_have_no_more_descriptors)
+TEST_F(event_counter, fails_to_open_without_free_descriptors)
 {
-    os::event_counter counter; // Not the member: sanitizers need descriptors to look at that.
+    os::event_counter local; // not the member: sanitizers need descriptors to inspect it
     ::rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
     const ::rlimit none{0, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
     errno = 0;
-    const bool is_open = counter.open();
+    const bool is_open = local.open();
     const int error = errno;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_FALSE(is_open);
     EXPECT_EQ(error, EMFILE);
-    EXPECT_FALSE(counter.is_valid());
-    EXPECT_TRUE(counter.open());
-    counter.close();
+    EXPECT_FALSE(local.is_valid());
+    EXPECT_TRUE(local.open());
+    local.close();
 }
 } // namespace
 #endif

@@ -20,11 +20,11 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-/// Inaccessible pages, and what is reported when they are touched.
+/// An inaccessible page, and the faults reported for it.
 struct watched_faults : testing::Test
 {
-    static inline const void* told = nullptr;
-    static inline os::access told_how = os::access::unknown;
+    static inline const void* reported_address = nullptr;
+    static inline os::access reported_access = os::access::unknown;
     static inline int handled = 0;
     static inline sigjmp_buf way_out;
     volatile unsigned char* page = static_cast<unsigned char*>(os::reserve_addresses(os::page_size()));
@@ -32,7 +32,7 @@ struct watched_faults : testing::Test
 
     watched_faults()
     {
-        told = nullptr;
+        reported_address = nullptr;
         handled = 0;
         struct sigaction action = {};
         action.sa_handler = [](int) {
@@ -50,8 +50,8 @@ struct watched_faults : testing::Test
 
     static void watch(const void* address, os::access how)
     {
-        told = address;
-        told_how = how;
+        reported_address = address;
+        reported_access = how;
     }
 
     void touch_page() const
@@ -61,27 +61,27 @@ struct watched_faults : testing::Test
     }
 };
 
-TEST_F(watched_faults, are_told_before_whoever_was_told_until_now)
+TEST_F(watched_faults, are_reported_before_the_previous_handler_runs)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     touch_page();
-    EXPECT_EQ(told, const_cast<unsigned char*>(page + 5));
+    EXPECT_EQ(reported_address, const_cast<unsigned char*>(page + 5));
     EXPECT_EQ(handled, 1);
 }
 
 #if defined(__linux__) && defined(__x86_64__)
-TEST_F(watched_faults, are_told_whether_it_was_a_read_or_a_write)
+TEST_F(watched_faults, are_reported_as_read_or_write)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     touch_page();
-    EXPECT_EQ(told_how, os::access::write);
+    EXPECT_EQ(reported_access, os::access::write);
     if (sigsetjmp(way_out, 1) == 0)
         (void)page[5];
-    EXPECT_EQ(told_how, os::access::read);
+    EXPECT_EQ(reported_access, os::access::read);
 }
 #endif
 
-TEST_F(watched_faults, are_told_once_by_whoever_watches_twice)
+TEST_F(watched_faults, are_reported_once_if_watched_twice)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     EXPECT_TRUE(os::watch_faults(&watch));
@@ -89,19 +89,19 @@ TEST_F(watched_faults, are_told_once_by_whoever_watches_twice)
     EXPECT_EQ(handled, 1);
 }
 
-TEST_F(watched_faults, are_not_told_any_more_afterwards)
+TEST_F(watched_faults, are_not_reported_after_watching_stopped)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     os::stop_watching_faults();
     touch_page();
-    EXPECT_EQ(told, nullptr);
+    EXPECT_EQ(reported_address, nullptr);
     EXPECT_EQ(handled, 1);
 }
 
-TEST_F(watched_faults, are_not_told_on_an_alternate_stack_that_is_too_small)
+TEST_F(watched_faults, are_not_reported_on_a_small_alternate_stack)
 {
     for (const std::size_t bytes : {std::size_t{8192}, std::size_t{65'536}}) {
-        told = nullptr;
+        reported_address = nullptr;
         std::vector<unsigned char> memory(bytes);
         stack_t alternate = {};
         alternate.ss_sp = memory.data();
@@ -115,21 +115,21 @@ TEST_F(watched_faults, are_not_told_on_an_alternate_stack_that_is_too_small)
         EXPECT_TRUE(os::watch_faults(&watch));
         touch_page();
         os::stop_watching_faults();
-        EXPECT_EQ(told == &page[5], bytes > 8192) << bytes;
+        EXPECT_EQ(reported_address == &page[5], bytes > 8192) << bytes;
         ASSERT_EQ(sigaltstack(&stack_before, nullptr), 0);
     }
 }
 
-TEST_F(watched_faults, are_not_what_a_program_sends_to_itself)
+TEST_F(watched_faults, exclude_raised_signals)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     if (sigsetjmp(way_out, 1) == 0)
         (void)std::raise(SIGSEGV);
-    EXPECT_EQ(told, nullptr);
+    EXPECT_EQ(reported_address, nullptr);
     EXPECT_EQ(handled, 1);
 }
 
-TEST_F(watched_faults, end_the_process_after_a_handler_that_is_to_be_called_once)
+TEST_F(watched_faults, kill_the_process_after_a_one_shot_handler)
 {
     struct sigaction once = {};
     once.sa_handler = [](int) {
@@ -142,7 +142,7 @@ TEST_F(watched_faults, end_the_process_after_a_handler_that_is_to_be_called_once
     EXPECT_EXIT(page[5] = 1, testing::KilledBySignal(SIGSEGV), "");
 }
 
-/// How a handler is called that a program has set.
+/// A signal handler of the program that records how it is called.
 struct handlers_of_faults : watched_faults
 {
     static inline std::array<unsigned char, std::size_t{64} * 1024> other_stack;
@@ -187,7 +187,7 @@ struct handlers_of_faults : watched_faults
     }
 };
 
-TEST_F(handlers_of_faults, are_called_as_they_would_be_if_nobody_watched)
+TEST_F(handlers_of_faults, keep_their_flags_and_mask)
 {
     for (const bool wants_it : {false, true}) {
         set_handler(wants_it ? SA_ONSTACK | SA_RESTART : 0, wants_it);
@@ -196,21 +196,21 @@ TEST_F(handlers_of_faults, are_called_as_they_would_be_if_nobody_watched)
         EXPECT_EQ(is_on_other_stack, wants_it);
         EXPECT_EQ(is_masked, wants_it || MEMORY_POOL_TSAN != 0)
             << "ThreadSanitizer masks all signals while it calls a handler";
-        EXPECT_EQ((flags_now() & SA_RESTART) != 0, wants_it) << "system calls go on afterwards";
+        EXPECT_EQ((flags_now() & SA_RESTART) != 0, wants_it) << "interrupted system calls restart";
         os::stop_watching_faults();
     }
 }
 
-TEST_F(handlers_of_faults, cut_no_call_short_if_there_are_none)
+TEST_F(handlers_of_faults, restart_system_calls_if_the_signal_is_ignored)
 {
     (void)std::signal(SIGSEGV, SIG_IGN);
     EXPECT_TRUE(os::watch_faults(&watch));
     EXPECT_NE(flags_now() & SA_RESTART, 0);
     (void)std::raise(SIGSEGV);
-    EXPECT_EQ(told, nullptr);
+    EXPECT_EQ(reported_address, nullptr);
 }
 
-TEST_F(watched_faults, leave_a_handler_alone_that_was_set_afterwards)
+TEST_F(watched_faults, keep_a_handler_that_was_set_later)
 {
     EXPECT_TRUE(os::watch_faults(&watch));
     (void)std::signal(SIGSEGV, SIG_IGN);

@@ -14,7 +14,7 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(mutex, lets_one_thread_in_at_a_time)
+TEST(mutex, excludes_other_threads)
 {
     static os::mutex mutex;
     constexpr int rounds = 20'000;
@@ -34,7 +34,7 @@ TEST(mutex, lets_one_thread_in_at_a_time)
 }
 
 #if defined(__linux__)
-TEST(mutex, has_those_who_wait_for_long_sleep_also_if_there_is_no_clock)
+TEST(mutex, lets_waiting_threads_sleep_without_a_clock)
 {
     static os::mutex mutex;
     const test::system_calls calls;
@@ -51,7 +51,7 @@ TEST(mutex, has_those_who_wait_for_long_sleep_also_if_there_is_no_clock)
 }
 #endif
 
-TEST(mutex, may_be_tried)
+TEST(mutex, can_be_tried)
 {
     os::mutex mutex;
     ASSERT_TRUE(mutex.try_lock());

@@ -35,7 +35,7 @@ void take_turns(os::priority_mutex& mutex)
     EXPECT_EQ(count, static_cast<int>(threads) * rounds);
 }
 
-/// Has threads wait for the mutex until `release()`, and then take it one after the other.
+/// Starts threads that wait for the mutex, calls `release()`, and joins them after each has locked the mutex.
 template <class Release>
 void have_threads_wait(os::priority_mutex& mutex, Release&& release)
 {
@@ -55,13 +55,13 @@ void have_threads_wait(os::priority_mutex& mutex, Release&& release)
     EXPECT_EQ(count, static_cast<int>(threads));
 }
 
-TEST(priority_mutex, lets_one_thread_in_at_a_time)
+TEST(priority_mutex, excludes_other_threads)
 {
     static os::priority_mutex mutex;
     take_turns(mutex);
 }
 
-TEST(priority_mutex, may_be_tried)
+TEST(priority_mutex, can_be_tried)
 {
     os::priority_mutex mutex;
     ASSERT_TRUE(mutex.try_lock());
@@ -73,7 +73,7 @@ TEST(priority_mutex, may_be_tried)
     });
 }
 
-TEST(priority_mutex, wakes_one_sleeper_after_the_other)
+TEST(priority_mutex, wakes_every_sleeping_thread)
 {
     os::priority_mutex mutex;
     mutex.lock();
@@ -88,7 +88,7 @@ struct priority_mutex_of_real_time_threads : testing::Test
 {
     priority_mutex_of_real_time_threads() { test::system_calls::make_threads_real_time(); }
 
-    /// Waits until all threads have asked the kernel.
+    /// Waits until all threads wait in the kernel.
     void expect_requests()
     {
         EXPECT_TRUE(test::comes_true([this] { return calls.made(test::system_call::inherit) == threads; }));
@@ -98,12 +98,12 @@ struct priority_mutex_of_real_time_threads : testing::Test
     os::priority_mutex mutex;
 };
 
-TEST_F(priority_mutex_of_real_time_threads, lets_one_thread_in_at_a_time)
+TEST_F(priority_mutex_of_real_time_threads, excludes_other_threads)
 {
     take_turns(mutex);
 }
 
-TEST_F(priority_mutex_of_real_time_threads, is_handed_from_one_to_the_next)
+TEST_F(priority_mutex_of_real_time_threads, is_handed_to_the_next_waiting_thread)
 {
     mutex.lock();
     have_threads_wait(mutex, [this] {
@@ -114,7 +114,7 @@ TEST_F(priority_mutex_of_real_time_threads, is_handed_from_one_to_the_next)
     mutex.unlock();
 }
 
-TEST_F(priority_mutex_of_real_time_threads, is_slept_for_where_the_kernel_refuses)
+TEST_F(priority_mutex_of_real_time_threads, falls_back_to_sleeping_if_the_kernel_refuses)
 {
     calls.refuse_from(test::system_call::inherit, 1);
     mutex.lock();
@@ -124,12 +124,12 @@ TEST_F(priority_mutex_of_real_time_threads, is_slept_for_where_the_kernel_refuse
     });
 }
 
-TEST_F(priority_mutex_of_real_time_threads, is_released_by_a_thread_whose_number_was_another)
+TEST_F(priority_mutex_of_real_time_threads, can_be_unlocked_with_a_stale_thread_id)
 {
     mutex.lock();
     mutex.unlock();
     const std::uint32_t number = os::number_of_this_thread;
-    test::lasting_thread another; // The kernel knows such a thread.
+    test::lasting_thread another; // a thread the kernel knows
     another.does([this] {
         mutex.lock();
         mutex.unlock();
@@ -138,7 +138,7 @@ TEST_F(priority_mutex_of_real_time_threads, is_released_by_a_thread_whose_number
     another.does([&number_of_another] { number_of_another = os::number_of_this_thread; });
     ASSERT_NE(number, number_of_another);
 
-    os::number_of_this_thread = number_of_another; // As after a clone(2).
+    os::number_of_this_thread = number_of_another; // as after a clone(2)
     mutex.lock();
     have_threads_wait(mutex, [this] {
         expect_requests();
@@ -151,7 +151,7 @@ TEST_F(priority_mutex_of_real_time_threads, is_released_by_a_thread_whose_number
 #endif
 
 #if TESTS_MAY_FORK
-TEST(priority_mutex, is_released_by_the_child_of_a_fork)
+TEST(priority_mutex, can_be_unlocked_in_the_child_of_a_fork)
 {
     os::priority_mutex mutex;
     mutex.lock();

@@ -11,14 +11,14 @@
 #include <set>
 
 namespace {
-TEST(random_number, is_another_one_each_time)
+TEST(random_number, differs_each_time)
 {
     std::set<std::uint64_t> numbers;
     for (int i = 0; i != 100; ++i)
         EXPECT_TRUE(numbers.insert(memory_pool::detail::os::random_number()).second);
 }
 
-TEST(random_number, has_each_bit_set_now_and_then)
+TEST(random_number, uses_every_bit)
 {
     std::uint64_t ever_set = 0;
     std::uint64_t always_set = ~std::uint64_t{0};
@@ -32,7 +32,7 @@ TEST(random_number, has_each_bit_set_now_and_then)
 }
 
 #if defined(__linux__)
-TEST(random_number, is_another_one_each_time_also_if_the_system_gives_none)
+TEST(random_number, differs_each_time_without_system_randomness)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::random, 1);
@@ -45,7 +45,7 @@ TEST(random_number, is_another_one_each_time_also_if_the_system_gives_none)
 }
 #endif
 
-TEST(random_number, leaves_errno_alone)
+TEST(random_number, keeps_errno)
 {
     errno = 77;
     (void)memory_pool::detail::os::random_number();

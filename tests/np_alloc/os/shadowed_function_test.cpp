@@ -10,7 +10,7 @@
 
 namespace os = memory_pool::detail::os;
 
-// One of the C library's, which gives something else here.
+// Shadows a function of the C library, with another result.
 extern "C" long a64l(const char*)
 {
     return -1;
@@ -22,28 +22,28 @@ const void* here()
     return reinterpret_cast<const void*>(&here);
 }
 
-// With a library that is loaded later, it is tests/loader that tries it.
-TEST(find_shadowed_function, finds_the_one_behind_that_of_the_program)
+// tests/loader covers libraries that are loaded later.
+TEST(find_shadowed_function, finds_the_function_that_the_program_shadows)
 {
     const auto found = reinterpret_cast<long (*)(const char*)>(os::find_shadowed_function("a64l", here()));
     ASSERT_NE(found, nullptr);
-    EXPECT_EQ(found("1"), 3) << "the third digit, as POSIX has it";
+    EXPECT_EQ(found("1"), 3) << "the third digit according to POSIX";
     EXPECT_EQ(::a64l("1"), -1);
 }
 
-TEST(find_shadowed_function, finds_nothing_where_there_is_nothing)
+TEST(find_shadowed_function, returns_null_for_an_unknown_name)
 {
     EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", here()), nullptr);
     EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", nullptr), nullptr);
 }
 
 #if defined(__linux__)
-TEST(is_defined_elsewhere, tells_of_a_library_that_has_the_function)
+TEST(is_defined_elsewhere, finds_an_unexpected_library_with_the_function)
 {
     const auto none = [](const char*) { return false; };
     const auto all = [](const char*) { return true; };
-    EXPECT_TRUE(os::is_defined_elsewhere("a64l", none)) << "the C library";
-    EXPECT_FALSE(os::is_defined_elsewhere("a64l", all)) << "libraries that are expected do not count";
+    EXPECT_TRUE(os::is_defined_elsewhere("a64l", none)) << "defined in the C library";
+    EXPECT_FALSE(os::is_defined_elsewhere("a64l", all)) << "ignores expected libraries";
     EXPECT_FALSE(os::is_defined_elsewhere("there_is_no_function_of_this_name", none));
     std::vector<std::string> asked;
     EXPECT_FALSE(os::is_defined_elsewhere("a64l", [&](const char* path) {
@@ -51,7 +51,7 @@ TEST(is_defined_elsewhere, tells_of_a_library_that_has_the_function)
         return true;
     }));
     EXPECT_NE(asked.size(), 0U);
-    EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()).size(), asked.size()) << "each once";
+    EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()).size(), asked.size()) << "asks about each library once";
 }
 #endif
 } // namespace

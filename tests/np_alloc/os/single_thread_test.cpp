@@ -11,14 +11,14 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(is_single_threaded, is_not_so_while_there_is_another_thread)
+TEST(is_single_threaded, is_false_while_another_thread_runs)
 {
     const test::lasting_thread other;
     EXPECT_FALSE(os::is_single_threaded());
 }
 
 #if __has_include(<sys/single_threaded.h>)
-TEST(is_single_threaded_death_test, is_so_before_there_is_another_one)
+TEST(is_single_threaded_death_test, is_true_before_a_second_thread_starts)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_EXIT(std::exit(os::is_single_threaded() ? 0 : 1), testing::ExitedWithCode(0),

@@ -18,7 +18,7 @@
 namespace os = memory_pool::detail::os;
 
 namespace {
-TEST(write_to_standard_error, writes_all_of_it)
+TEST(write_to_standard_error, writes_the_whole_text)
 {
     const std::string text = "a line\n" + std::string(200'000, 'x') + '\0' + "the end";
     testing::internal::CaptureStderr();
@@ -27,7 +27,7 @@ TEST(write_to_standard_error, writes_all_of_it)
 }
 
 #if defined(__unix__)
-TEST(write_to_standard_error, is_no_cancellation_point)
+TEST(write_to_standard_error, is_not_a_cancellation_point)
 {
     static bool has_written;
     has_written = false;
@@ -45,7 +45,7 @@ TEST(write_to_standard_error, is_no_cancellation_point)
     EXPECT_TRUE(has_written);
 }
 
-TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
+TEST(open_standard_error_again, duplicates_the_descriptor)
 {
     testing::internal::CaptureStderr();
     const os::descriptor again = os::open_standard_error_again();
@@ -56,7 +56,7 @@ TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
 }
 
-TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_other)
+TEST(open_standard_error_again, returns_standard_error_without_free_descriptors)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::duplicate, 1);
@@ -65,7 +65,7 @@ TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_
     EXPECT_EQ(errno, 77);
 }
 
-TEST(write_to_standard_error, gives_up_and_leaves_errno_alone_if_there_is_none)
+TEST(write_to_standard_error, does_nothing_and_keeps_errno_if_closed)
 {
     const int kept = dup(2);
     ASSERT_EQ(close(2), 0);

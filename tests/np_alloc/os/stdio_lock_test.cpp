@@ -14,7 +14,7 @@ namespace os = memory_pool::detail::os;
 
 namespace {
 #if defined(__GLIBC__)
-TEST(stdio_list_lock, is_recursive_and_blocks_other_threads_that_flush_all_streams)
+TEST(stdio_list_lock, is_recursive_and_blocks_fflush_of_all_streams)
 {
     os::lock_stdio_list();
     os::lock_stdio_list();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Memory goes back to the system when threads end, and while the program idles.
+// Memory returns to the system when threads end and while the program is idle.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -36,14 +36,14 @@ std::size_t resident_bytes_in_use()
     return test::resident_bytes();
 }
 
-TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
+TEST(np_decay, returns_the_memory_of_ended_threads)
 {
     if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+        GTEST_SKIP() << "checked blocks keep their records";
     constexpr std::size_t threads = 200;
     constexpr std::size_t blocks = 50;
     const test::option_for_now others_are_forgotten(np_option_decay_ms,
-                                                    1'001); // They needed purged memory again soon.
+                                                    1'001); // forgets early reuse in earlier tests
     const std::size_t before = resident_bytes_in_use();
     std::atomic<std::size_t> most{0};
     std::atomic<std::size_t> at_work{threads};
@@ -63,31 +63,31 @@ TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
     EXPECT_LE(test::resident_bytes(), before + (most - before) / 5);
 }
 
-/// Calls rarely, with magazines that serve each call, until at most `enough` bytes are resident, or for a limited time.
-/// Returns: the resident bytes then.
+/// Calls rarely, each time served from a magazine, until at most `enough` bytes are resident or the time is up.
+/// Returns: the resident bytes at the end.
 std::size_t idle_until_resident_bytes(std::size_t enough)
 {
-    constexpr int most_calls = 100;
-    for (int calls = 0; calls != most_calls && test::resident_bytes() > enough; ++calls) {
+    constexpr int max_calls = 100;
+    for (int calls = 0; calls != max_calls && test::resident_bytes() > enough; ++calls) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         np_free(np_alloc(1));
     }
     return test::resident_bytes();
 }
 
-TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
+TEST(np_decay, returns_the_memory_of_an_idle_thread_served_by_magazines)
 {
-    std::vector<void*> in_use(8 * kibibyte); // So that the thread does not fall.
+    std::vector<void*> in_use(8 * kibibyte); // keeps the thread's use from falling
     for (void*& block : in_use)
         block = std::memset(np_alloc(kibibyte), 1, kibibyte);
     const std::size_t before = resident_bytes_in_use();
-    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is in use, so nothing goes back early.
+    void* const much_in_use = np_alloc(bytes_in_use); // most memory is in use, so nothing is purged early
     const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
     std::vector<void*> blocks(64 * kibibyte);
     for (void*& block : blocks)
         block = std::memset(np_alloc(kibibyte), 1, kibibyte);
     const std::size_t most = test::resident_bytes() - before;
-    std::vector<void*> left; // In each slab of one half.
+    std::vector<void*> left; // some in each slab of the first half
     for (std::size_t i = 0; i != blocks.size(); ++i)
         if (i < blocks.size() / 2 && i % 32 == 0)
             left.push_back(blocks[i]);
@@ -103,10 +103,10 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
     np_free(much_in_use);
     std::for_each(in_use.begin(), in_use.end(), np_free);
 }
-TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
+TEST(np_decay, returns_the_memory_of_an_idle_thread_whose_cache_pins_every_slab)
 {
     const test::option_for_now decays(np_option_decay_ms, 100);
-    test::in_a_thread([] { // One that has had no other memory to return.
+    test::in_a_thread([] { // a new thread has no other memory to return
         const std::size_t before = resident_bytes_in_use();
         std::mt19937 random(1);
         std::vector<void*> blocks(64 * kibibyte);
@@ -121,11 +121,11 @@ TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
     });
 }
 
-TEST(np_decay, goes_back_from_a_thread_that_has_ended_while_another_goes_on)
+TEST(np_decay, returns_the_memory_of_an_ended_thread_at_calls_of_another)
 {
     const test::option_for_now decays(np_option_decay_ms, 100);
     const std::size_t before = resident_bytes_in_use();
-    std::vector<void*> left; // So many that the thread does not fall.
+    std::vector<void*> left; // enough to keep the thread's use from falling
     test::in_a_thread([&left] {
         std::vector<void*> blocks(48 * kibibyte);
         for (void*& block : blocks)
@@ -133,13 +133,13 @@ TEST(np_decay, goes_back_from_a_thread_that_has_ended_while_another_goes_on)
         for (std::size_t i = 0; i != blocks.size(); ++i)
             i % 8 != 0 ? np_free(blocks[i]) : left.push_back(blocks[i]);
     });
-    np_free(np_alloc(std::size_t{5} << 20)); // A slow call, which sees the debt.
+    np_free(np_alloc(std::size_t{5} << 20)); // a slow call, which detects the debt
     const std::size_t enough = before + (std::size_t{32} << 20);
     EXPECT_LE(idle_until_resident_bytes(enough), enough);
     std::for_each(left.begin(), left.end(), np_free);
 }
 
-TEST(np_decay, goes_back_from_a_heap_of_the_program_at_calls_for_other_memory)
+TEST(np_decay, returns_the_memory_of_a_heap_at_calls_for_other_memory)
 {
     const test::option_for_now decays(np_option_decay_ms, 100);
     np_heap* const heap = np_heap_create();
@@ -160,10 +160,10 @@ TEST(np_decay, goes_back_from_a_heap_of_the_program_at_calls_for_other_memory)
     np_heap_destroy(heap);
 }
 
-TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
+TEST(np_decay, returns_memory_at_the_end_of_a_burst_of_frees)
 {
     const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
-    test::in_a_thread([] { // A thread whose slabs have no other blocks.
+    test::in_a_thread([] { // a new thread has no other blocks in its slabs
         const std::size_t before = resident_bytes_in_use();
         std::mt19937 random(1);
         std::vector<void*> blocks(512 * kibibyte);
@@ -178,7 +178,7 @@ TEST(np_decay, goes_back_at_the_end_of_a_burst_of_frees_without_another_call)
     });
 }
 
-TEST(np_decay, takes_memory_but_once_from_a_thread_that_frees_all_and_needs_as_much_again_each_time)
+TEST(np_decay, purges_once_if_a_thread_reuses_all_its_memory_each_round)
 {
     const test::option_for_now others_are_forgotten(np_option_decay_ms, 1'001'000);
     test::in_a_thread([] {
@@ -200,10 +200,10 @@ TEST(np_decay, takes_memory_but_once_from_a_thread_that_frees_all_and_needs_as_m
 }
 #endif
 
-TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_meanwhile)
+TEST(np_decay, reports_a_double_free_after_the_magazine_was_flushed)
 {
     if (np_option_get(np_option_poison) != 0)
-        GTEST_SKIP() << "where blocks are checked, the quarantine has it";
+        GTEST_SKIP() << "the block is in the quarantine of checked blocks";
     const test::option_for_now decays(np_option_decay_ms, 40);
     const test::error_recorder recorder;
     void* const much = np_alloc(std::size_t{4} << 20);
@@ -226,10 +226,10 @@ bool use_all_kinds_of_blocks()
     return test::give_back_all(np, blocks);
 }
 
-TEST(np_decay, leaves_a_little_cached_when_threads_end_and_no_more)
+TEST(np_decay, limits_the_blocks_cached_after_threads_end)
 {
     if (test::blocks_are_checked())
-        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+        GTEST_SKIP() << "checked blocks keep their records";
     const auto bytes_cached = [] {
         np_statistics now;
         np_get_statistics(&now);

@@ -21,7 +21,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 
 using large_runs = test::page_heap_fixture;
 
-TEST_F(large_runs, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_quarter)
+TEST_F(large_runs, grow_in_place_and_shrink_to_save_a_quarter)
 {
     const np::run large = all.large().take_large(8 * np::slice_bytes, 1);
     const auto length = [&] { return all.region().record(large.first).length; };
@@ -35,15 +35,15 @@ TEST_F(large_runs, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_
     EXPECT_EQ(tag(large.first + 8), np::no_owner);
     const np::run next = all.large().take_large(np::slice_bytes, 1);
     EXPECT_EQ(next.first, large.first + 8);
-    EXPECT_FALSE(all.large().resize_large(large.first, 9 * np::slice_bytes)) << "something is in the way";
+    EXPECT_FALSE(all.large().resize_large(large.first, 9 * np::slice_bytes)) << "the next slice is in use";
     EXPECT_FALSE(all.large().resize_large(large.first, ~std::size_t{0}));
 }
 
-TEST_F(large_runs, have_no_memory_of_longer_blocks_before_behind_what_was_asked_for_if_that_is_much)
+TEST_F(large_runs, purge_a_large_unused_tail_of_a_reused_run)
 {
     namespace os = memory_pool::detail::os;
     if (np::is_checked || os::page_size() != 4096)
-        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+        GTEST_SKIP() << "checked free blocks have known contents";
     std::vector<np::run> blocks(600);
     for (np::run& each : blocks)
         each = take_filled(np::slice_bytes);
@@ -63,10 +63,10 @@ TEST_F(large_runs, have_no_memory_of_longer_blocks_before_behind_what_was_asked_
     replace_all();
     const test::system_calls calls;
     replace_all();
-    EXPECT_EQ(calls.made(test::system_call::advise), 0U) << "it is known that there is none";
+    EXPECT_EQ(calls.made(test::system_call::advise), 0U) << "the tails are known to be clean";
 }
 
-TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
+TEST_F(large_runs, move_the_pages_of_a_block_to_untouched_addresses)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -81,11 +81,11 @@ TEST_F(large_runs, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 #endif
 }
 
-TEST_F(large_runs, have_no_memory_behind_what_was_asked_for_either_where_longer_blocks_were_meanwhile)
+TEST_F(large_runs, purge_an_unused_tail_that_a_longer_block_dirtied)
 {
     if (np::is_checked || memory_pool::detail::os::page_size() != 4096)
-        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
-    constexpr std::size_t short_bytes = 72 * 1024; // Of two slices.
+        GTEST_SKIP() << "checked free blocks have known contents";
+    constexpr std::size_t short_bytes = 72 * 1024; // two slices
     all.source().decay.set_decay_ms(np::run_decay::never_ms);
     const auto use = [this](std::size_t count, std::size_t bytes) {
         std::vector<np::run> blocks(count);
@@ -94,7 +94,7 @@ TEST_F(large_runs, have_no_memory_behind_what_was_asked_for_either_where_longer_
         for (const np::run& each : blocks)
             all.large().give_large(each.first);
     };
-    use(600, short_bytes); // In memory that was never used: the ends of their runs are clean.
+    use(600, short_bytes); // in untouched memory, so the tails are clean
     use(400, 3 * np::slice_bytes);
     const test::system_calls calls;
     use(600, short_bytes);
@@ -102,7 +102,7 @@ TEST_F(large_runs, have_no_memory_behind_what_was_asked_for_either_where_longer_
 }
 
 #if defined(__linux__)
-TEST_F(large_runs, are_taken_while_the_memory_of_another_moves)
+TEST_F(large_runs, can_be_taken_while_another_moves)
 {
     static np::page_heap* shared = nullptr;
     static np::run taken;
@@ -111,15 +111,15 @@ TEST_F(large_runs, are_taken_while_the_memory_of_another_moves)
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
     const test::system_calls calls;
-    // With the lock held, this would be a reentrant call, which ends the process.
-    calls.do_during_moves([] { taken = shared->large().take_large(2 * MiB, 1); });
+    // If the move held the lock, this reentrant call would end the process.
+    calls.call_during_moves([] { taken = shared->large().take_large(2 * MiB, 1); });
     EXPECT_TRUE(is_filled(all.large().move_large(old.first, 3 * MiB, [] {}), 2 * MiB, 0x5A));
     ASSERT_NE(taken.first, np::no_slice);
     EXPECT_TRUE(is_filled(taken, 2 * MiB, 0));
 }
 #endif
 
-TEST_F(large_runs, copies_a_large_block_to_where_there_is_memory)
+TEST_F(large_runs, copy_a_block_to_dirty_addresses)
 {
     const np::run dirty = all.large().take_large(3 * MiB, 1);
     const np::run old = all.large().take_large(2 * MiB, 1);
@@ -133,7 +133,7 @@ TEST_F(large_runs, copies_a_large_block_to_where_there_is_memory)
     EXPECT_EQ(tag(old.first), np::no_owner);
 }
 
-TEST_F(large_runs, copies_a_large_block_if_the_system_cannot_move_it)
+TEST_F(large_runs, copy_a_block_if_the_system_cannot_move_pages)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -142,22 +142,22 @@ TEST_F(large_runs, copies_a_large_block_if_the_system_cannot_move_it)
     EXPECT_TRUE(is_filled(all.large().move_large(old.first, 3 * MiB, [] {}), 2 * MiB, 0x5A));
 }
 
-TEST_F(large_runs, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
+TEST_F(large_runs, copy_a_block_of_several_mappings)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 1, 2 * MiB);
     const np::run moved = all.large().move_large(old.first, 3 * MiB, [] {});
-    ASSERT_TRUE(all.large().resize_large(moved.first, 5 * MiB)) << "what was moved, and what follows it";
+    ASSERT_TRUE(all.large().resize_large(moved.first, 5 * MiB)) << "a moved mapping and the one behind it";
     std::memset(memory(moved), 0x5A, 5 * MiB);
     const test::system_calls calls;
     EXPECT_TRUE(is_filled(all.large().move_large(moved.first, 9 * MiB, [] {}), 5 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(large_runs, moves_a_large_block_only_if_the_system_sees_one_mapping_where_two_were_used_with_different_advice)
+TEST_F(large_runs, move_a_reused_block_only_if_it_is_one_mapping)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "mappings are others";
+        GTEST_SKIP() << "an emulator has other mappings";
     const np::run first = take_after_filled(4 * MiB);
     const np::run behind = all.large().take_large(MiB, 1);
     for (const np::run& each : {first, behind}) {
@@ -166,16 +166,16 @@ TEST_F(large_runs, moves_a_large_block_only_if_the_system_sees_one_mapping_where
     }
     const np::run block = all.large().take_large(5 * MiB, 1);
     ASSERT_EQ(block.first, first.first);
-    ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "nothing tells them apart now";
+    ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "equal advice now";
     std::memset(memory(block), 0x5A, 5 * MiB);
-    // Linux mostly keeps two mappings with contents apart that no longer differ, but may have joined these.
+    // Linux rarely merges populated mappings whose advice has become equal, but may have merged these.
     const bool is_one = memory_pool::detail::os::are_one_mapping(memory(block), 5 * MiB);
     const test::system_calls calls;
     EXPECT_TRUE(is_filled(all.large().move_large(block.first, 9 * MiB, [] {}), 5 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), is_one ? 1U : 0U);
 }
 
-TEST_F(large_runs, moves_what_was_moved_before)
+TEST_F(large_runs, can_be_moved_repeatedly)
 {
     np::run block = all.large().take_large(2 * MiB, 1);
     std::memset(memory(block), 0x5A, 2 * MiB);
@@ -189,7 +189,7 @@ TEST_F(large_runs, moves_what_was_moved_before)
 }
 
 #if defined(__linux__)
-TEST(large_runs_that_move_often, leaves_the_program_most_of_the_mappings_that_it_may_have)
+TEST(large_runs_that_move_often, limit_the_mappings_that_moves_split)
 {
     constexpr std::size_t blocks = 12'000;
     np::page_heap all;
@@ -199,20 +199,19 @@ TEST(large_runs_that_move_often, leaves_the_program_most_of_the_mappings_that_it
     for (std::size_t i = 0; i != blocks; ++i) {
         const np::run old = all.large().take_large(np::slice_bytes, 1);
         *all.region().address(old.first) = std::byte{7};
-        const np::run moved =
-            all.large().move_large(old.first, 2 * np::slice_bytes, [] {}); // It stays, so that the next goes elsewhere.
+        const np::run moved = all.large().move_large(old.first, 2 * np::slice_bytes, [] {}); // stays allocated
         held += moved.first != np::no_slice && *all.region().address(moved.first) == std::byte{7} ? 1U : 0U;
     }
     EXPECT_EQ(held, blocks);
     constexpr std::size_t mappings_of_all = 65'530;
-    constexpr std::size_t mappings_of_each = 2; // Where the memory was before, the same is used again.
+    constexpr std::size_t mappings_of_each = 2; // the old addresses are reused
     EXPECT_LT(calls.made(test::system_call::move) * mappings_of_each, mappings_of_all / 3);
     EXPECT_GT(calls.made(test::system_call::move), 1000U);
     all.source().stop();
 }
 #endif
 
-TEST_F(large_runs, asks_for_no_huge_pages_under_large_blocks_that_are_touched_here_and_there)
+TEST_F(large_runs, request_no_huge_pages_for_sparse_blocks)
 {
     const test::system_calls calls;
     for (int i = 0; i != 10; ++i) {
@@ -224,16 +223,16 @@ TEST_F(large_runs, asks_for_no_huge_pages_under_large_blocks_that_are_touched_he
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
-TEST_F(large_runs, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
+TEST_F(large_runs, request_huge_pages_after_a_dense_block)
 {
     const np::run large = take_after_filled(5 * MiB);
     for (np::slice_index slice = large.first; slice != large.first + large.length; ++slice)
         EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
 }
 
-TEST_F(large_runs, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
+TEST_F(large_runs, stop_requesting_huge_pages_when_one_is_expensive)
 {
-    test::first_touch_costs::set(20'000); // The cost of small faults.
+    test::first_touch_costs::set(20'000); // the cost of small faults
     const np::run filled = take_filled(20 * MiB);
     test::first_touch_costs::set(20'000'000);
     all.large().give_large(filled.first);
@@ -244,7 +243,7 @@ TEST_F(large_runs, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
     EXPECT_NE(huge_pages(all.large().take_large(20 * MiB, 1).first), np::huge_page_use::asked_for);
 }
 
-TEST_F(large_runs, asks_for_huge_pages_when_a_block_has_become_so_large)
+TEST_F(large_runs, request_huge_pages_for_a_grown_block)
 {
     const np::run block = take_filled(MiB);
     ASSERT_TRUE(all.large().resize_large(block.first, 5 * MiB));
@@ -252,7 +251,7 @@ TEST_F(large_runs, asks_for_huge_pages_when_a_block_has_become_so_large)
     EXPECT_EQ(huge_pages(block.first + 5 * MiB / np::slice_bytes - 1), np::huge_page_use::asked_for);
 }
 
-TEST_F(large_runs, gives_back_what_a_huge_page_has_brought_behind_a_block_when_that_goes_back)
+TEST_F(large_runs, purge_the_rest_of_a_huge_page_behind_a_freed_block)
 {
     const np::run all_clean = all.large().take_large(64 * MiB, 1);
     all.large().give_large(take_filled(3 * MiB).first);
@@ -260,22 +259,22 @@ TEST_F(large_runs, gives_back_what_a_huge_page_has_brought_behind_a_block_when_t
     (void)all.source().trim();
     const np::run block = all.large().take_large(3 * MiB, 1);
     std::byte& behind = *all.region().address(block.first + block.length);
-    behind = std::byte{1}; // The system would write zeros.
+    behind = std::byte{1}; // the system would fault in zeros
     give_and_purge(block);
     EXPECT_EQ(behind, huge_pages(block.first) == np::huge_page_use::untold ? std::byte{1} : std::byte{0});
 }
 
-TEST_F(large_runs, copies_a_large_block_where_the_system_was_told_otherwise_than_where_it_goes)
+TEST_F(large_runs, copy_a_block_between_places_with_different_advice)
 {
     const np::run old = all.large().take_large(MiB, 1);
     std::memset(memory(old), 0x5A, MiB);
-    (void)all.large().take_large(MiB, 1); // The rest of that part.
+    (void)all.large().take_large(MiB, 1); // fills the part
     const test::system_calls calls;
     EXPECT_TRUE(is_filled(all.large().move_large(old.first, 5 * MiB, [] {}), MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(large_runs, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_block)
+TEST_F(large_runs, forget_the_advice_where_a_move_failed)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     np::run moved;
@@ -287,7 +286,7 @@ TEST_F(large_runs, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_bl
     EXPECT_EQ(huge_pages(moved.first), np::huge_page_use::unknown);
 }
 
-TEST_F(large_runs, hands_out_no_addresses_that_were_lost_when_memory_should_have_moved_there)
+TEST_F(large_runs, do_not_reuse_addresses_lost_in_a_failed_move)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -299,13 +298,13 @@ TEST_F(large_runs, hands_out_no_addresses_that_were_lost_when_memory_should_have
     }
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
     EXPECT_EQ(all.source().unowned_runs(), 1U);
-    EXPECT_EQ(all.figures().large_blocks, 1U) << "the lost addresses count as a block";
-    EXPECT_EQ(all.figures().large, 2 * MiB);
+    EXPECT_EQ(all.statistics().large_blocks, 1U) << "the lost addresses count as a block";
+    EXPECT_EQ(all.statistics().large, 2 * MiB);
     const np::run moved = all.large().move_large(old.first, 3 * MiB, [] {});
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
 }
 
-TEST_F(large_runs, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_one)
+TEST_F(large_runs, keep_a_block_that_cannot_grow)
 {
     const np::run old = all.large().take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);

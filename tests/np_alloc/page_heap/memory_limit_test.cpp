@@ -18,14 +18,14 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// A page heap with limits. Lengths are slices.
+/// A page heap with limits, in slices.
 struct memory_limit : test::page_heap_fixture
 {
     void limit_bytes(std::size_t hard, std::size_t soft = 0)
     {
-        all.source().with_limit([=](np::memory_limit& its, std::size_t reserved) {
-            its.set(hard, soft);
-            its.note(reserved);
+        all.source().with_limit([=](np::memory_limit& limit, std::size_t reserved) {
+            limit.set(hard, soft);
+            limit.note(reserved);
         });
     }
     void limit_slices(std::size_t hard, std::size_t soft = 0)
@@ -37,19 +37,19 @@ struct memory_limit : test::page_heap_fixture
         return all.large().take_large(slices * np::slice_bytes, alignment * np::slice_bytes);
     }
     bool takes(std::size_t slices, std::size_t alignment = 1) { return take(slices, alignment).first != np::no_slice; }
-    std::size_t reserved() { return all.figures().reserved; }
+    std::size_t reserved() { return all.statistics().reserved; }
     std::size_t reserved_slices() { return reserved() / np::slice_bytes; }
     bool has_crossed() { return all.source().limit().take_crossing(); }
 };
 
-TEST_F(memory_limit, is_none_at_first)
+TEST_F(memory_limit, is_off_by_default)
 {
     EXPECT_TRUE(takes(1000));
     EXPECT_EQ(all.source().limit().refusals(), 0U);
     EXPECT_FALSE(has_crossed());
 }
 
-TEST_F(memory_limit, is_reached_and_not_exceeded)
+TEST_F(memory_limit, is_reached_but_not_exceeded)
 {
     limit_slices(8);
     const np::run five = take(5);
@@ -58,7 +58,7 @@ TEST_F(memory_limit, is_reached_and_not_exceeded)
     EXPECT_FALSE(takes(1));
     EXPECT_EQ(all.source().limit().refusals(), 1U);
     EXPECT_EQ(reserved_slices(), 8U);
-    EXPECT_EQ(all.figures().peak_reserved, 8 * np::slice_bytes);
+    EXPECT_EQ(all.statistics().peak_reserved, 8 * np::slice_bytes);
     all.large().give_large(five.first);
     EXPECT_FALSE(takes(6));
     EXPECT_TRUE(takes(5));
@@ -77,25 +77,25 @@ TEST_F(memory_limit, is_exact_to_the_byte)
     EXPECT_TRUE(takes(1));
 }
 
-TEST_F(memory_limit, counts_no_refusal_of_what_could_never_be_had)
+TEST_F(memory_limit, does_not_count_refusals_of_impossible_sizes)
 {
     limit_slices(4);
     EXPECT_FALSE(takes(5));
     EXPECT_EQ(all.source().limit().refusals(), 0U);
 }
 
-TEST_F(memory_limit, hands_nothing_out_while_there_is_more_already)
+TEST_F(memory_limit, refuses_while_it_is_already_exceeded)
 {
     const np::run four = take(4);
     (void)take(4);
     limit_slices(6);
     EXPECT_FALSE(takes(1));
     all.large().give_large(four.first);
-    EXPECT_TRUE(takes(2)) << "what was free is purged";
+    EXPECT_TRUE(takes(2)) << "the free run is purged";
     EXPECT_EQ(reserved_slices(), 6U);
 }
 
-TEST_F(memory_limit, has_free_runs_purged_that_are_too_short)
+TEST_F(memory_limit, purges_free_runs_that_are_too_short)
 {
     limit_slices(6);
     const np::run first = take(2);
@@ -111,19 +111,19 @@ TEST_F(memory_limit, has_free_runs_purged_that_are_too_short)
     EXPECT_EQ(all.source().purged(), 4 * np::slice_bytes);
 }
 
-TEST_F(memory_limit, leaves_free_runs_alone_that_are_taken)
+TEST_F(memory_limit, reuses_a_fitting_free_run_without_a_purge)
 {
     limit_slices(8);
     const np::run run = take(8);
     all.large().give_large(run.first);
     const np::run again = take(8);
     EXPECT_EQ(again.first, run.first);
-    EXPECT_FALSE(again.is_zeroed) << "it has its memory";
+    EXPECT_FALSE(again.is_zeroed) << "still dirty";
     EXPECT_EQ(all.source().purged(), 0U);
     EXPECT_EQ(all.source().limit().refusals(), 0U);
 }
 
-TEST_F(memory_limit, holds_when_blocks_become_longer)
+TEST_F(memory_limit, holds_when_blocks_grow)
 {
     limit_slices(8);
     const np::run block = take(4);
@@ -134,7 +134,7 @@ TEST_F(memory_limit, holds_when_blocks_become_longer)
     EXPECT_FALSE(all.large().resize_large(block.first, 9 * np::slice_bytes));
     EXPECT_TRUE(all.large().resize_large(block.first, 4 * np::slice_bytes));
     EXPECT_EQ(dirty(), 4U);
-    EXPECT_TRUE(all.large().resize_large(block.first, 8 * np::slice_bytes)) << "by what it has left";
+    EXPECT_TRUE(all.large().resize_large(block.first, 8 * np::slice_bytes)) << "uses the remaining budget";
     EXPECT_EQ(all.source().purged(), 0U);
 }
 
@@ -143,10 +143,10 @@ TEST_F(memory_limit, holds_when_blocks_move)
     limit_slices(30);
     const np::run block = take(10);
     EXPECT_EQ(all.large().move_large(block.first, 21 * np::slice_bytes, [] {}).first, np::no_slice)
-        << "both are there then";
+        << "both blocks exist during the move";
     EXPECT_EQ(reserved_slices(), 10U);
     EXPECT_NE(all.large().move_large(block.first, 20 * np::slice_bytes, [] {}).first, np::no_slice);
-    EXPECT_LE(all.figures().peak_reserved, 30 * np::slice_bytes);
+    EXPECT_LE(all.statistics().peak_reserved, 30 * np::slice_bytes);
 }
 
 TEST_F(memory_limit, holds_for_aligned_blocks)
@@ -157,7 +157,7 @@ TEST_F(memory_limit, holds_for_aligned_blocks)
     for (const std::size_t alignment : {std::size_t{8}, std::size_t{64}, std::size_t{256}})
         EXPECT_TRUE(takes(4, alignment)) << alignment;
     EXPECT_FALSE(takes(5, 8));
-    EXPECT_LE(all.figures().peak_reserved, 16 * np::slice_bytes);
+    EXPECT_LE(all.statistics().peak_reserved, 16 * np::slice_bytes);
     EXPECT_TRUE(takes(4, 8));
     EXPECT_EQ(reserved_slices(), 16U);
 }
@@ -197,7 +197,7 @@ TEST_F(memory_limit, holds_for_samples)
     EXPECT_EQ(reserved(), 160U);
 }
 
-TEST_F(memory_limit, is_a_refusal_where_the_system_takes_nothing_back)
+TEST_F(memory_limit, refuses_if_the_system_cannot_purge)
 {
     test::system_calls calls;
     limit_slices(4);
@@ -211,7 +211,7 @@ TEST_F(memory_limit, is_a_refusal_where_the_system_takes_nothing_back)
     EXPECT_EQ(reserved_slices(), 4U);
 }
 
-TEST_F(memory_limit, refuses_no_thread_what_others_are_purging)
+TEST_F(memory_limit, waits_for_purges_of_other_threads)
 {
     constexpr std::size_t threads = 4;
     constexpr std::size_t each_has = 64;
@@ -224,7 +224,7 @@ TEST_F(memory_limit, refuses_no_thread_what_others_are_purging)
                 ++refused;
                 continue;
             }
-            std::memset(memory(taken), 1, taken.length * np::slice_bytes); // So that it takes long to purge it.
+            std::memset(memory(taken), 1, taken.length * np::slice_bytes); // makes the purge slow
             all.large().give_large(taken.first);
         }
     });
@@ -232,7 +232,7 @@ TEST_F(memory_limit, refuses_no_thread_what_others_are_purging)
     EXPECT_EQ(in_use(), 0U);
 }
 
-TEST_F(memory_limit, is_reached_by_many_threads_and_not_exceeded)
+TEST_F(memory_limit, is_reached_but_not_exceeded_by_many_threads)
 {
     constexpr std::size_t most = 50;
     limit_slices(most);
@@ -251,17 +251,17 @@ TEST_F(memory_limit, is_reached_by_many_threads_and_not_exceeded)
     EXPECT_EQ(reserved_slices(), most);
 }
 
-TEST_F(memory_limit, if_soft_is_crossed_once_until_there_is_less)
+TEST_F(memory_limit, reports_a_soft_crossing_once_until_it_falls_below)
 {
     limit_slices(0, 8);
     (void)take(4);
     const np::run four = take(4);
-    EXPECT_FALSE(has_crossed()) << "not above";
+    EXPECT_FALSE(has_crossed()) << "at the limit";
     const np::run one = take(1);
     EXPECT_TRUE(has_crossed());
-    EXPECT_FALSE(has_crossed()) << "told once";
+    EXPECT_FALSE(has_crossed()) << "reported once";
     (void)take(1);
-    EXPECT_FALSE(has_crossed()) << "above already";
+    EXPECT_FALSE(has_crossed()) << "already above";
     all.large().give_large(four.first);
     all.large().give_large(one.first);
     EXPECT_EQ(all.source().trim(), 5 * np::slice_bytes);
@@ -271,7 +271,7 @@ TEST_F(memory_limit, if_soft_is_crossed_once_until_there_is_less)
     EXPECT_TRUE(has_crossed());
 }
 
-TEST_F(memory_limit, if_soft_is_crossed_by_each_kind_of_memory)
+TEST_F(memory_limit, reports_a_soft_crossing_by_each_kind_of_memory)
 {
     limit_slices(0, 8);
     const np::run eight = take(8);
@@ -288,7 +288,7 @@ TEST_F(memory_limit, if_soft_is_crossed_by_each_kind_of_memory)
     EXPECT_TRUE(has_crossed());
 }
 
-TEST_F(memory_limit, if_soft_is_crossed_when_it_is_set_lower)
+TEST_F(memory_limit, reports_a_soft_crossing_when_it_is_lowered)
 {
     (void)take(4);
     limit_slices(0, 4);
@@ -296,21 +296,22 @@ TEST_F(memory_limit, if_soft_is_crossed_when_it_is_set_lower)
     limit_bytes(0, 4 * np::slice_bytes - 1);
     EXPECT_TRUE(has_crossed());
     limit_slices(0, 2);
-    EXPECT_TRUE(has_crossed()) << "another one";
+    EXPECT_TRUE(has_crossed()) << "a new limit";
     limit_slices(0, 2);
     EXPECT_FALSE(has_crossed());
 }
 
-TEST_F(memory_limit, has_a_function_for_what_is_above_the_soft_one)
+TEST_F(memory_limit, has_a_callback_for_sizes_above_the_soft_limit)
 {
     limit_bytes(0, 100);
     int argument = 0;
     const auto function = [](std::size_t, void*) {};
     const auto called_with = [&](std::size_t bytes) {
-        return all.source().with_limit([=](np::memory_limit& its, std::size_t) { return its.callback_for(bytes); });
+        return all.source().with_limit([=](np::memory_limit& limit, std::size_t) { return limit.callback_for(bytes); });
     };
     EXPECT_EQ(called_with(101).function, nullptr);
-    all.source().with_limit([&](np::memory_limit& its, std::size_t) { its.set_callback({function, &argument, 0}); });
+    all.source().with_limit(
+        [&](np::memory_limit& limit, std::size_t) { limit.set_callback({function, &argument, 0}); });
     EXPECT_EQ(called_with(100).function, nullptr);
     EXPECT_EQ(called_with(101).function, function);
     EXPECT_EQ(called_with(101).argument, &argument);

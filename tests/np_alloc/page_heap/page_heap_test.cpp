@@ -24,7 +24,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 
 using page_heap = test::page_heap_fixture;
 
-TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
+TEST_F(page_heap, tags_the_slices_of_large_blocks)
 {
     const np::run large = all.large().take_large(3 * np::slice_bytes, 1);
     EXPECT_EQ(tag(large.first), np::large_block);
@@ -36,7 +36,7 @@ TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
     EXPECT_EQ(in_use(), 0U);
 }
 
-TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
+TEST_F(page_heap, keeps_freed_memory_for_the_decay_time)
 {
     const np::run large = all.large().take_large(MiB, 1);
     all.large().give_large(large.first);
@@ -44,7 +44,7 @@ TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
     EXPECT_EQ(all.source().purged(), 0U);
 }
 
-TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
+TEST_F(page_heap, purges_memory_after_the_decay_time)
 {
     all.source().decay.set_decay_ms(0);
     const np::run large = all.large().take_large(MiB, 1);
@@ -57,14 +57,14 @@ TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
     EXPECT_EQ(memory(again)[0], std::byte{0});
 }
 
-TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
+TEST_F(page_heap, keeps_little_dirty_memory_when_most_stays_free)
 {
-    all.source().decay.set_decay_ms(60000); // so that nothing becomes due in this test
+    all.source().decay.set_decay_ms(60000); // nothing is due during this test
     use_a_lot();
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
-TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
+TEST_F(page_heap, keeps_freed_memory_while_as_much_is_in_use)
 {
     all.source().decay.set_decay_ms(60000);
     const np::run in_use = all.large().take_large(100 * MiB, 1);
@@ -75,7 +75,7 @@ TEST_F(page_heap, keeps_what_was_freed_a_moment_ago_while_as_much_is_in_use)
     all.large().give_large(in_use.first);
 }
 
-TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_that_is_needed_again)
+TEST_F(page_heap, purges_at_once_when_nearly_all_is_free_unless_reused)
 {
     all.source().decay.set_decay_ms(60000);
     const auto use_and_free = [this] { all.large().give_large(all.large().take_large(150 * MiB, 1).first); };
@@ -86,7 +86,7 @@ TEST_F(page_heap, gives_all_back_at_once_when_nearly_nothing_is_in_use_until_tha
     EXPECT_EQ(dirty(), 150 * MiB / np::slice_bytes);
 }
 
-TEST_F(page_heap, discards_nothing_that_an_aligned_block_has_left_just_now)
+TEST_F(page_heap, does_not_discard_the_fresh_gap_before_an_aligned_block)
 {
     all.source().decay.set_decay_ms(np::run_decay::never_ms);
     (void)all.large().take_large(MiB, 1);
@@ -97,10 +97,10 @@ TEST_F(page_heap, discards_nothing_that_an_aligned_block_has_left_just_now)
     EXPECT_FALSE(all.source().purge_old(1));
 }
 
-TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
+TEST_F(page_heap, includes_clean_runs_merged_with_dirty_ones_in_the_peak)
 {
     all.source().decay.set_decay_ms(60000);
-    const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
+    const auto expect_peak = [this] { EXPECT_GE(all.statistics().peak_reserved, all.statistics().reserved); };
     const np::run to_be_clean = all.large().take_large(MiB, 1);
     const np::run neighbour = all.large().take_large(MiB / 4, 1);
     ASSERT_EQ(neighbour.first, to_be_clean.first + to_be_clean.length);
@@ -116,7 +116,7 @@ TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_ru
     expect_peak();
 }
 
-TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
+TEST_F(page_heap, retries_a_failed_purge)
 {
     all.source().decay.set_decay_ms(0);
     const np::run large = all.large().take_large(MiB, 1);
@@ -131,7 +131,7 @@ TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
     EXPECT_EQ(dirty(), 0U);
 }
 
-TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
+TEST_F(page_heap, goes_on_trimming_after_a_failed_purge)
 {
     all.source().decay.set_decay_ms(60000);
     std::vector<np::run> blocks(5);
@@ -146,7 +146,7 @@ TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
     EXPECT_EQ(all.source().trim(), MiB);
 }
 
-TEST_F(page_heap, trims_all_that_is_free)
+TEST_F(page_heap, trims_all_free_runs)
 {
     const np::run a = all.large().take_large(MiB, 1);
     const np::run b = all.large().take_large(MiB, 1);
@@ -158,7 +158,7 @@ TEST_F(page_heap, trims_all_that_is_free)
     all.large().give_large(b.first);
 }
 
-TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_there)
+TEST_F(page_heap, finishes_the_purges_of_lost_threads)
 {
     const np::run a = all.large().take_large(MiB, 1);
     (void)all.large().take_large(MiB, 1);
@@ -173,11 +173,11 @@ TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_t
     EXPECT_EQ(all.source().with_runs(begin_to_purge).length, b.length);
     all.source().finish_purges();
     EXPECT_EQ(all.source().purged(), 3 * MiB);
-    EXPECT_EQ(all.figures().reserved, 2 * MiB);
+    EXPECT_EQ(all.statistics().reserved, 2 * MiB);
     EXPECT_EQ(all.large().take_large(2 * MiB, 1).first, b.first);
 }
 
-TEST_F(page_heap, discards_what_it_trims_and_has_it_be_accessible_when_it_is_needed)
+TEST_F(page_heap, discards_trimmed_parts_and_commits_them_again)
 {
     const np::run before = take_filled(MiB);
     const np::run block = take_filled(20 * MiB);
@@ -188,18 +188,18 @@ TEST_F(page_heap, discards_what_it_trims_and_has_it_be_accessible_when_it_is_nee
     EXPECT_EQ(huge_pages(block.first + block.length / 2), np::huge_page_use::discarded);
     EXPECT_EQ(huge_pages(np::slice_at(all.region().committed() - np::slices_of_huge_page)),
               np::huge_page_use::discarded)
-        << "what was committed in advance";
-    EXPECT_EQ(all.figures().reserved, 3 * MiB);
+        << "memory committed ahead";
+    EXPECT_EQ(all.statistics().reserved, 3 * MiB);
     const np::run slab_like = all.large().take_large(100'000, 1);
     ASSERT_TRUE(is_filled(slab_like, 100'000, 0));
     const np::run again = take_filled(15 * MiB);
     EXPECT_TRUE(is_filled(again, 15 * MiB, 1));
-    EXPECT_TRUE(all.large().resize_large(behind.first, 40 * MiB)) << "into what was committed in advance";
+    EXPECT_TRUE(all.large().resize_large(behind.first, 40 * MiB)) << "into memory committed ahead";
     std::memset(memory(behind) + MiB, 2, 39 * MiB);
     EXPECT_TRUE(is_filled(before, MiB, 1));
 }
 
-TEST_F(page_heap, discards_what_was_not_needed_for_another_decay_time)
+TEST_F(page_heap, discards_runs_that_stay_clean_for_a_decay_time)
 {
     const np::run block = take_filled(20 * MiB);
     (void)take_filled(MiB);
@@ -214,7 +214,7 @@ TEST_F(page_heap, discards_what_was_not_needed_for_another_decay_time)
     EXPECT_FALSE(all.source().purge_old(1));
 }
 
-TEST_F(page_heap, loses_nothing_if_what_was_discarded_may_not_be_committed)
+TEST_F(page_heap, survives_a_failed_commit_of_discarded_parts)
 {
     const np::run first = take_filled(MiB);
     const np::run block = take_filled(20 * MiB);
@@ -233,24 +233,24 @@ TEST_F(page_heap, loses_nothing_if_what_was_discarded_may_not_be_committed)
     std::memset(memory(first), 2, 10 * MiB);
 }
 
-TEST_F(page_heap, uses_what_it_was_about_to_discard_when_threads_are_not_there)
+TEST_F(page_heap, finishes_the_discards_of_lost_threads)
 {
     const np::run block = take_filled(20 * MiB);
     (void)take_filled(MiB);
     give_and_purge(block);
     const auto begin_to_discard = [](auto& runs) { return runs.take_clean_since(runs.never); };
     EXPECT_EQ(all.source().with_runs(begin_to_discard).first, block.first);
-    EXPECT_EQ(all.figures().reserved, MiB) << "it is not in use";
+    EXPECT_EQ(all.statistics().reserved, MiB) << "the discarded run does not count";
     all.source().finish_purges();
     const np::run again = take_filled(20 * MiB);
     EXPECT_EQ(again.first, block.first);
 }
 
 #if defined(__linux__)
-TEST_F(page_heap, counts_towards_limits_and_promises_of_memory_until_it_trims)
+TEST_F(page_heap, counts_as_committed_data_until_trimmed)
 {
     test::system_calls calls;
-    calls.have_memory_promised();
+    calls.commit_all_memory();
     np::page_heap other;
     ASSERT_TRUE(other.source().start(std::size_t{256} << 20));
     const std::size_t data = test::data_bytes();
@@ -267,7 +267,7 @@ TEST_F(page_heap, counts_towards_limits_and_promises_of_memory_until_it_trims)
 }
 #endif
 
-TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
+TEST_F(page_heap, tries_huge_pages_for_the_first_slab_of_a_part)
 {
     test::first_touch_costs::set(20'000);
     (void)all.take_slab(0, 128, false);
@@ -275,12 +275,12 @@ TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
     for (int tried = 0; tried != 3; ++tried) {
         while (huge_pages(all.take_slab(0, 128, true).first) != np::huge_page_use::asked_for) {
         }
-        (void)all.large().take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another part.
+        (void)all.large().take_large(2 * MiB - np::guard_bytes, 1); // the next slab enters another part
     }
     EXPECT_EQ(huge_pages(all.take_slab(0, 128, true).first), np::huge_page_use::untold);
 }
 
-TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
+TEST_F(page_heap, requests_no_huge_pages_if_disabled)
 {
     const test::option_for_now unwanted(np_option_huge_pages, 0);
     const test::system_calls calls;
@@ -291,7 +291,7 @@ TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
-TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
+TEST_F(page_heap, requests_huge_pages_for_a_dense_slab_that_is_first_in_its_part)
 {
     const np::slice_index first = all.take_slab(0, 128, true).first;
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
@@ -303,7 +303,7 @@ TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_
     EXPECT_EQ(huge_pages(others.back()), np::huge_page_use::untold);
 }
 
-TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
+TEST_F(page_heap, refuses_huge_pages_in_partly_purged_parts)
 {
     all.source().decay.set_decay_ms(0);
     const np::slice_index slab = all.take_slab(0, 128, true).first;
@@ -315,13 +315,13 @@ TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
     const np::slice_index last = large.first + large.length - 1;
     all.large().give_large(large.first);
     EXPECT_EQ(huge_pages(large.first), np::huge_page_use::refused);
-    EXPECT_EQ(huge_pages(inside), np::huge_page_use::asked_for) << "of that part, all has gone";
+    EXPECT_EQ(huge_pages(inside), np::huge_page_use::asked_for) << "this part is purged completely";
     EXPECT_EQ(huge_pages(last), np::huge_page_use::refused);
     all.large().give_large(behind.first);
 }
 
 #if defined(__linux__)
-TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
+TEST_F(page_heap, moves_a_block_that_began_small_in_a_part_without_huge_pages)
 {
     const np::slice_index slab = all.take_slab(0, 128, false).first;
     const np::run block = all.large().take_large(MiB, 1);
@@ -334,7 +334,7 @@ TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_wit
 }
 #endif
 
-TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
+TEST_F(page_heap, stops_eager_purges_when_memory_is_reused_soon)
 {
     all.source().decay.set_decay_ms(60000);
     use_a_lot();
@@ -345,7 +345,7 @@ TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
     EXPECT_EQ(all.source().purged(), purged);
 }
 
-TEST_F(page_heap, knows_the_blocks_outside_of_the_region)
+TEST_F(page_heap, finds_the_blocks_outside_of_the_region)
 {
     EXPECT_EQ(all.direct_bytes(&all), 0U);
     EXPECT_FALSE(all.is_in_direct(&all));
@@ -376,14 +376,14 @@ struct growing_page_heap : testing::Test
     void SetUp() override
     {
 #if MEMORY_POOL_TSAN
-        GTEST_SKIP() << "ThreadSanitizer has no room for it";
+        GTEST_SKIP() << "ThreadSanitizer leaves too few addresses";
 #endif
     }
 
     std::size_t mebibytes() { return all.region().slices() * np::slice_bytes / MiB; }
 };
 
-TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
+TEST_F(growing_page_heap, releases_free_addresses_at_its_end)
 {
     EXPECT_LE(mebibytes(), 1U);
     const np::run small = all.large().take_large(MiB, 1);
@@ -400,13 +400,13 @@ TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been
     EXPECT_EQ(*all.region().address(again.first), std::byte{0});
     all.large().give_large(small.first);
     all.source().trim();
-    EXPECT_GE(mebibytes(), 101U) << "what is behind is in use";
+    EXPECT_GE(mebibytes(), 101U) << "the last block is in use";
     all.large().give_large(again.first);
     all.source().trim();
     EXPECT_LE(mebibytes(), 1U);
 }
 
-TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
+TEST_F(growing_page_heap, keeps_addresses_that_are_reused_soon)
 {
     const auto go_on = [this] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
@@ -420,12 +420,12 @@ TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
         const np::run large = all.large().take_large(100 * MiB, 1);
         all.large().give_large(hole.first);
         all.large().give_large(large.first);
-        go_on(); // In the hole.
+        go_on(); // allocates in the hole
         all.large().give_large(small.first);
         given_back += mebibytes() < 50 ? 1U : 0U;
     }
     EXPECT_GE(given_back, 1U);
-    EXPECT_LE(given_back, 3U) << "it was in vain";
+    EXPECT_LE(given_back, 3U) << "releasing was in vain, so it backs off";
     all.source().trim();
 }
 } // namespace

@@ -41,7 +41,7 @@ struct run_source : testing::Test
     }
 };
 
-TEST_F(run_source, has_no_addresses_if_the_system_refuses_them_and_asks_again)
+TEST_F(run_source, retries_after_the_system_refused_addresses)
 {
     {
         const test::system_calls calls;
@@ -51,10 +51,10 @@ TEST_F(run_source, has_no_addresses_if_the_system_refuses_them_and_asks_again)
     EXPECT_TRUE(all.start(region_bytes));
     const test::system_calls calls;
     EXPECT_TRUE(all.start(region_bytes));
-    EXPECT_EQ(calls.made(test::system_call::map), 0U) << "it has some";
+    EXPECT_EQ(calls.made(test::system_call::map), 0U) << "the region exists";
 }
 
-TEST_F(run_source, takes_whole_slices_and_has_them_marked)
+TEST_F(run_source, takes_whole_slices_and_marks_them)
 {
     start();
     np::run marked;
@@ -67,11 +67,11 @@ TEST_F(run_source, takes_whole_slices_and_has_them_marked)
     marked = {};
     EXPECT_EQ(all.take_bytes(std::numeric_limits<std::size_t>::max(), 1, mark).first, np::no_slice);
     EXPECT_EQ(all.take_bytes(2 * region_bytes, 1, mark).first, np::no_slice);
-    EXPECT_EQ(marked.first, np::no_slice) << "there is nothing to mark";
+    EXPECT_EQ(marked.first, np::no_slice) << "no run to mark";
     EXPECT_EQ(in_use(), 3U);
 }
 
-TEST_F(run_source, takes_nothing_back_that_has_no_owner)
+TEST_F(run_source, ignores_a_run_without_an_owner)
 {
     start();
     const np::run taken = take(3);
@@ -82,7 +82,7 @@ TEST_F(run_source, takes_nothing_back_that_has_no_owner)
     EXPECT_EQ(all.dirty_slices(), 3U);
 }
 
-TEST_F(run_source, gives_the_memory_of_all_free_runs_back_when_trimmed)
+TEST_F(run_source, purges_all_free_runs_when_trimmed)
 {
     start();
     const np::run free = take(4);
@@ -97,7 +97,7 @@ TEST_F(run_source, gives_the_memory_of_all_free_runs_back_when_trimmed)
     EXPECT_EQ(*all.region.address(again.first), std::byte{0});
 }
 
-TEST_F(run_source, counts_no_memory_as_given_back_that_the_system_does_not_take)
+TEST_F(run_source, does_not_count_failed_purges)
 {
     start();
     const np::run free = take(4);
@@ -111,14 +111,14 @@ TEST_F(run_source, counts_no_memory_as_given_back_that_the_system_does_not_take)
     EXPECT_FALSE(take(4).is_zeroed);
 }
 
-TEST_F(run_source, finishes_a_purge_that_a_thread_of_the_parent_had_begun)
+TEST_F(run_source, finishes_a_purge_of_a_lost_thread)
 {
     start();
     const np::run free = take(4);
     fill(free);
     EXPECT_TRUE(give(free));
     EXPECT_EQ(all.with_runs([](auto& runs) { return runs.take_dirty_since(any_age).first; }), free.first);
-    EXPECT_EQ(take(4).first, free.first + 4) << "the run is not free meanwhile";
+    EXPECT_EQ(take(4).first, free.first + 4) << "the run is not free while it is purged";
     all.finish_purges();
     EXPECT_EQ(all.purged(), 4 * np::slice_bytes);
     EXPECT_EQ(take(4).first, free.first);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Calls malloc and its relatives, by the names that programs know. To be run with libnp_malloc.so loaded before the C
-// library.
+// Calls malloc and related functions. Runs with libnp_malloc.so preloaded.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -17,11 +16,11 @@
 #include <unistd.h>
 
 namespace {
-// Not constants, so that no compiler warns of what cannot work.
+// Not constants, so that no compiler warns of invalid arguments.
 const volatile std::size_t largest = std::numeric_limits<std::size_t>::max();
 const volatile std::size_t no_power_of_two = 300;
 
-/// Returns: the function of that name, for those that no header here declares.
+/// Returns: the function of that name, for functions that no header declares.
 template <class Function>
 Function* function(const char* name)
 {
@@ -40,7 +39,7 @@ bool is_aligned(const void* block, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
-/// Returns: whether there was a block, which is written to and given back.
+/// Writes to the block and frees it. Returns: whether it is aligned and large enough.
 bool works(void* block, std::size_t bytes, std::size_t alignment = 16)
 {
     const bool is_right =
@@ -51,7 +50,7 @@ bool works(void* block, std::size_t bytes, std::size_t alignment = 16)
     return is_right;
 }
 
-TEST(preloaded, the_functions_called_here_are_those_of_the_library)
+TEST(preloaded, calls_resolve_to_the_library)
 {
     for (const char* name : {"malloc", "free", "cfree", "free_sized", "_Znwm", "_ZdlPvm"})
         EXPECT_TRUE(is_of_the_library(name)) << name;
@@ -89,7 +88,7 @@ TEST(preloaded, realloc_and_reallocarray)
     EXPECT_EQ(errno, ENOMEM);
 }
 
-TEST(preloaded, what_aligns)
+TEST(preloaded, aligned_allocation)
 {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     EXPECT_TRUE(works(aligned_alloc(512, 1000), 1000, 512));
@@ -104,14 +103,14 @@ TEST(preloaded, what_aligns)
     EXPECT_EQ(posix_memalign(&block, no_power_of_two, 1000), EINVAL);
 }
 
-TEST(preloaded, every_way_to_free)
+TEST(preloaded, free_with_size_and_cfree)
 {
     function<void(void*, std::size_t)>("free_sized")(std::malloc(100), 100);
     function<void(void*, std::size_t, std::size_t)>("free_aligned_sized")(aligned_alloc(64, 128), 64, 128);
     function<void(void*)>("cfree")(std::malloc(100));
 }
 
-TEST(preloaded, malloc_trim_gives_memory_back)
+TEST(preloaded, malloc_trim_returns_memory)
 {
     void* const block = std::malloc(50'000'000);
     std::memset(block, 1, 50'000'000);
@@ -119,7 +118,7 @@ TEST(preloaded, malloc_trim_gives_memory_back)
     EXPECT_EQ(malloc_trim(0), 1);
 }
 
-TEST(preloaded, what_the_c_library_allocates_can_be_freed)
+TEST(preloaded, blocks_of_the_c_library_can_be_freed)
 {
     EXPECT_TRUE(works(strdup("pools"), 6));
     char* path = realpath("/", nullptr);

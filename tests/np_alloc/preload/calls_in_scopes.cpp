@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Scopes of a program whose malloc and operator new are those of a preloaded library.
+/// no_allocation_scope in a program whose malloc and operator new come from a preloaded library.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/no_allocation_scope.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 using memory_pool::allocating;
 using memory_pool::no_allocation_scope;
 
-TEST(calls_in_scopes, see_malloc)
+TEST(calls_in_scopes, count_malloc)
 {
     const no_allocation_scope guard("test", allocating::counted);
     std::free(std::malloc(100));
@@ -25,19 +25,19 @@ TEST(calls_in_scopes, see_malloc)
     EXPECT_EQ(guard.bytes(), 200U);
 }
 
-TEST(calls_in_scopes, see_operator_new)
+TEST(calls_in_scopes, count_operator_new)
 {
     std::string text("short");
     const no_allocation_scope guard("test", allocating::counted);
     text.append(5, 'x');
-    EXPECT_EQ(guard.allocations(), 0U) << "it has room";
+    EXPECT_EQ(guard.allocations(), 0U) << "the string has room";
     text.append(100, 'x');
     EXPECT_EQ(guard.allocations(), 1U);
-    ::operator delete(::operator new(8)); // A call, which is not left out as one of a new-expression may be.
+    ::operator delete(::operator new(8)); // Compilers may omit the calls of a new-expression, but not these.
     EXPECT_EQ(guard.allocations(), 2U);
 }
 
-TEST(calls_in_scopes, see_a_pool_that_grows_as_one_allocation)
+TEST(calls_in_scopes, count_the_growth_of_a_pool)
 {
     memory_pool::block_pool pool(std::size_t{16} * 1024);
     void* block = nullptr;

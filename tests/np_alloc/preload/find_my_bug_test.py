@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Tests that the bugs of examples/find_my_bug.cpp are found as docs/find-my-bug.md says, in the lines that it names.
+"""Tests that np_alloc reports the bugs of examples/find_my_bug.cpp as docs/find-my-bug.md shows, in the lines it names.
 
     find_my_bug_test.py PROGRAM CHECKED_LIBRARY ROOT
 """
@@ -34,7 +34,7 @@ def run_checked(*arguments, **variables):
 
 
 def run_in_gdb(*commands):
-    """Returns the exit status of gdb, and its output with that of the program, which frees a block twice."""
+    """Returns the exit status of gdb, and the output of gdb and the program, which frees a block twice."""
     wrapper = f"set exec-wrapper env NP_RANDOM_ORDER=0 LD_PRELOAD={LIBRARY}"
     options = [word for command in (wrapper, *commands) for word in ("-ex", command)]
     status, output, errors = run("gdb", "-q", "-nx", "-batch", *options, "--args", PROGRAM, "double-free")
@@ -42,7 +42,7 @@ def run_in_gdb(*commands):
 
 
 def masked(text):
-    """Returns a text with each address, thread and process replaced by the same number, and offsets in objects."""
+    """Returns a text with all addresses, threads, processes and offsets replaced by zero."""
     return re.sub(r"(thread|process|at byte) \d+", r"\1 0", re.sub(r"0x[0-9a-f]+", "0x0", text))
 
 
@@ -54,7 +54,7 @@ def first_lines(report, calls):
 
 
 def sampled_report(bug):
-    """Returns the report of an access to a sample. One sample in four does not lie where it detects an overflow."""
+    """Returns the exit status and the report of an access to a sample. One sample in four cannot detect an overflow."""
     for _ in range(40):
         status, _, errors = run_checked(bug, NP_SAMPLE_BYTES="1", NP_SAMPLES_PER_SECOND="0")
         if "accessed by:" in errors:
@@ -63,7 +63,7 @@ def sampled_report(bug):
 
 
 def lines_of(report, title):
-    """Returns the source lines of the calls below a title, as addr2line finds them."""
+    """Returns the source lines of the calls below a title, from addr2line."""
     calls = re.search(rf"  {title} by:\n((?:    .*\n)+)", report)
     offsets = re.findall(rf"^    .*{re.escape(os.path.basename(PROGRAM))}\+(0x[0-9a-f]+)", calls.group(1), re.MULTILINE)
     found = subprocess.run(["addr2line", "-i", "-e", PROGRAM, *offsets], stdout=subprocess.PIPE, text=True, check=True)
@@ -77,43 +77,43 @@ def rows_of_lines():
 
 
 class FindMyBug(unittest.TestCase):
-    def test_finds_nothing_where_nothing_is_wrong(self):
+    def test_reports_nothing_without_a_bug(self):
         expected = (0, "12 x floor lamps\nfloor lamps: back\n", "")
         self.assertEqual(run(PROGRAM), expected)
         self.assertEqual(run_checked(), expected)
         self.assertEqual(run_checked(NP_SAMPLE_BYTES="1", NP_SAMPLES_PER_SECOND="0"), expected)
 
-    def test_reports_what_the_page_shows(self):
+    def test_reports_match_the_page(self):
         for bug in BUGS:
             status, _, errors = run_checked(bug, NP_RANDOM_ORDER="0")
             self.assertEqual(status, -signal.SIGABRT, bug)
             self.assertRegex(errors, r"^memory_pool: .*\n  remedy: .*\n  thread \d+ of process \d+\n  called by:\n    ")
             self.assertIn(f"```text\n{first_lines(errors, 'called')}    ...\n```", masked(PAGE), bug)
 
-    def test_samples_report_what_the_page_shows(self):
+    def test_reports_of_samples_match_the_page(self):
         for bug in ("overflow", "use-after-free"):
             status, errors = sampled_report(bug)
             self.assertIn(status, (-signal.SIGSEGV, -signal.SIGBUS), bug)
             shown = first_lines(errors, "accessed").partition("  accessed")[0]
             self.assertIn(f"```text\n{shown}", masked(PAGE), bug)
 
-    def test_names_the_lines_of_the_program(self):
+    def test_the_page_names_lines_of_the_program(self):
         self.assertEqual(len(rows_of_lines()), 5)
         for _, line, code in rows_of_lines():
             self.assertIn(code, SOURCE[line - 1])
         for line in re.findall(r"find_my_bug\.cpp:(\d+)\n", PAGE):
             self.assertRegex(SOURCE[int(line) - 1], r"^    .*;$")
 
-    @unittest.skipUnless(shutil.which("addr2line"), "there is no addr2line")
-    def test_samples_lead_to_these_lines(self):
+    @unittest.skipUnless(shutil.which("addr2line"), "needs addr2line")
+    def test_call_stacks_of_samples_contain_these_lines(self):
         found = {bug: sampled_report(bug)[1] for bug in ("overflow", "use-after-free")}
         rows = rows_of_lines()
-        for bug, its_rows in (("use-after-free", rows[:3]), ("overflow", rows[3:])):
-            for part, line, _ in its_rows:
+        for bug, rows_of_bug in (("use-after-free", rows[:3]), ("overflow", rows[3:])):
+            for part, line, _ in rows_of_bug:
                 self.assertIn(line, lines_of(found[bug], part), f"{bug}, {part}:\n{found[bug]}")
 
-    @unittest.skipUnless(shutil.which("gdb"), "there is no gdb")
-    def test_gdb_leads_to_both_frees(self):
+    @unittest.skipUnless(shutil.which("gdb"), "needs gdb")
+    def test_gdb_stops_at_both_frees(self):
         status, output = run_in_gdb("run", "backtrace")
         if status != 0 or "ptrace" in output:
             self.skipTest(f"gdb cannot run programs here: {output}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// malloc and its relatives, and what the C++ standard library builds on them.
+// malloc, related functions, and the operators new and delete of libnp_malloc.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -24,14 +24,14 @@ bool is_aligned(const void* block, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
-/// A number that the compiler does not know, as it would warn.
+/// Hides a number from the compiler, which would warn of it.
 std::size_t unknown(std::size_t number)
 {
     const volatile std::size_t result = number;
     return result;
 }
 
-TEST(malloc, is_that_of_np_malloc_in_this_program)
+TEST(malloc, is_replaced_by_np_malloc)
 {
     for (const char* name : {"malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
                              "posix_memalign", "valloc", "pvalloc", "malloc_usable_size", "malloc_trim"}) {
@@ -41,7 +41,7 @@ TEST(malloc, is_that_of_np_malloc_in_this_program)
     }
 }
 
-TEST(malloc, says_ENOMEM_by_each_of_its_names_for_what_no_machine_has)
+TEST(malloc, sets_ENOMEM_for_impossible_sizes)
 {
     for (std::size_t bytes : {largest, largest - 1, largest / 2 + 1}) {
         for (void* (*function)(std::size_t) :
@@ -56,7 +56,7 @@ TEST(malloc, says_ENOMEM_by_each_of_its_names_for_what_no_machine_has)
     }
 }
 
-TEST(valloc, aligns_to_pages_and_pvalloc_gives_whole_ones)
+TEST(valloc, aligns_to_pages_and_pvalloc_returns_whole_pages)
 {
     for (std::size_t bytes : {1U, 100U, 4096U, 5000U, 100'000U}) {
         void* const page = valloc(bytes);
@@ -69,7 +69,7 @@ TEST(valloc, aligns_to_pages_and_pvalloc_gives_whole_ones)
     }
 }
 
-TEST(aligned_alloc, refuses_an_alignment_that_is_none_and_memalign_rounds_it_up)
+TEST(aligned_alloc, rejects_an_invalid_alignment_and_memalign_rounds_it_up)
 {
     errno = 0;
     EXPECT_EQ(std::aligned_alloc(unknown(3), 24), nullptr);
@@ -79,7 +79,7 @@ TEST(aligned_alloc, refuses_an_alignment_that_is_none_and_memalign_rounds_it_up)
     std::free(block);
 }
 
-/// Sets a new-handler as long as it lives.
+/// Sets a new-handler during its lifetime.
 class with_new_handler
 {
 public:
@@ -92,7 +92,7 @@ private:
     std::new_handler before_;
 };
 
-TEST(operator_new, throws_bad_alloc_for_what_no_machine_has)
+TEST(operator_new, throws_bad_alloc_for_impossible_sizes)
 {
     for (std::size_t bytes : {largest, largest - 1, largest / 2 + 1}) {
         EXPECT_THROW(static_cast<void>(::operator new(unknown(bytes))), std::bad_alloc);
@@ -104,7 +104,7 @@ TEST(operator_new, throws_bad_alloc_for_what_no_machine_has)
     EXPECT_EQ(::operator new(unknown(largest / 2 + 1), std::align_val_t{64}, std::nothrow), nullptr);
 }
 
-TEST(operator_new, throws_bad_alloc_also_for_what_overflows_when_it_is_rounded_up_to_the_alignment)
+TEST(operator_new, throws_bad_alloc_when_rounding_to_the_alignment_overflows)
 {
     for (std::size_t bytes : {largest, largest - 1, largest - 62}) {
         EXPECT_THROW(static_cast<void>(::operator new(unknown(bytes), std::align_val_t{64})), std::bad_alloc);
@@ -112,7 +112,7 @@ TEST(operator_new, throws_bad_alloc_also_for_what_overflows_when_it_is_rounded_u
     }
 }
 
-TEST(operator_new, asks_the_new_handler_until_that_throws)
+TEST(operator_new, calls_the_new_handler_until_it_throws)
 {
     static int calls = 0;
     calls = 0;
@@ -124,7 +124,7 @@ TEST(operator_new, asks_the_new_handler_until_that_throws)
     EXPECT_EQ(calls, 5);
 }
 
-TEST(operator_new, asks_the_new_handler_until_that_takes_itself_away)
+TEST(operator_new, calls_the_new_handler_until_it_uninstalls_itself)
 {
     static int calls = 0;
     calls = 0;
@@ -151,7 +151,7 @@ TEST(operator_new, lets_the_new_handler_allocate_and_free)
     EXPECT_TRUE(reserve.empty());
 }
 
-TEST(operator_delete, takes_back_by_any_of_its_names_what_new_gave)
+TEST(operator_delete, frees_blocks_of_new_in_every_form)
 {
     for (std::size_t bytes :
          {std::size_t{0}, std::size_t{1}, std::size_t{40}, std::size_t{5000}, std::size_t{1} << 20}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The interface of np_alloc, with malloc and its relatives behind it: with this, the tests of that are tests of them.
+// Implements the functions of np_alloc by malloc and related functions, so that tests of np_alloc test malloc.
 #include <memory_pool/np_alloc.h>
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <malloc.h>
 
 extern "C" {
-// Of C23, which the C library's headers do not declare yet.
+// Functions of C23, which headers of the C library may not declare yet.
 void free_sized(void* block, std::size_t bytes);
 void free_aligned_sized(void* block, std::size_t alignment, std::size_t bytes);
 

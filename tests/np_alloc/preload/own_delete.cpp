@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces the plain operators delete and new[], and no other form: blocks of the library's new are
-// freed by free, and blocks of malloc by the library's delete[].
+// A program that replaces only the plain operators delete and new[]. So free gets blocks of the library's new, and the
+// library's delete[] gets blocks of malloc.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces the plain operators new and delete and no other. Its blocks are not malloc's, so it ends
-// badly if any form of new or delete passes its own by.
+// A program that replaces only the plain operators new and delete. Its pointers are not those of malloc, so the program
+// fails if another form of new or delete does not call the replaced operators.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +13,7 @@ int blocks_made = 0;
 int blocks_gone = 0;
 } // namespace
 
-// Not inlined, so that no compiler sees into them and warns of malloc's blocks in other forms of delete.
+// Not inlined, or compilers would warn of blocks of malloc in other forms of delete.
 __attribute__((noinline)) void* operator new(std::size_t bytes)
 {
     ++blocks_made;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // A program that replaces only the nothrow operators new. They allocate more bytes than requested, like operators that
-// append a trailer; their blocks are freed by the library's deletes, with the requested sizes.
+// append a trailer. The library's sized deletes free their blocks, with the requested sizes.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

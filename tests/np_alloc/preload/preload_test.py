@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Programs do the same with libnp_malloc.so in place of the C library's malloc.
+"""Tests that programs behave the same with libnp_malloc.so as with the C library's malloc.
 
     preload_test.py LIBRARY SOURCE_DIRECTORY OWN_NEW [--all] [TEST...]
 
 OWN_NEW is a program that replaces operator new itself.
 
-Each program runs twice, in a directory of its own, and must print the same, leave the same files and end the same way;
-and nothing may be reported. Missing programs are reported as skipped. With --all there are more, which takes minutes.
+Each program runs twice, in a directory of its own. Both runs must print the same text, leave the same files and have
+the same exit status, and np_alloc must report nothing. Tests of missing programs are skipped. --all runs more tests,
+which takes minutes.
 """
 import contextlib
 import os
@@ -27,7 +28,7 @@ SOURCE = os.path.abspath(sys.argv[2])
 OWN_NEW = os.path.abspath(sys.argv[3])
 ALL = "--all" in sys.argv[4:]
 
-# So that nothing depends on who runs it, and when. Python has an allocator of its own, which it leaves aside then.
+# Makes the results independent of user and time. PYTHONMALLOC makes Python use malloc instead of its own allocator.
 ENVIRONMENT = {
     **os.environ, "SOURCE": SOURCE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0",
     "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup")), "GIT_CONFIG_NOSYSTEM": "1",
@@ -36,7 +37,7 @@ ENVIRONMENT = {
 
 
 class Outcome(NamedTuple):
-    """How a command has ended, and what it has left."""
+    """The results of a command."""
     status: int
     output: bytes
     errors: bytes
@@ -44,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 def environment(preload, directory):
-    """What a command sees: a directory of its own is its home."""
+    """Returns the environment of a command; `directory` is its home."""
     return {
         **ENVIRONMENT,
         "HOME": str(directory),
@@ -54,7 +55,7 @@ def environment(preload, directory):
 
 
 def run(command, preload, files=(), look_at=None):
-    """Runs it in a directory of its own. If `look_at` is given, only that part of the output is kept."""
+    """Runs the command in a directory of its own. Keeps only the output that matches `look_at`, if given."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(command, env=environment(preload, directory), cwd=directory, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600, check=False)
@@ -66,13 +67,13 @@ def run(command, preload, files=(), look_at=None):
 
 
 def needs(*programs):
-    """Skips a test if one of them is not there."""
+    """Skips a test if one of these programs is missing."""
     missing = [program for program in programs if shutil.which(program) is None]
-    return unittest.skipIf(missing, f"there is no {', '.join(missing)}")
+    return unittest.skipIf(missing, f"needs {', '.join(missing)}")
 
 
 def takes_long(test):
-    """A test that is only run with --all."""
+    """Skips a test without --all."""
     return unittest.skipUnless(ALL, "only with --all")(test)
 
 
@@ -89,29 +90,29 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(found, expected)
 
     def expect_the_same_of_script(self, script, **further):
-        """Of all the programs in it."""
+        """Compares the results of a script, which may run several programs."""
         self.expect_the_same("bash", "-euc", script, **further)
 
 
 class Loading(PreloadTest):
-    def test_the_library_is_the_malloc_of_the_process(self):
+    def test_the_library_replaces_malloc(self):
         with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run(["ls", "/"], env={**environment(True, directory), "LD_DEBUG": "bindings"}, check=True,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.assertIn(f"to {LIBRARY} [0]: normal symbol `malloc'", done.stderr.decode())
 
-    def test_what_differs_is_seen(self):
+    def test_detects_differences(self):
         for differing in ('echo "${LD_PRELOAD-}"', 'echo "${LD_PRELOAD-}" >&2', '[ -z "${LD_PRELOAD-}" ]'):
             with self.assertRaises(AssertionError):
                 self.expect_the_same_of_script(differing)
         with self.assertRaises(AssertionError):
             self.expect_the_same_of_script('echo "${LD_PRELOAD-}" >file', files=["file"])
 
-    def test_a_report_is_seen(self):
+    def test_detects_a_report(self):
         with self.assertRaises(AssertionError):
             self.expect_the_same_of_script("echo 'memory_pool: double free' >&2")
 
-    def test_a_program_with_an_operator_new_of_its_own(self):
+    def test_a_program_that_replaces_operator_new(self):
         self.expect_the_same(OWN_NEW)
 
 
@@ -172,7 +173,7 @@ class Tools(PreloadTest):
 
 
 def python_with_tests():
-    """Returns a Python that has its own tests, or None."""
+    """Returns a Python that includes its test suite, or None."""
     for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
         if (
             python
@@ -186,11 +187,11 @@ def python_with_tests():
 
 
 class Python(PreloadTest):
-    def expect_the_same_of_its_tests(self, *names):
-        """Some may fail, on this machine or that, but no others."""
+    def expect_the_same_of_suite(self, *names):
+        """Compares tests of Python's test suite. Tests may fail if they fail with both mallocs."""
         python = python_with_tests()
         if python is None:
-            self.skipTest("there is no Python with its own tests")
+            self.skipTest("needs a Python that includes its test suite")
         self.expect_the_same(python, "-m", "unittest", "-q", *[f"test.test_{name}" for name in names], may_fail=True,
                              look_at=rb"(?m)^Ran [0-9]+|^(?:OK|FAIL|ERROR|memory_pool).*")
 
@@ -205,19 +206,19 @@ class Python(PreloadTest):
         )
         self.expect_the_same(sys.executable, "-c", program)
 
-    def test_its_tests_of_containers(self):
-        self.expect_the_same_of_its_tests("list", "dict", "set", "deque", "heapq")
+    def test_suite_of_containers(self):
+        self.expect_the_same_of_suite("list", "dict", "set", "deque", "heapq")
 
-    def test_its_tests_of_json(self):
-        self.expect_the_same_of_its_tests("json")
-
-    @takes_long
-    def test_its_tests_of_threads_and_processes(self):
-        self.expect_the_same_of_its_tests("thread", "threading", "queue", "fork1", "subprocess")
+    def test_suite_of_json(self):
+        self.expect_the_same_of_suite("json")
 
     @takes_long
-    def test_its_tests_of_text_and_memory(self):
-        self.expect_the_same_of_its_tests(
+    def test_suite_of_threads_and_processes(self):
+        self.expect_the_same_of_suite("thread", "threading", "queue", "fork1", "subprocess")
+
+    @takes_long
+    def test_suite_of_text_and_memory(self):
+        self.expect_the_same_of_suite(
             "unicode",
             "bytes",
             "re",
@@ -267,7 +268,7 @@ class Databases(PreloadTest):
 
     @contextlib.contextmanager
     def redis(self, directory, preload):
-        """A server on a socket in that directory. Gives a function that runs a command of redis on it."""
+        """Runs a server on a socket in that directory. Yields a function that runs a Redis program on it."""
         directory = Path(directory)
         with open(directory / "errors", "ab") as errors:
             server = subprocess.Popen(
@@ -321,7 +322,7 @@ class Databases(PreloadTest):
 
     @staticmethod
     def redis_writes(count):
-        """Commands that make, replace and remove values of every size."""
+        """Yields commands that create, replace and remove values of every size."""
         for i in range(count):
             yield f"set key:{i % (count // 2)} {'v' * (i * 37 % 3000)}"
             yield f"append key:{i % 11} {i}"
@@ -346,27 +347,28 @@ class Databases(PreloadTest):
             )
 
     def redis_session(self, preload, count):
-        """Returns the replies of a server to many writes, and to reads before a save, after it, and after a restart."""
+        """Returns the replies of a server to many writes, and to reads before a save, after the save, and after a
+        restart."""
         with tempfile.TemporaryDirectory() as directory:
             reads = "\n".join(self.redis_reads(count)) + "\n"
             with self.redis(directory, preload) as command:
                 written = command("redis-cli", text="\n".join(self.redis_writes(count)) + "\n").stdout
-                said = [written, command("redis-cli", text=reads).stdout]
+                replies = [written, command("redis-cli", text=reads).stdout]
                 self.assertIn(b"Background saving started", command("redis-cli", "bgsave").stdout)
                 while b"rdb_bgsave_in_progress:1" in command("redis-cli", "info", "persistence").stdout:
                     time.sleep(0.02)
                 self.assertIn(b"rdb_last_bgsave_status:ok", command("redis-cli", "info", "persistence").stdout)
-                said.append(command("redis-cli", text=reads).stdout)
+                replies.append(command("redis-cli", text=reads).stdout)
             with self.redis(directory, preload) as command:
-                said.append(command("redis-cli", text=reads).stdout)
-            return said
+                replies.append(command("redis-cli", text=reads).stdout)
+            return replies
 
     @needs("redis-server", "redis-cli")
     def test_redis(self):
         count = 20_000 if ALL else 2_000
         found = self.redis_session(True, count)
-        self.assertEqual(found[1], found[2], "after it was saved")
-        self.assertEqual(found[1], found[3], "after it was loaded")
+        self.assertEqual(found[1], found[2], "after the save")
+        self.assertEqual(found[1], found[3], "after the restart")
         self.assertGreater(len(found[1]), count)
         self.assertEqual(found, self.redis_session(False, count))
 
@@ -389,7 +391,7 @@ class Compilers(PreloadTest):
         self.expect_the_same_object("g++", "-O1")
 
     @needs("gcc")
-    def test_linker_and_what_it_makes(self):
+    def test_linker_and_its_program(self):
         self.expect_the_same_of_script("""
             echo '#include <stdio.h>\nint main(void) { puts("made"); return 0; }' >it.c; gcc -O2 it.c -o it; ./it""")
 

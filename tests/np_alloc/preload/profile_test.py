@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Profiles of a program that knows nothing of np_alloc.   profile_test.py PROGRAM LIBRARY...
+"""Tests profiles of a program that does not use np_alloc itself.   profile_test.py PROGRAM LIBRARY...
 
-pprof, if it is installed (go install github.com/google/pprof@latest), must name its functions.
+Some tests need pprof: go install github.com/google/pprof@latest
 """
 import os
 import re
@@ -33,7 +33,7 @@ class Profile(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def test_is_written_when_the_process_ends(self):
+    def test_is_written_at_exit(self):
         for library in LIBRARIES:
             self.assertEqual(run(library, NP_PROFILE=str(self.folder / "at_end.%p")), "")
             (path,) = self.folder.glob("at_end.*")
@@ -41,7 +41,7 @@ class Profile(unittest.TestCase):
             self.assertIn(b"inuse_space", path.read_bytes())
             path.unlink()
 
-    def test_what_the_c_library_keeps_is_no_leak(self):
+    def test_memory_of_the_c_library_is_no_leak(self):
         for library in LIBRARIES:
             for options in ({}, {"NP_REPORT": str(self.folder / "report.json")}):
                 result = subprocess.run(["echo", "text"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100,
@@ -65,17 +65,17 @@ class Profile(unittest.TestCase):
             self.assertIn("bytes in use", path.read_text())
             path.unlink()
 
-    def test_is_said_not_to_be_written(self):
+    def test_write_errors_are_reported(self):
         for library in LIBRARIES:
             self.assertIn("the profile of NP_PROFILE=/no/such cannot be written",
                           run(library, NP_PROFILE="/no/such"))
             self.assertIn("NP_PROFILE is ignored: the path has more than", run(library, NP_PROFILE="x" * 2000))
 
-    def test_is_not_there_unless_asked_for(self):
+    def test_is_empty_by_default(self):
         for library in LIBRARIES:
             path = self.folder / "off.txt"
             run(library, path, self.folder / "second.txt")
-            self.assertEqual(len(path.read_text().splitlines()), 1, "the heading")
+            self.assertEqual(len(path.read_text().splitlines()), 1, "only the heading")
 
     def test_folds_stacks(self):
         path = self.folder / "out.folded"
@@ -85,11 +85,11 @@ class Profile(unittest.TestCase):
             for line in path.read_text().splitlines():
                 stack, in_use = line.rsplit(" ", 1)
                 total += int(in_use)
-                self.assertNotIn(Path(library).name, stack.split(";")[-1], "frames of the library are left out")
+                self.assertNotIn(Path(library).name, stack.split(";")[-1], "stacks omit frames of the library")
                 self.assertTrue(all(stack.split(";")))
             self.assertAlmostEqual(total / (3_200_000 + 10_000_000 + 4_000_000), 1, delta=0.05, msg=library)
 
-    @unittest.skipUnless(PPROF, "there is no pprof: go install github.com/google/pprof@latest")
+    @unittest.skipUnless(PPROF, "needs pprof: go install github.com/google/pprof@latest")
     def test_pprof_names_functions_within_five_percent(self):
         for library in LIBRARIES:
             path = self.folder / "pprof.pb"
@@ -98,13 +98,13 @@ class Profile(unittest.TestCase):
             self.assertAlmostEqual(bytes_of("read_names", in_use) / 3_200_000, 1, delta=0.05, msg=in_use)
             self.assertAlmostEqual(bytes_of("make_pages", in_use) / 10_000_000, 1, delta=0.05, msg=in_use)
             self.assertEqual(bytes_of("parse_lines", in_use), 0)
-            self.assertNotIn("malloc", in_use.split("flat%")[1], "who calls np_alloc is wanted")
+            self.assertNotIn("malloc", in_use.split("flat%")[1], "call stacks start with the caller of np_alloc")
             allocated = pprof("-top", "-nodefraction=0", "-sample_index=alloc_space", PROGRAM, path)
             self.assertAlmostEqual(bytes_of("parse_lines", allocated) / 12_000_000, 1, delta=0.05, msg=allocated)
             self.assertRegex(pprof("-peek", "^make_pages$", PROGRAM, path), r"\bmain\n")
 
-    @unittest.skipUnless(PPROF, "there is no pprof: go install github.com/google/pprof@latest")
-    def test_pprof_shows_the_difference_of_two(self):
+    @unittest.skipUnless(PPROF, "needs pprof: go install github.com/google/pprof@latest")
+    def test_pprof_compares_two_profiles(self):
         for library in LIBRARIES:
             before, after = self.folder / "before", self.folder / "after"
             run(library, before, after, NP_PROFILE_BYTES="256")

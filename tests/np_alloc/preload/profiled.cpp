@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program for profile_test.py, which knows what it allocates, and where.   profiled [FIRST SECOND | wait]
+/// A program for profile_test.py, whose functions allocate known amounts.   profiled [FIRST SECOND | wait]
 ///
 /// With two paths, it writes a profile to each, before and after load_table(), if np_profile_dump is there.
 #include <cstddef>
@@ -25,7 +25,7 @@ void keep(std::size_t count, const Allocate& allocate)
 }
 } // namespace
 
-// Not static, so that tools name them; each ends with something else than the call.
+// Not static, so that tools can name them. Each ends with a statement that prevents a tail call.
 extern "C" {
 __attribute__((noinline)) void read_names() // 3,200,000 bytes in use
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports only malloc, operator new and related functions, some for pools and profiles, and depends on
-the C library alone.
+"""Tests that libnp_malloc.so exports only malloc, operator new, related functions, and some functions for pools and
+programs, and that it depends on the C library only.
 
     symbols_test.py LIBRARY
 """
@@ -38,19 +38,19 @@ def output_of(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
 
 
-@unittest.skipUnless(shutil.which("nm") and shutil.which("readelf"), "there are no binutils")
+@unittest.skipUnless(shutil.which("nm") and shutil.which("readelf"), "needs binutils")
 class Symbols(unittest.TestCase):
-    def test_exports_are_these_and_no_others(self):
+    def test_exports_exactly_these_symbols(self):
         exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
         names = [line.split(maxsplit=2)[2] for line in exported]
         self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS + FOR_POOLS + FOR_PROGRAMS))
 
-    def test_needs_the_c_library_and_nothing_of_cxx(self):
+    def test_needs_only_the_c_library(self):
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", LIBRARY))
         self.assertTrue(needed)
         self.assertEqual([name for name in needed if not re.match(r"lib(c|dl|pthread)\b|ld-", name)], [])
 
-    def test_no_code_is_changed_when_it_is_loaded(self):
+    def test_has_no_text_relocations(self):
         self.assertNotIn("TEXTREL", output_of("readelf", "--dynamic", "--wide", LIBRARY))
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so makes no system calls but those that docs/np_alloc.md lists.
+"""Tests that libnp_malloc.so makes only the system calls that docs/np_alloc.md lists.
 
     system_calls_test.py SOURCE_DIRECTORY LIBRARY CHECKED_LIBRARY PROGRAM...
 
-strace tells the call stack of each. A call is of the library if that is the innermost frame outside of the C library.
+strace prints the call stack of each system call. The library makes a call if its frame is the innermost one outside of
+the C library.
 
-Exits 77 if there is no strace that tells call stacks, or it may not trace here.
+Exits with 77 if no strace with call stacks is available, or strace may not trace.
 """
 import re
 import shutil
@@ -24,7 +25,7 @@ TRACED = PROGRAMS[0]
 SKIPPED = 77
 C_LIBRARY = re.compile(r"/(libc|libpthread|ld-linux[^/]*|ld-musl[^/]*)[.-][^/(]*\(|\[vdso\]|/ld\.so")
 def documented():
-    """Returns: the calls of a process by default, and those with options."""
+    """Returns the documented system calls: two sets, without and with options."""
     text = (SOURCE / "docs" / "np_alloc.md").read_text(encoding="utf-8")
     section = re.search(r"\n## System calls\n(.*?)\n## ", text, re.DOTALL).group(1)
     tables = [re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", part, re.MULTILINE) for part in section.split("\n\nOnly ")]
@@ -35,13 +36,13 @@ BY_DEFAULT, WITH_OPTIONS = documented()
 
 
 def is_of_library(frames, library):
-    """Of the frames of a call, innermost first."""
+    """Returns whether the library makes the call with these frames, innermost first."""
     outside = [frame for frame in frames if not C_LIBRARY.search(frame)]
     return bool(outside) and outside[0].lstrip(" >").startswith(library)
 
 
 def calls_of_library(command, library, calls, **options):
-    """Returns: {name of a system call: a call stack}, of those that strace selects by `calls`."""
+    """Returns {name of a system call: a call stack}, for calls of the library that strace selects by `calls`."""
     with tempfile.TemporaryDirectory() as directory:
         trace = Path(directory, "trace")
         done = subprocess.run(
@@ -53,7 +54,7 @@ def calls_of_library(command, library, calls, **options):
             print(done.stderr)
             sys.exit(SKIPPED)
         if done.returncode != 0:
-            raise AssertionError(f"{command} has ended with {done.returncode}: {done.stderr}")
+            raise AssertionError(f"{command} exits with {done.returncode}: {done.stderr}")
         found = {}
         name, frames = None, []
         for line in [*trace.read_text(errors="replace").splitlines(), "0 end("]:
@@ -68,12 +69,12 @@ def calls_of_library(command, library, calls, **options):
 
 class SystemCalls(unittest.TestCase):
     def expect_only(self, documented_calls, command, library, **options):
-        # What strace does not know on this processor is marked by the question mark.
+        # The question mark makes strace ignore names that this processor does not have.
         others = "!" + ",".join(f"?{name}" for name in sorted(documented_calls))
         found = calls_of_library(command, library, others, **options)
         self.assertFalse(found, "\n".join(f"{name}\n{frames}" for name, frames in found.items()))
 
-    def test_calls_are_seen(self):
+    def test_detects_system_calls(self):
         names = {"mmap", "mprotect", "madvise", "mremap"}
         self.assertEqual(set(calls_of_library([TRACED], LIBRARY, ",".join(names))), names)
 
@@ -94,6 +95,6 @@ class SystemCalls(unittest.TestCase):
 
 if __name__ == "__main__":
     if shutil.which("strace") is None:
-        print("there is no strace")
+        print("skipped: needs strace")
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program for system_calls_test.py: threads with blocks of all sizes, some of which grow, a child of a fork, and a
-// while in which free memory goes back.
+// A program for system_calls_test.py: threads with blocks of all sizes, growing blocks, a child of a fork, and a pause
+// longer than the decay time.
 #include <array>
 #include <chrono>
 #include <cstddef>

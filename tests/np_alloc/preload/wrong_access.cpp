@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Touches what it must not, as its argument says, of a block that ends where a page does; and goes on if it is not
-// stopped.
+// Makes the invalid access of its argument, to a block that ends at a page boundary. Continues if the access is not
+// detected.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-// External linkage, so that the names of the functions are found.
+// External linkage, so that tools can name the functions.
 extern "C" {
 NOINLINE char* allocate_block()
 {
@@ -26,7 +26,7 @@ NOINLINE void free_block(void* block)
 {
     std::free(block);
     static volatile int last = 0;
-    last = 1; // so that it is no jump, but a call
+    last = 1; // Prevents a tail call.
 }
 
 NOINLINE void touch(volatile char* at)

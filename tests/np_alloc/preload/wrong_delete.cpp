@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Misuses malloc and operator new, as its argument says, and goes on if it is not stopped.
+// Misuses malloc or operator new as its argument says, and continues if the misuse is not detected.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -18,12 +18,12 @@
 #include <sys/resource.h>
 
 namespace {
-/// So that the compiler does not see what happens to it.
+/// Volatile, to hide the misuse from the optimizer.
 char* volatile block;
 
 constexpr std::align_val_t alignment{64};
 
-/// Each block is freed by a function that does not match its allocation.
+/// Frees a block by a function that does not match its allocation.
 void mismatch(const char* how, std::size_t bytes)
 {
     if (std::strcmp(how, "malloc, delete") == 0) {
@@ -50,7 +50,7 @@ void mismatch(const char* how, std::size_t bytes)
     }
 }
 
-/// All matching pairs of functions, some of which call each other, or are those of a library.
+/// Calls all matching pairs of functions, some through the C and C++ libraries.
 void match(std::size_t bytes)
 {
     constexpr std::align_val_t less{8};
@@ -87,7 +87,7 @@ void match(std::size_t bytes)
     }
 }
 
-/// Runs out of memory until the new handler raises the limit: so the C++ library allocates the block.
+/// Runs out of memory until the new handler raises the limit, so that the C++ library allocates the block.
 void match_when_out_of_memory()
 {
     static rlimit before;
@@ -185,7 +185,7 @@ void misuse(const char* how)
         std::free(block);
     } else if (std::strcmp(how, "overflow") == 0) {
         block = static_cast<char*>(std::malloc(24));
-        std::strcpy(block, "a text of 24 characters."); // NOLINT: and a zero behind it
+        std::strcpy(block, "a text of 24 characters."); // NOLINT: overflows by the terminating zero
         std::free(block);
     } else if (std::strcmp(how, "after") == 0) {
         block = static_cast<char*>(std::malloc(24));

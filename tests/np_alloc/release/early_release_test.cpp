@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t decay = 1000;
 constexpr std::size_t some = np::early_release::min_reused;
 
-TEST(early_release, pauses_for_ten_decays_when_some_is_needed_again_soon)
+TEST(early_release, pauses_for_ten_decay_times_after_early_reuse)
 {
     np::early_release early;
     early.note(some, 5000);
@@ -24,7 +24,7 @@ TEST(early_release, pauses_for_ten_decays_when_some_is_needed_again_soon)
     EXPECT_TRUE(early.may_be(5020 + 10 * decay));
 }
 
-TEST(early_release, goes_on_when_less_than_a_quarter_is_needed_again)
+TEST(early_release, ignores_reuse_of_less_than_a_quarter)
 {
     np::early_release early;
     early.note(40 * some, 5000);
@@ -34,7 +34,7 @@ TEST(early_release, goes_on_when_less_than_a_quarter_is_needed_again)
     EXPECT_FALSE(early.may_be(5010));
 }
 
-TEST(early_release, goes_on_when_it_is_needed_late_and_begins_to_count_anew)
+TEST(early_release, ignores_late_reuse_and_restarts_its_count)
 {
     np::early_release early;
     early.note(some, 5000);
@@ -46,7 +46,7 @@ TEST(early_release, goes_on_when_it_is_needed_late_and_begins_to_count_anew)
     EXPECT_TRUE(early.may_be(9000));
 }
 
-TEST(early_release, ends_a_pause_when_asked)
+TEST(early_release, can_end_a_pause)
 {
     np::early_release early;
     early.note(some, 5000);
@@ -54,6 +54,6 @@ TEST(early_release, ends_a_pause_when_asked)
     early.end_pause();
     EXPECT_TRUE(early.may_be(5010));
     early.note_reuse(some, 5010, decay);
-    EXPECT_FALSE(early.may_be(5010)) << "it was early a moment ago";
+    EXPECT_FALSE(early.may_be(5010)) << "released early just now";
 }
 } // namespace

@@ -26,11 +26,11 @@ memory_pool::detail::os::pressure_counts waited(std::uint64_t milliseconds)
     return {0, milliseconds * 1000};
 }
 
-TEST(pressure_policy, has_no_pressure_before_something_is_counted)
+TEST(pressure_policy, has_no_pressure_before_the_first_event)
 {
     policy decides;
     decides.start(events(7), begin);
-    EXPECT_FALSE(decides.note(events(7), begin + 1000)) << "what was counted before does not matter";
+    EXPECT_FALSE(decides.note(events(7), begin + 1000)) << "events before the start do not count";
     EXPECT_FALSE(decides.is_on());
     EXPECT_FALSE(decides.is_due(begin + 1000));
     EXPECT_EQ(decides.wait_ms(begin + 1000, 500), 500U);
@@ -45,10 +45,10 @@ TEST(pressure_policy, answers_an_event_at_once)
     EXPECT_TRUE(decides.is_due(begin + 1));
     EXPECT_EQ(decides.wait_ms(begin + 1, 500), 0U);
     decides.note_answer(begin + 2, 100 * mega, 1000 * mega);
-    EXPECT_FALSE(decides.is_due(begin + 10'000)) << "one signal, one answer";
+    EXPECT_FALSE(decides.is_due(begin + 10'000)) << "one answer per signal";
 }
 
-TEST(pressure_policy, takes_waits_of_a_tenth_of_the_time_for_a_signal)
+TEST(pressure_policy, treats_a_stall_of_a_tenth_of_the_time_as_a_signal)
 {
     policy decides;
     decides.start(waited(500), begin);
@@ -57,14 +57,14 @@ TEST(pressure_policy, takes_waits_of_a_tenth_of_the_time_for_a_signal)
     EXPECT_FALSE(decides.note(waited(699), begin + 3000));
 }
 
-TEST(pressure_policy, adds_waits_up_when_it_looks_often)
+TEST(pressure_policy, adds_up_short_stalls)
 {
     policy decides;
     decides.start(waited(0), begin);
     int signals = 0;
     for (std::uint64_t ms = 10; ms <= 200; ms += 10)
         signals += decides.note(waited(ms / 5), begin + ms) ? 1 : 0;
-    EXPECT_EQ(signals, 2) << "each over 100 milliseconds";
+    EXPECT_EQ(signals, 2) << "one per 100 milliseconds";
 }
 
 TEST(pressure_policy, pauses_between_answers)
@@ -76,7 +76,7 @@ TEST(pressure_policy, pauses_between_answers)
     EXPECT_TRUE(decides.note(events(2), begin + 10));
     EXPECT_FALSE(decides.is_due(begin + 10));
     EXPECT_EQ(decides.wait_ms(begin + 10, 500), policy::min_pause_ms - 10);
-    EXPECT_TRUE(decides.is_due(begin + policy::min_pause_ms)) << "the signal was not forgotten";
+    EXPECT_TRUE(decides.is_due(begin + policy::min_pause_ms)) << "the signal is still pending";
 }
 
 TEST(pressure_policy, backs_off_while_little_is_returned)
@@ -97,18 +97,18 @@ TEST(pressure_policy, backs_off_while_little_is_returned)
     EXPECT_EQ(pause, policy::max_pause_ms);
 }
 
-TEST(pressure_policy, backs_off_while_what_was_returned_is_taken_again)
+TEST(pressure_policy, backs_off_while_returned_memory_is_reused)
 {
     policy decides;
     decides.start(events(0), begin);
     ASSERT_TRUE(decides.note(events(1), begin));
-    decides.note_answer(begin, 300 * mega, 1000 * mega); // 700 are left.
+    decides.note_answer(begin, 300 * mega, 1000 * mega); // 700 MiB are left
     ASSERT_TRUE(decides.note(events(2), begin + 100));
-    decides.note_answer(begin + 100, 300 * mega, 1000 * mega); // All is in use again.
+    decides.note_answer(begin + 100, 300 * mega, 1000 * mega); // everything returned is in use again
     ASSERT_TRUE(decides.note(events(3), begin + 101));
     EXPECT_EQ(decides.wait_ms(begin + 101, 10'000), 2 * policy::min_pause_ms - 1);
     EXPECT_TRUE(decides.is_due(begin + 300));
-    decides.note_answer(begin + 300, 300 * mega, 800 * mega); // A third of it.
+    decides.note_answer(begin + 300, 300 * mega, 800 * mega); // a third is in use again
     ASSERT_TRUE(decides.note(events(4), begin + 301));
     EXPECT_EQ(decides.wait_ms(begin + 301, 10'000), policy::min_pause_ms - 1);
 }
@@ -128,7 +128,7 @@ TEST(pressure_policy, ends_pressure_and_back_off_after_ten_seconds_without_a_sig
     EXPECT_TRUE(decides.is_due(begin + policy::lasts_ms + 1));
 }
 
-TEST(pressure_policy, ignores_what_could_not_be_read)
+TEST(pressure_policy, ignores_failed_reads)
 {
     policy decides;
     decides.start(events(5), begin);

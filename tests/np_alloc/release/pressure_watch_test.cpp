@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc under memory pressure, with a directory that simulates the files of the kernel.
+// np_alloc under memory pressure; a directory simulates the files of the kernel.
 #if defined(__linux__)
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/np_alloc.h>
@@ -8,9 +8,9 @@
 
 #include <np_alloc/engine/engine.hpp>
 
+#include <support/block_batch.hpp>
 #include <support/child.hpp>
 #include <support/comes_true.hpp>
-#include <support/many_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/resident_memory.hpp>
 #include <support/sanitizers.hpp>
@@ -68,12 +68,12 @@ protected:
     }
     ~np_pressure_watch() override { EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); }
 
-    /// Effects: signals pressure, and waits for the answer.
+    /// Effects: signals pressure and waits for the answer.
     void make_memory_short()
     {
         const std::size_t before = statistics().pressure_trims;
         group_.reach_high(++times_);
-        np::registry().maintenance().pressure().interrupt(); // As the kernel would.
+        np::registry().maintenance().pressure().interrupt(); // as the kernel would
         EXPECT_TRUE(test::comes_true([before] { return statistics().pressure_trims > before; }));
     }
 
@@ -82,7 +82,7 @@ protected:
     test::option_for_now never_{np_option_decay_ms, NP_DECAY_NEVER};
 };
 
-TEST_F(np_pressure_watch, sees_when_memory_is_short)
+TEST_F(np_pressure_watch, detects_pressure)
 {
     EXPECT_EQ(statistics().pressure, static_cast<std::size_t>(np_pressure_none));
     EXPECT_NE(printed_statistics().find(" none\n"), std::string::npos);
@@ -93,7 +93,7 @@ TEST_F(np_pressure_watch, sees_when_memory_is_short)
     EXPECT_EQ(statistics().pressure_signals, signals_before + 1);
 }
 
-TEST_F(np_pressure_watch, gives_free_runs_back_that_would_be_kept_for_ever)
+TEST_F(np_pressure_watch, purges_free_runs_even_if_decay_is_off)
 {
     np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
     const std::size_t kept = statistics().bytes_dirty;
@@ -104,14 +104,14 @@ TEST_F(np_pressure_watch, gives_free_runs_back_that_would_be_kept_for_ever)
     EXPECT_GE(statistics().bytes_purged_under_pressure - returned_before, kept);
 }
 
-TEST_F(np_pressure_watch, keeps_no_memory_for_long_while_it_is_short)
+TEST_F(np_pressure_watch, shortens_the_decay_time_under_pressure)
 {
     make_memory_short();
     np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
     EXPECT_TRUE(test::comes_true([] { return statistics().bytes_dirty == 0; }));
 }
 
-TEST_F(np_pressure_watch, has_a_thread_empty_its_cache_at_its_next_slow_call)
+TEST_F(np_pressure_watch, empties_the_cache_of_a_thread_at_its_next_slow_call)
 {
     std::vector<void*> blocks(500);
     test::lasting_thread worker;
@@ -122,31 +122,31 @@ TEST_F(np_pressure_watch, has_a_thread_empty_its_cache_at_its_next_slow_call)
     });
     const std::size_t cached_before = statistics().bytes_cached;
     make_memory_short();
-    worker.does([] { np_free(np_alloc(3000)); }); // It has none of those.
+    worker.does([] { np_free(np_alloc(3000)); }); // the cache has no block of this size
     EXPECT_LT(statistics().bytes_cached + 20'000, cached_before);
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(np_pressure_watch, tells_event_loops)
+TEST_F(np_pressure_watch, wakes_event_loops)
 {
-    const int told = np_pressure_fd();
-    ASSERT_NE(told, -1);
-    EXPECT_EQ(np_pressure_fd(), told) << "there is one";
-    pollfd readable{told, POLLIN, 0};
+    const int descriptor = np_pressure_fd();
+    ASSERT_NE(descriptor, -1);
+    EXPECT_EQ(np_pressure_fd(), descriptor) << "one descriptor for all callers";
+    pollfd readable{descriptor, POLLIN, 0};
     std::uint64_t count = 0;
-    if (poll(&readable, 1, 0) == 1) { // Of an earlier test.
-        EXPECT_EQ(read(told, &count, sizeof count), ssize_t{sizeof count});
+    if (poll(&readable, 1, 0) == 1) { // from an earlier test
+        EXPECT_EQ(read(descriptor, &count, sizeof count), ssize_t{sizeof count});
     }
     EXPECT_EQ(poll(&readable, 1, 0), 0);
     make_memory_short();
     EXPECT_EQ(poll(&readable, 1, 10'000), 1);
-    EXPECT_EQ(read(told, &count, sizeof count), ssize_t{sizeof count});
+    EXPECT_EQ(read(descriptor, &count, sizeof count), ssize_t{sizeof count});
     EXPECT_GE(count, 1U);
     EXPECT_EQ(poll(&readable, 1, 0), 0);
 }
 
 /// Effects: makes a pool hold much more memory than it needs.
-/// Returns: how much it has.
+/// Returns: the bytes it holds.
 std::size_t fill_and_empty(memory_pool::concurrent_block_pool& pool)
 {
     std::vector<void*> blocks(10'000);
@@ -157,7 +157,7 @@ std::size_t fill_and_empty(memory_pool::concurrent_block_pool& pool)
     return pool.bytes_reserved();
 }
 
-TEST_F(np_pressure_watch, trims_pools_of_all_threads_over_new_and_delete)
+TEST_F(np_pressure_watch, trims_concurrent_pools_over_new_and_delete)
 {
     memory_pool::concurrent_block_pool pool(100, {}, std::pmr::new_delete_resource());
     void* const kept = pool.allocate();
@@ -169,7 +169,7 @@ TEST_F(np_pressure_watch, trims_pools_of_all_threads_over_new_and_delete)
     pool.deallocate(kept);
 }
 
-TEST_F(np_pressure_watch, trims_frames_of_coroutines)
+TEST_F(np_pressure_watch, trims_pooled_coroutine_frames)
 {
     using frame = memory_pool::pooled_frame;
     std::vector<void*> frames(10'000);
@@ -183,7 +183,7 @@ TEST_F(np_pressure_watch, trims_frames_of_coroutines)
     EXPECT_TRUE(frame::verify());
 }
 
-TEST_F(np_pressure_watch, leaves_what_a_pool_was_asked_to_have)
+TEST_F(np_pressure_watch, keeps_the_reserved_capacity_of_pools)
 {
     memory_pool::pool_options reserve;
     reserve.initial_capacity = 10'000;
@@ -197,23 +197,23 @@ TEST_F(np_pressure_watch, leaves_what_a_pool_was_asked_to_have)
     }
 }
 
-TEST_F(np_pressure_watch, leaves_pools_over_a_resource_of_the_program_to_the_program)
+TEST_F(np_pressure_watch, does_not_trim_pools_over_other_resources)
 {
-    std::pmr::monotonic_buffer_resource upstream; // For one thread.
+    std::pmr::monotonic_buffer_resource upstream; // not thread-safe
     memory_pool::concurrent_block_pool pool(100, {}, &upstream);
     const std::size_t full = fill_and_empty(pool);
     make_memory_short();
     EXPECT_EQ(pool.bytes_reserved(), full);
 }
 
-TEST_F(np_pressure_watch, leaves_blocks_alone_that_threads_work_with_whatever_is_trimmed)
+TEST_F(np_pressure_watch, keeps_outstanding_blocks_of_running_threads)
 {
     std::atomic<bool> goes_on{true};
     memory_pool::concurrent_block_pool pool(64, {}, std::pmr::new_delete_resource());
     std::thread presses([this, &goes_on] {
         for (int times = 0; times != 20; ++times) {
             make_memory_short();
-            EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); // It would back off.
+            EXPECT_TRUE(np::registry().maintenance().watch_pressure(false)); // restarting avoids the back-off
             EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, group_.directory().c_str()));
         }
         goes_on = false;
@@ -242,7 +242,7 @@ TEST_F(np_pressure_watch, leaves_blocks_alone_that_threads_work_with_whatever_is
     EXPECT_TRUE(pool.verify());
 }
 
-TEST_F(np_pressure_watch, ends)
+TEST_F(np_pressure_watch, can_be_stopped)
 {
     make_memory_short();
     EXPECT_TRUE(np::registry().maintenance().watch_pressure(false));
@@ -251,15 +251,15 @@ TEST_F(np_pressure_watch, ends)
     group_.reach_high(1000);
     np_free(std::memset(np_alloc(64 * mega), 1, 64 * mega));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_GE(statistics().bytes_dirty, 64 * mega) << "the decay time is not limited any more";
+    EXPECT_GE(statistics().bytes_dirty, 64 * mega) << "the decay time is no longer limited";
     EXPECT_EQ(statistics().pressure_signals, signals);
     (void)np_trim();
 }
 
-TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
+TEST_F(np_pressure_watch, recovers_when_the_group_returns)
 {
     std::filesystem::remove(group_.file("memory.events"));
-    ASSERT_EQ(close(np::registry().maintenance().pressure().events_descriptor()), 0); // Reading it fails from now on.
+    ASSERT_EQ(close(np::registry().maintenance().pressure().events_descriptor()), 0); // reading fails from now on
     np::registry().maintenance().pressure().interrupt();
     EXPECT_TRUE(test::comes_true([] { return statistics().pressure == np_pressure_unknown; }));
     EXPECT_NE(printed_statistics().find("cannot be watched\n"), std::string::npos);
@@ -269,11 +269,11 @@ TEST_F(np_pressure_watch, finds_the_group_again_that_was_away_for_a_while)
     make_memory_short();
 }
 
-#if !MEMORY_POOL_TSAN // To that, it is a race: the program closes what another thread uses.
-TEST_F(np_pressure_watch, goes_on_if_the_program_closes_all_its_files_and_leaves_its_new_ones_alone)
+#if !MEMORY_POOL_TSAN // ThreadSanitizer reports a race when the program closes a descriptor in use.
+TEST_F(np_pressure_watch, survives_the_close_of_all_descriptors)
 {
-    const int told = np_pressure_fd();
-    ASSERT_GE(told, 200);
+    const int descriptor = np_pressure_fd();
+    ASSERT_GE(descriptor, 200);
     for (int file = 200; file != 220; ++file)
         (void)close(file);
     int ends[2];
@@ -283,16 +283,16 @@ TEST_F(np_pressure_watch, goes_on_if_the_program_closes_all_its_files_and_leaves
     make_memory_short();
     EXPECT_TRUE(np::registry().maintenance().watch_pressure(false));
     for (int file = 200; file != 220; ++file)
-        EXPECT_EQ(close(file), 0) << "it has closed a file of the program";
+        EXPECT_EQ(close(file), 0) << "the file of the program must stay open";
     EXPECT_EQ(close(ends[1]), 0);
     char text = 0;
-    EXPECT_EQ(read(ends[0], &text, 1), 0) << "it has written to a file of the program";
+    EXPECT_EQ(read(ends[0], &text, 1), 0) << "nothing may be written to the program's pipe";
     EXPECT_EQ(close(ends[0]), 0);
 }
 #endif
 
 #if TESTS_MAY_FORK
-TEST_F(np_pressure_watch, does_not_hold_up_a_fork_while_it_trims_pools)
+TEST_F(np_pressure_watch, does_not_block_a_fork_while_it_trims_pools)
 {
     std::vector<std::unique_ptr<memory_pool::concurrent_block_pool>> pools(500);
     for (auto& each : pools)
@@ -313,7 +313,7 @@ TEST_F(np_pressure_watch, does_not_hold_up_a_fork_while_it_trims_pools)
 }
 #endif
 
-TEST_F(np_pressure_watch, goes_on_when_only_the_other_work_of_its_thread_ends)
+TEST_F(np_pressure_watch, keeps_watching_when_the_background_thread_option_is_reset)
 {
     {
         const test::option_for_now background(np_option_background_thread, 1);
@@ -324,7 +324,7 @@ TEST_F(np_pressure_watch, goes_on_when_only_the_other_work_of_its_thread_ends)
 }
 
 #if TESTS_MAY_FORK
-TEST_F(np_pressure_watch, is_not_there_in_the_child_of_a_fork_until_it_begins_there)
+TEST_F(np_pressure_watch, is_off_in_the_child_of_a_fork_until_restarted)
 {
     make_memory_short();
     const int of_parent = np_pressure_fd();
@@ -341,7 +341,7 @@ TEST_F(np_pressure_watch, is_not_there_in_the_child_of_a_fork_until_it_begins_th
 }
 #endif
 
-TEST(np_pressure, is_unknown_without_a_group_that_counts_memory)
+TEST(np_pressure, is_unknown_without_a_memory_cgroup)
 {
     const test::simulated_cgroup empty;
     EXPECT_TRUE(np::registry().maintenance().watch_pressure(true, empty.directory().c_str()));
@@ -386,34 +386,34 @@ private:
     bool exists_ = false;
 };
 
-/// With 700 MiB in use, and 300 MiB freed: whether the process survives memory.high at 1.10 times what is in use and,
-/// later, memory.max at 1.15 times.
-bool survives_limits(const limited_group& group, const test::simulated_cgroup& told)
+/// Returns: whether the process, with 700 MiB in use and 300 MiB freed, survives memory.high at 1.10 times and, later,
+/// memory.max at 1.15 times the memory in use.
+bool survives_limits(const limited_group& group, const test::simulated_cgroup& simulated)
 {
     constexpr std::size_t live = 700 * mega;
-    if (!group.enter() || !np::registry().maintenance().watch_pressure(true, told.directory().c_str()))
+    if (!group.enter() || !np::registry().maintenance().watch_pressure(true, simulated.directory().c_str()))
         return false;
     const std::size_t before = test::resident_bytes();
-    auto freed = std::make_unique<test::many_blocks>(300 * mega);
-    const test::many_blocks kept(live);
+    auto freed = std::make_unique<test::block_batch>(300 * mega);
+    const test::block_batch kept(live);
     freed.reset();
-    told.reach_high(1);
+    simulated.reach_high(1);
     const bool is_back = test::comes_true([=] { return test::resident_bytes() < before + live + live / 10; });
-    // The system refuses a limit below what the group has, for a moment also where others are busy.
+    // The system refuses a limit below the group's usage, which can lag behind on a busy machine.
     const bool is_limited = test::comes_true([&] { return group.limit(before + live + live * 15 / 100); });
     np_free(std::memset(np_alloc(20 * mega), 1, 20 * mega));
     return is_back && is_limited;
 }
 
-TEST(np_pressure, is_survived_by_a_process_with_much_free_memory)
+TEST(np_pressure, does_not_kill_a_process_with_much_free_memory)
 {
     const limited_group group;
     if (!group.exists())
-        GTEST_SKIP() << "control groups of version 1 are not mounted, or not ours";
+        GTEST_SKIP() << "cgroup v1 is not mounted or not writable";
     const test::option_for_now never(np_option_decay_ms, NP_DECAY_NEVER);
-    const test::simulated_cgroup told;
-    told.reach_high(0);
-    test::expect_in_child([&] { return survives_limits(group, told); });
+    const test::simulated_cgroup simulated;
+    simulated.reach_high(0);
+    test::expect_in_child([&] { return survives_limits(group, simulated); });
 }
 #endif
 } // namespace

@@ -11,10 +11,10 @@ namespace np = memory_pool::np;
 
 namespace {
 constexpr std::size_t much = 10 * np::max_ignored_debt;
-constexpr std::uint64_t clock_ms = 4; ///< Of the coarse clock.
+constexpr std::uint64_t clock_ms = 4; ///< resolution of the coarse clock
 
 /// Counts frees at one point in time.
-/// Returns: how many of them looked at the clock.
+/// Returns: the number of frees that read the clock.
 int free_many(np::release_tick& ticks, std::uint64_t now, int frees)
 {
     int looks = 0;
@@ -26,7 +26,7 @@ int free_many(np::release_tick& ticks, std::uint64_t now, int frees)
     return looks;
 }
 
-TEST(release_tick, is_needed_if_there_is_more_than_a_little_debt)
+TEST(release_tick, is_needed_above_the_ignored_debt)
 {
     const np::release_tick ticks;
     EXPECT_FALSE(ticks.is_on());
@@ -34,7 +34,7 @@ TEST(release_tick, is_needed_if_there_is_more_than_a_little_debt)
     EXPECT_TRUE(ticks.is_needed(np::max_ignored_debt + 1));
 }
 
-TEST(release_tick, begins_once)
+TEST(release_tick, starts_once)
 {
     np::release_tick ticks;
     ticks.start(100, much);
@@ -42,17 +42,17 @@ TEST(release_tick, begins_once)
     EXPECT_FALSE(ticks.is_needed(10 * much));
 }
 
-TEST(release_tick, looks_at_few_of_many_frees_and_at_one_soon_after_them)
+TEST(release_tick, reads_the_clock_rarely_in_a_burst_of_frees_and_soon_after)
 {
     np::release_tick ticks;
     ticks.start(100, much);
     EXPECT_LE(free_many(ticks, 104, 1000), 130);
     EXPECT_GE(free_many(ticks, 1000, 8), 1);
     for (std::uint64_t now = 2000; now != 3000; now += 100)
-        EXPECT_EQ(free_many(ticks, now, 1), 1) << "of a thread that seldom frees";
+        EXPECT_EQ(free_many(ticks, now, 1), 1) << "rare frees";
 }
 
-TEST(release_tick, comes_every_eight_milliseconds)
+TEST(release_tick, occurs_every_eight_milliseconds)
 {
     np::release_tick ticks;
     EXPECT_TRUE(ticks.is_time(1000));
@@ -61,18 +61,18 @@ TEST(release_tick, comes_every_eight_milliseconds)
     EXPECT_FALSE(ticks.is_time(1000 + np::tick_ms));
 }
 
-TEST(release_tick, sees_a_thread_idle_once_that_makes_no_slow_calls)
+TEST(release_tick, detects_an_idle_thread_once)
 {
     np::release_tick ticks;
     ticks.start(100, much);
     EXPECT_FALSE(ticks.is_idle(599, 0, 500));
     EXPECT_TRUE(ticks.is_idle(600, 0, 500));
-    EXPECT_FALSE(ticks.is_idle(9000, 0, 500)) << "its magazines are empty by now";
+    EXPECT_FALSE(ticks.is_idle(9000, 0, 500)) << "its magazines are already empty";
     EXPECT_FALSE(ticks.is_idle(9000, 1, 500));
     EXPECT_TRUE(ticks.is_idle(9500, 1, 500));
 }
 
-TEST(release_tick, goes_on_while_a_thread_with_few_frees_has_debt)
+TEST(release_tick, continues_while_a_thread_with_few_frees_has_debt)
 {
     np::release_tick ticks;
     ticks.start(100, much);
@@ -83,7 +83,7 @@ TEST(release_tick, goes_on_while_a_thread_with_few_frees_has_debt)
     EXPECT_FALSE(ticks.goes_on(100'000, np::max_ignored_debt, 0));
 }
 
-/// A thread with many frees, whose debt stays, or becomes more.
+/// A thread with many frees whose debt stays or grows.
 struct busy_thread
 {
     np::release_tick ticks;
@@ -107,21 +107,21 @@ struct busy_thread
     }
 };
 
-TEST(release_tick, of_a_busy_thread_ends_soon_if_its_slow_calls_come_often)
+TEST(release_tick, ends_soon_for_a_busy_thread_with_frequent_slow_calls)
 {
-    busy_thread its;
-    EXPECT_TRUE(its.ticks_for(200, 20, true)) << "a burst of frees";
-    EXPECT_FALSE(its.ticks_for(100, 20));
+    busy_thread thread;
+    EXPECT_TRUE(thread.ticks_for(200, 20, true)) << "a burst of frees";
+    EXPECT_FALSE(thread.ticks_for(100, 20));
 }
 
-TEST(release_tick, of_a_busy_thread_without_slow_calls_goes_on_until_its_debt_was_due)
+TEST(release_tick, continues_until_the_debt_is_due_without_slow_calls)
 {
-    busy_thread its;
-    EXPECT_TRUE(its.ticks_for(2'500, 0));
-    EXPECT_FALSE(its.ticks_for(1'000, 0));
+    busy_thread thread;
+    EXPECT_TRUE(thread.ticks_for(2'500, 0));
+    EXPECT_FALSE(thread.ticks_for(1'000, 0));
 }
 
-TEST(release_tick, begins_again_if_debt_is_more_or_after_a_while)
+TEST(release_tick, restarts_when_the_debt_grows_or_after_a_while)
 {
     np::release_tick ticks;
     ticks.start(100, much);
@@ -130,12 +130,12 @@ TEST(release_tick, begins_again_if_debt_is_more_or_after_a_while)
     EXPECT_FALSE(ticks.is_needed(much));
     EXPECT_TRUE(ticks.is_needed(2 * much));
     ticks.forget(1000, 1000);
-    EXPECT_FALSE(ticks.is_needed(much)) << "it has ended a moment ago";
+    EXPECT_FALSE(ticks.is_needed(much)) << "it has just ended";
     ticks.forget(1200, 1000);
     EXPECT_TRUE(ticks.is_needed(much));
 }
 
-TEST(release_tick, does_not_begin_again_at_once_if_a_thread_uses_its_free_memory_and_frees_it_again)
+TEST(release_tick, does_not_restart_at_once_if_free_memory_is_reused_and_freed)
 {
     np::release_tick ticks;
     ticks.start(100, much);
@@ -144,7 +144,7 @@ TEST(release_tick, does_not_begin_again_at_once_if_a_thread_uses_its_free_memory
     EXPECT_TRUE(ticks.is_needed(2 * much));
 }
 
-TEST(release_tick, looks_for_a_fall_in_one_of_eight_looks)
+TEST(release_tick, checks_for_a_fall_at_every_eighth_reading)
 {
     np::release_tick ticks;
     ticks.start(100, much);
@@ -154,16 +154,16 @@ TEST(release_tick, looks_for_a_fall_in_one_of_eight_looks)
     EXPECT_EQ(looks_for_a_fall, 10);
 }
 
-TEST(release_tick, counts_cached_blocks_if_little_of_much_is_outstanding)
+TEST(release_tick, counts_cached_blocks_if_a_small_part_is_outstanding)
 {
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
     np::release_tick ticks;
-    EXPECT_FALSE(ticks.may_have_fallen(0, np::min_held_to_fall - 1)) << "so little is not worth it";
+    EXPECT_FALSE(ticks.may_have_fallen(0, np::min_held_to_fall - 1)) << "too little to matter";
     EXPECT_TRUE(ticks.may_have_fallen(25 * mebibyte, 100 * mebibyte));
     EXPECT_FALSE(ticks.may_have_fallen(26 * mebibyte, 100 * mebibyte));
 }
 
-TEST(release_tick, sees_a_fall_when_nearly_all_is_free_and_each_time_a_third_of_the_rest_is)
+TEST(release_tick, detects_a_fall_to_nearly_zero_and_each_further_third)
 {
     constexpr std::size_t held = std::size_t{64} << 20;
     constexpr std::size_t little = held / np::fallen_part;
@@ -171,21 +171,21 @@ TEST(release_tick, sees_a_fall_when_nearly_all_is_free_and_each_time_a_third_of_
     (void)ticks.may_have_fallen(held, held);
     EXPECT_FALSE(ticks.has_fallen(little + 1));
     EXPECT_TRUE(ticks.has_fallen(little));
-    (void)ticks.may_have_fallen(little, little); // It has given the rest back.
+    (void)ticks.may_have_fallen(little, little); // the rest is returned
     EXPECT_FALSE(ticks.has_fallen(little - little / 3 + 1));
     EXPECT_TRUE(ticks.has_fallen(little - little / 3));
     EXPECT_TRUE(ticks.has_fallen(0));
-    EXPECT_FALSE(ticks.has_fallen(0)) << "nothing is left to be freed";
+    EXPECT_FALSE(ticks.has_fallen(0)) << "nothing left to free";
     EXPECT_FALSE(ticks.has_fallen(held));
-    EXPECT_TRUE(ticks.has_fallen(0)) << "it has risen before";
+    EXPECT_TRUE(ticks.has_fallen(0)) << "risen again since";
 }
 
-TEST(release_tick, sees_once_that_a_thread_has_risen_to_a_quarter_again_after_a_fall)
+TEST(release_tick, detects_once_a_rise_to_a_quarter_after_a_fall)
 {
     constexpr std::size_t held = std::size_t{64} << 20;
     np::release_tick ticks;
     (void)ticks.may_have_fallen(held, held);
-    EXPECT_FALSE(ticks.has_risen(held)) << "it has not fallen yet";
+    EXPECT_FALSE(ticks.has_risen(held)) << "not fallen yet";
     ASSERT_TRUE(ticks.has_fallen(held / np::fallen_part));
     ticks.stop(100, 0);
     EXPECT_FALSE(ticks.has_risen(held / 4));
@@ -193,7 +193,7 @@ TEST(release_tick, sees_once_that_a_thread_has_risen_to_a_quarter_again_after_a_
     EXPECT_FALSE(ticks.has_risen(held));
 }
 
-TEST(release_tick, forgets_what_was_held_when_it_ends)
+TEST(release_tick, forgets_the_held_bytes_when_it_ends)
 {
     constexpr std::size_t held = std::size_t{64} << 20;
     np::release_tick ticks;

@@ -13,9 +13,9 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::uint64_t decay = 1000;
 constexpr std::size_t few = np::max_unhurried_dirty;
-constexpr std::uint64_t years = std::uint64_t{1} << 41; // 70 of them.
+constexpr std::uint64_t years = std::uint64_t{1} << 41; // 70 years in milliseconds
 
-/// Runs of which only counts are known: `free_slices` have been free since `free_since`.
+/// Runs as counts: `free_slices` have been free since `free_since`.
 struct counted_runs
 {
     std::size_t used_slices;
@@ -33,7 +33,7 @@ struct run_decay : testing::Test
     std::uint64_t time = years;
     static constexpr std::uint64_t never = 2 * decay + 1;
 
-    /// Returns: the plan of the last of some returns in the ticks until then.
+    /// Returns: the plan of the return at `now`, after steady returns in the preceding ticks.
     np::purge_plan plan(const counted_runs& runs, std::uint64_t now)
     {
         for (std::uint64_t ago = np::min_much_free_ms + np::tick_ms / 2; ago != 0; ago -= np::tick_ms / 2)
@@ -41,7 +41,7 @@ struct run_decay : testing::Test
         return policy.after_return(runs, now);
     }
 
-    /// Returns: how long one of `dirty` free slices keeps its memory while `in_use` are in use.
+    /// Returns: the age at which a run is purged, with `dirty` free slices and `in_use` slices in use.
     std::uint64_t max_age(std::size_t in_use, std::size_t dirty)
     {
         for (std::uint64_t age = 0; age <= 2 * decay; ++age, time += 2 * np::min_much_free_ms)
@@ -51,7 +51,7 @@ struct run_decay : testing::Test
     }
 };
 
-TEST_F(run_decay, purges_one_run_at_a_time_that_is_older_than_the_decay)
+TEST_F(run_decay, purges_one_run_older_than_the_decay_time_per_call)
 {
     EXPECT_EQ(policy.after_return(counted_runs{1, 1, 5000}, 5000 + decay - 1).max_runs, 0);
     const np::purge_plan plan = policy.after_return(counted_runs{1, 1, 5000}, 5000 + decay);
@@ -59,7 +59,7 @@ TEST_F(run_decay, purges_one_run_at_a_time_that_is_older_than_the_decay)
     EXPECT_EQ(plan.since, 5000U);
 }
 
-TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
+TEST_F(run_decay, is_shorter_the_less_memory_is_in_use)
 {
     EXPECT_EQ(max_age(4 * few, 4 * few), decay);
     EXPECT_NEAR(static_cast<double>(max_age(2 * few, 4 * few)), decay / 4.0, decay / 100.0);
@@ -67,7 +67,7 @@ TEST_F(run_decay, is_shorter_the_less_of_the_memory_is_in_use)
     EXPECT_EQ(plan(counted_runs{few, 4 * few, 0}, time).max_runs, np::max_runs_a_call);
 }
 
-TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
+TEST_F(run_decay, is_zero_when_much_memory_is_nearly_all_free)
 {
     constexpr std::size_t much = np::max_dirty_in_a_burst;
     EXPECT_EQ(max_age(much / np::fallen_part + 2, much + np::fallen_part), np::tick_ms);
@@ -76,7 +76,7 @@ TEST_F(run_decay, is_none_when_nearly_all_is_free_and_that_is_much)
     EXPECT_EQ(policy.after_return(counted_runs{0, much + 1, 5000}, 5000).max_runs, np::max_runs_at_fall);
 }
 
-TEST_F(run_decay, is_not_shorter_in_a_burst_of_returns_in_which_the_program_has_no_processor_for_a_while)
+TEST_F(run_decay, is_not_shorter_in_a_preempted_burst_of_returns)
 {
     EXPECT_EQ(policy.after_return(counted_runs{few, few - 1, 5000}, 5000).max_runs, 0);
     EXPECT_EQ(policy.after_return(counted_runs{few - 1, few + 1, 5000}, 5000).max_runs, 0);
@@ -85,18 +85,18 @@ TEST_F(run_decay, is_not_shorter_in_a_burst_of_returns_in_which_the_program_has_
     EXPECT_NE(plan(counted_runs{0, 2 * few, 5000}, 5600).max_runs, 0);
 }
 
-TEST_F(run_decay, is_never_longer_than_it_was_set_to)
+TEST_F(run_decay, is_never_longer_than_the_option)
 {
     policy.set_decay_ms(1);
     EXPECT_EQ(max_age(few / 4, few + 1), 1U);
 }
 
-TEST_F(run_decay, is_not_shorter_for_a_little)
+TEST_F(run_decay, is_not_shorter_for_little_dirty_memory)
 {
     EXPECT_EQ(max_age(0, few), decay);
 }
 
-TEST_F(run_decay, purges_nothing_at_all_if_the_decay_is_never)
+TEST_F(run_decay, purges_nothing_if_decay_is_off)
 {
     policy.set_decay_ms(np::run_decay::never_ms);
     for (const counted_runs runs : {counted_runs{1, few + 1, 5000}, counted_runs{few, 1, 5000}})
@@ -105,25 +105,25 @@ TEST_F(run_decay, purges_nothing_at_all_if_the_decay_is_never)
     EXPECT_EQ(policy.due_since(years), 0U);
 }
 
-TEST_F(run_decay, waits_for_the_decay_when_purged_memory_is_needed_again_soon)
+TEST_F(run_decay, waits_for_the_full_decay_time_after_early_reuse)
 {
     const counted_runs runs{0, few + 1, 5000};
     ASSERT_NE(plan(runs, 5020).max_runs, 0);
-    policy.note_taken(0, 1000, 5000); // The most that are ever in use.
+    policy.note_taken(0, 1000, 5000); // peak use
     policy.early().note(1, 5000);
     policy.note_taken(np::early_release::min_reused, 1000, 5010);
     EXPECT_EQ(plan(runs, 5020).max_runs, 0);
-    EXPECT_EQ(policy.after_return(runs, 5000 + decay).max_runs, 1) << "decay goes on";
+    EXPECT_EQ(policy.after_return(runs, 5000 + decay).max_runs, 1) << "decay continues";
 }
 
-TEST_F(run_decay, takes_growth_for_no_reuse)
+TEST_F(run_decay, does_not_count_growth_as_reuse)
 {
     policy.early().note(1, 5000);
     policy.note_taken(np::early_release::min_reused, 2000, 5010);
     EXPECT_TRUE(policy.may_be_early(5020));
 }
 
-TEST_F(run_decay, ends_a_pause_when_another_decay_is_chosen)
+TEST_F(run_decay, ends_a_pause_when_the_decay_time_changes)
 {
     policy.note_taken(0, 1000, 5000);
     policy.early().note(1, 5000);
@@ -132,6 +132,6 @@ TEST_F(run_decay, ends_a_pause_when_another_decay_is_chosen)
     policy.set_decay_ms(10);
     EXPECT_EQ(policy.decay_ms(), 10U);
     EXPECT_TRUE(policy.may_be_early(5020));
-    EXPECT_EQ(policy.due_since(5), 0U) << "the clock may have begun just now";
+    EXPECT_EQ(policy.due_since(5), 0U) << "the clock may have started just now";
 }
 } // namespace

@@ -14,7 +14,7 @@ struct density_history : testing::Test
 {
     np::density_history history;
 
-    /// Returns: how many blocks in a row may have huge pages, up to 100.
+    /// Returns: the number of successive blocks that are granted huge pages, at most 100.
     int granted()
     {
         int count = 0;
@@ -23,7 +23,7 @@ struct density_history : testing::Test
         return count;
     }
 
-    /// Returns: how many blocks in a row are not probes.
+    /// Returns: the number of blocks before the next probe.
     int skipped()
     {
         int count = 0;
@@ -54,7 +54,7 @@ TEST_F(density_history, grants_more_after_each_dense_probe)
     history.note(dense);
     EXPECT_EQ(granted(), 32);
     history.note(dense);
-    EXPECT_EQ(granted(), 32) << "and no more, as the program may change";
+    EXPECT_EQ(granted(), 32) << "upper bound";
 }
 
 TEST_F(density_history, grants_nothing_after_a_sparse_probe_until_three_in_a_row_are_dense)
@@ -63,7 +63,7 @@ TEST_F(density_history, grants_nothing_after_a_sparse_probe_until_three_in_a_row
         history.note(dense);
     history.note(sparse);
     EXPECT_TRUE(history.is_sparse());
-    EXPECT_EQ(granted(), 0) << "what was granted is lost";
+    EXPECT_EQ(granted(), 0) << "earlier grants expire";
     history.note(dense);
     history.note(dense);
     EXPECT_EQ(granted(), 0);
@@ -75,7 +75,7 @@ TEST_F(density_history, grants_nothing_after_a_sparse_probe_until_three_in_a_row
     EXPECT_EQ(granted(), 8);
 }
 
-TEST_F(density_history, looks_at_fewer_blocks_the_longer_they_are_sparse)
+TEST_F(density_history, probes_less_often_after_each_sparse_probe)
 {
     for (const int expected : {0, 1, 3, 7, 15, 31, 31}) {
         history.note(sparse);
@@ -86,16 +86,16 @@ TEST_F(density_history, looks_at_fewer_blocks_the_longer_they_are_sparse)
     EXPECT_EQ(skipped(), 0);
 }
 
-TEST_F(density_history, waits_for_a_probe_in_use_for_a_while)
+TEST_F(density_history, waits_64_blocks_for_an_outstanding_probe)
 {
     int waited = 0;
     while (!history.take_probe(true))
         ++waited;
     EXPECT_EQ(waited, 64);
-    EXPECT_FALSE(history.take_probe(true)) << "for the next one too";
+    EXPECT_FALSE(history.take_probe(true)) << "each probe restarts the wait";
 }
 
-TEST_F(density_history, takes_over_dense_ones_of_another_size_for_two_blocks)
+TEST_F(density_history, inherits_two_grants_from_a_dense_size)
 {
     np::density_history other;
     history.inherit(other);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t small = 1'000;
 constexpr std::uint64_t cheap = 100 * small;
 constexpr std::uint64_t dear = 2'000 * small;
-constexpr std::size_t first_back_off = np::fault_costs::least_back_off;
+constexpr std::size_t first_back_off = np::fault_costs::min_back_off;
 
 struct fault_costs : testing::Test
 {
@@ -21,14 +21,14 @@ struct fault_costs : testing::Test
 
     fault_costs() { costs.note_small(small); }
 
-    /// Huge pages are taken for dear when three in a row were.
+    /// Huge faults count as expensive after three expensive ones in a row.
     void note_dear()
     {
         for (int i = 0; i != 3; ++i)
             costs.note_huge(dear);
     }
 
-    /// Returns: how many parts go without huge pages until the next try.
+    /// Returns: the number of parts that are refused huge pages before the next try.
     std::size_t refused()
     {
         std::size_t count = 0;
@@ -38,7 +38,7 @@ struct fault_costs : testing::Test
     }
 };
 
-TEST_F(fault_costs, admit_huge_pages_until_three_in_a_row_were_dear)
+TEST_F(fault_costs, admit_huge_pages_until_three_expensive_faults_in_a_row)
 {
     EXPECT_TRUE(costs.admit(1'000));
     costs.note_huge(cheap);
@@ -46,29 +46,29 @@ TEST_F(fault_costs, admit_huge_pages_until_three_in_a_row_were_dear)
     EXPECT_FALSE(costs.may_be_dear());
     for (int i = 0; i != 2; ++i) {
         costs.note_huge(dear);
-        EXPECT_TRUE(costs.may_be_dear()) << "something else may have run meanwhile";
-        EXPECT_FALSE(costs.are_huge_dear());
+        EXPECT_TRUE(costs.may_be_dear()) << "the thread may have been preempted";
+        EXPECT_FALSE(costs.huge_faults_expensive());
     }
     EXPECT_TRUE(costs.admit(1'000));
     costs.note_huge(dear);
-    EXPECT_TRUE(costs.are_huge_dear());
+    EXPECT_TRUE(costs.huge_faults_expensive());
     EXPECT_FALSE(costs.may_be_dear());
     EXPECT_FALSE(costs.admit(1));
 }
 
-TEST_F(fault_costs, refuse_huge_pages_for_twice_as_long_each_time_that_the_next_one_is_dear_too)
+TEST_F(fault_costs, double_the_back_off_after_each_expensive_try)
 {
     note_dear();
     EXPECT_EQ(refused(), first_back_off);
-    for (std::size_t expected = 2 * first_back_off; expected <= np::fault_costs::most_back_off; expected *= 2) {
+    for (std::size_t expected = 2 * first_back_off; expected <= np::fault_costs::max_back_off; expected *= 2) {
         costs.note_huge(dear);
         EXPECT_EQ(refused(), expected);
     }
     costs.note_huge(dear);
-    EXPECT_EQ(refused(), np::fault_costs::most_back_off) << "and no longer";
+    EXPECT_EQ(refused(), np::fault_costs::max_back_off) << "upper bound";
 }
 
-TEST_F(fault_costs, forget_dear_ones_when_one_is_cheap)
+TEST_F(fault_costs, reset_the_back_off_after_a_cheap_fault)
 {
     note_dear();
     EXPECT_EQ(refused(), first_back_off);
@@ -78,15 +78,15 @@ TEST_F(fault_costs, forget_dear_ones_when_one_is_cheap)
     EXPECT_EQ(refused(), first_back_off);
 }
 
-TEST_F(fault_costs, count_large_blocks_by_their_parts)
+TEST_F(fault_costs, count_each_part_of_a_large_block)
 {
     note_dear();
     EXPECT_FALSE(costs.admit(first_back_off - 1));
-    EXPECT_FALSE(costs.admit(100)) << "which is tried again only when it is over";
+    EXPECT_FALSE(costs.admit(100)) << "larger than the rest of the back-off";
     EXPECT_TRUE(costs.admit(1));
 }
 
-TEST_F(fault_costs, put_up_with_two_that_took_long_by_chance)
+TEST_F(fault_costs, tolerate_two_expensive_faults_in_a_row)
 {
     for (int i = 0; i != 10; ++i) {
         costs.note_huge(dear);
@@ -96,20 +96,20 @@ TEST_F(fault_costs, put_up_with_two_that_took_long_by_chance)
     }
 }
 
-TEST_F(fault_costs, take_the_least_of_the_small_ones_and_measure_few)
+TEST_F(fault_costs, use_the_minimum_of_a_few_small_faults)
 {
     costs.note_small(100 * small);
     note_dear();
-    EXPECT_TRUE(costs.are_huge_dear());
+    EXPECT_TRUE(costs.huge_faults_expensive());
     EXPECT_TRUE(costs.wants_small());
     costs.note_small(0);
-    EXPECT_TRUE(costs.wants_small()) << "the clock did not tell";
+    EXPECT_TRUE(costs.wants_small()) << "0 is no measurement";
     costs.note_small(small);
     costs.note_small(small);
     EXPECT_FALSE(costs.wants_small());
 }
 
-TEST(fault_costs_without_small_ones, are_those_of_a_virtual_machine)
+TEST(fault_costs_without_small_faults, assume_the_small_faults_of_a_virtual_machine)
 {
     np::fault_costs costs;
     costs.note_small(0);

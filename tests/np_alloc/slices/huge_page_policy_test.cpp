@@ -23,7 +23,7 @@ constexpr std::uint64_t small_cost = 1'000;
 constexpr std::uint64_t cheap = 100 * small_cost;
 constexpr std::uint64_t dear = 2'000 * small_cost;
 
-/// Blocks of one region, one behind the other, so that none has had memory before.
+/// Takes successive blocks of one region, so each block is untouched.
 struct huge_page_policy : testing::Test
 {
     using region_type = np::region<std::uintptr_t, np::run_links>;
@@ -47,7 +47,7 @@ struct huge_page_policy : testing::Test
         return taken;
     }
 
-    /// Returns: a block; sets `touch` to the first touch to time.
+    /// Returns: a block. Sets `touch` to the first touch to measure.
     np::run take(std::uint32_t length, np::first_touch* touch = nullptr)
     {
         const np::run taken = reserve(length);
@@ -72,22 +72,22 @@ struct huge_page_policy : testing::Test
         return taken;
     }
 
-    /// Returns: the block, which is no more.
-    np::run free(const np::run& its)
+    /// Returns: the freed block.
+    np::run free(const np::run& block)
     {
-        policy.leave_large(its.first, its.length);
-        return its;
+        policy.leave_large(block.first, block.length);
+        return block;
     }
 
-    void fill(const np::run& its) { std::memset(region.address(its.first), 1, its.length * np::slice_bytes); }
+    void fill(const np::run& block) { std::memset(region.address(block.first), 1, block.length * np::slice_bytes); }
 
-    /// Returns: whether huge pages were asked for under the whole block.
-    bool is_huge(const np::run& its) { return policy.parts().are_asked_for(its.first, its.length); }
+    /// Returns: whether huge pages were requested under the whole block.
+    bool is_huge(const np::run& block) { return policy.parts().are_asked_for(block.first, block.length); }
 
-    /// Returns: whether they were asked for under any part of it.
-    bool is_huge_somewhere(const np::run& its)
+    /// Returns: whether huge pages were requested under any part of the block.
+    bool is_huge_somewhere(const np::run& block)
     {
-        for (np::slice_index each = its.first; each != its.first + its.length; ++each)
+        for (np::slice_index each = block.first; each != block.first + block.length; ++each)
             if (policy.parts().are_asked_for(each, 1))
                 return true;
         return false;
@@ -95,21 +95,21 @@ struct huge_page_policy : testing::Test
 };
 
 #if defined(__linux__)
-TEST_F(huge_page_policy, gives_none_to_large_blocks_that_are_touched_here_and_there)
+TEST_F(huge_page_policy, refuses_huge_pages_to_sparse_large_blocks)
 {
     for (int i = 0; i != 20; ++i)
         EXPECT_FALSE(is_huge_somewhere(free(take_and_touch(4 * part)))) << i;
 }
 
-TEST_F(huge_page_policy, gives_some_to_the_next_blocks_when_one_was_filled_and_freed)
+TEST_F(huge_page_policy, grants_huge_pages_after_a_dense_block)
 {
     EXPECT_FALSE(is_huge_somewhere(free(take_and_fill(2 * part))));
     for (int i = 0; i != 8; ++i)
         EXPECT_TRUE(is_huge(take(2 * part))) << i;
-    EXPECT_FALSE(is_huge(take(2 * part))) << "that is the next probe";
+    EXPECT_FALSE(is_huge(take(2 * part))) << "the next probe";
 }
 
-TEST_F(huge_page_policy, learns_from_the_block_that_was_there_first)
+TEST_F(huge_page_policy, probes_the_first_block)
 {
     const np::run probe = take_and_fill(2 * part);
     free(take_and_fill(2 * part));
@@ -118,7 +118,7 @@ TEST_F(huge_page_policy, learns_from_the_block_that_was_there_first)
     EXPECT_TRUE(is_huge(take(2 * part)));
 }
 
-TEST_F(huge_page_policy, learns_from_another_one_if_that_is_not_freed)
+TEST_F(huge_page_policy, probes_another_block_if_the_first_stays_outstanding)
 {
     for (int i = 0; i != 65; ++i)
         take_and_fill(part);
@@ -126,7 +126,7 @@ TEST_F(huge_page_policy, learns_from_another_one_if_that_is_not_freed)
     EXPECT_TRUE(is_huge(take(part)));
 }
 
-TEST_F(huge_page_policy, makes_no_system_call_to_learn)
+TEST_F(huge_page_policy, probes_without_system_calls)
 {
     const test::system_calls calls;
     const std::size_t before = calls.made(test::system_call::any);
@@ -135,7 +135,7 @@ TEST_F(huge_page_policy, makes_no_system_call_to_learn)
     EXPECT_EQ(calls.made(test::system_call::any), before);
 }
 
-TEST_F(huge_page_policy, gives_no_more_when_a_probe_is_sparse)
+TEST_F(huge_page_policy, stops_granting_after_a_sparse_probe)
 {
     free(take_and_fill(2 * part));
     for (int i = 0; i != 8; ++i)
@@ -145,7 +145,7 @@ TEST_F(huge_page_policy, gives_no_more_when_a_probe_is_sparse)
         EXPECT_FALSE(is_huge_somewhere(free(take_and_touch(2 * part)))) << i;
 }
 
-TEST_F(huge_page_policy, takes_the_first_block_of_a_size_for_one_as_the_last_was)
+TEST_F(huge_page_policy, treats_a_new_size_as_the_last_probed_size)
 {
     free(take_and_fill(part));
     EXPECT_TRUE(is_huge(take(2 * part)));
@@ -154,11 +154,11 @@ TEST_F(huge_page_policy, takes_the_first_block_of_a_size_for_one_as_the_last_was
     take_and_touch(16 * part);
     EXPECT_FALSE(is_huge(free(take_and_touch(16 * part))));
     EXPECT_FALSE(is_huge(take(16 * part)));
-    EXPECT_FALSE(is_huge_somewhere(take(32 * part))) << "the last was sparse";
-    EXPECT_TRUE(is_huge(take(2 * part))) << "of which nothing else is known";
+    EXPECT_FALSE(is_huge_somewhere(take(32 * part))) << "the last probe was sparse";
+    EXPECT_TRUE(is_huge(take(2 * part))) << "no newer probe of this size";
 }
 
-TEST_F(huge_page_policy, takes_a_block_for_dense_that_is_filled_from_its_begin_on)
+TEST_F(huge_page_policy, treats_a_block_with_a_filled_front_as_dense)
 {
     const np::run half = take(4 * part);
     std::memset(region.address(half.first), 1, np::huge_page_bytes);
@@ -166,7 +166,7 @@ TEST_F(huge_page_policy, takes_a_block_for_dense_that_is_filled_from_its_begin_o
     EXPECT_TRUE(is_huge(take(4 * part)));
 }
 
-TEST_F(huge_page_policy, takes_a_block_of_zeros_for_one_that_was_not_filled)
+TEST_F(huge_page_policy, treats_a_block_of_zeros_as_untouched)
 {
     const np::run zeros = take(4 * part);
     std::memset(region.address(zeros.first), 0, zeros.length * np::slice_bytes);
@@ -174,25 +174,25 @@ TEST_F(huge_page_policy, takes_a_block_of_zeros_for_one_that_was_not_filled)
     EXPECT_FALSE(is_huge_somewhere(take(4 * part)));
 }
 
-TEST_F(huge_page_policy, gives_small_blocks_none_but_learns_from_them)
+TEST_F(huge_page_policy, probes_small_blocks_but_grants_them_nothing)
 {
     free(take_and_fill(part / 2));
     EXPECT_FALSE(is_huge_somewhere(take(part / 2)));
     EXPECT_TRUE(is_huge(take(2 * part)));
 }
 
-TEST_F(huge_page_policy, refuses_them_where_a_block_enters_that_may_not_have_them)
+TEST_F(huge_page_policy, refuses_huge_pages_in_parts_that_an_unprobed_block_enters)
 {
     policy.parts().ask_for(np::first_slice, 8 * part);
     EXPECT_FALSE(is_huge_somewhere(take(4 * part)));
-    next = next + 3; // So that it does not begin a part.
+    next = next + 3; // not at the beginning of a part
     np::run dirty = reserve(2 * part);
     dirty.is_zeroed = false;
     policy.enter_large(dirty, true);
-    EXPECT_TRUE(is_huge(dirty)) << "nothing is known yet";
+    EXPECT_TRUE(is_huge(dirty)) << "no probe yet";
 }
 
-TEST_F(huge_page_policy, gives_more_to_a_block_that_grows_if_it_is_filled)
+TEST_F(huge_page_policy, grants_huge_pages_to_a_dense_block_that_grows)
 {
     np::run block = take_and_fill(part);
     region.record(block.first).length = 3 * part;
@@ -200,13 +200,13 @@ TEST_F(huge_page_policy, gives_more_to_a_block_that_grows_if_it_is_filled)
     const std::uint32_t old_length = block.length;
     block.length = 3 * part;
     policy.grow_large(block.first, old_length, block);
-    EXPECT_TRUE(is_huge(block)) << "all of it, so that it is one mapping";
+    EXPECT_TRUE(is_huge(block)) << "the whole block, so it stays one mapping";
     const np::run moved = reserve(6 * part);
     policy.grow_large(block.first, block.length, moved);
     EXPECT_TRUE(is_huge(moved));
 }
 
-TEST_F(huge_page_policy, does_not_look_at_a_block_that_grows_in_the_part_where_it_ends)
+TEST_F(huge_page_policy, does_not_probe_a_block_that_grows_within_its_last_part)
 {
     const np::run block = take_and_fill(part + 1);
     policy.grow_large(block.first, part + 1, {block.first, 2 * part});
@@ -215,17 +215,17 @@ TEST_F(huge_page_policy, does_not_look_at_a_block_that_grows_in_the_part_where_i
     EXPECT_TRUE(is_huge({block.first, 2 * part + 1}));
 }
 
-TEST_F(huge_page_policy, gives_nothing_to_a_block_that_grows_if_it_is_not)
+TEST_F(huge_page_policy, refuses_huge_pages_to_a_sparse_block_that_grows)
 {
     const np::run sparse = take_and_touch(2 * part);
     policy.parts().ask_for(next, 4 * part);
     const np::run moved = reserve(4 * part);
     policy.grow_large(sparse.first, sparse.length, moved);
     EXPECT_FALSE(is_huge_somewhere(sparse));
-    EXPECT_FALSE(is_huge_somewhere(moved)) << "both are told the same";
+    EXPECT_FALSE(is_huge_somewhere(moved)) << "same advice at both places, so the pages can be moved";
 }
 
-TEST_F(huge_page_policy, backs_off_where_three_huge_pages_are_dear)
+TEST_F(huge_page_policy, backs_off_after_three_expensive_huge_faults)
 {
     free(take_and_fill(8 * part));
     np::first_touch touch;
@@ -239,9 +239,9 @@ TEST_F(huge_page_policy, backs_off_where_three_huge_pages_are_dear)
         touch = policy.note_cost(touch, dear, end);
     }
     EXPECT_EQ(touch.kind, page::none);
-    EXPECT_TRUE(policy.parts().are_asked_for(first.first, 3 * part)) << "those it has already";
-    EXPECT_FALSE(is_huge_somewhere({first.first + 3 * part, 5 * part})) << "the rest does without";
-    for (std::size_t left = np::fault_costs::least_back_off; left != 0; left -= 8)
+    EXPECT_TRUE(policy.parts().are_asked_for(first.first, 3 * part)) << "huge pages already faulted in stay";
+    EXPECT_FALSE(is_huge_somewhere({first.first + 3 * part, 5 * part})) << "the remaining parts back off";
+    for (std::size_t left = np::fault_costs::min_back_off; left != 0; left -= 8)
         EXPECT_FALSE(is_huge_somewhere(take(8 * part, &touch)));
     EXPECT_TRUE(is_huge(take(8 * part, &touch)));
     EXPECT_EQ(policy.note_cost(touch, cheap, touch.at + 8 * part).kind, page::none);
@@ -257,16 +257,16 @@ TEST_F(huge_page_policy, backs_off_for_slabs_too)
         const np::first_touch touch = policy.enter_slab(slab, true);
         EXPECT_EQ(touch.kind, page::huge);
         EXPECT_TRUE(is_huge(slab));
-        EXPECT_EQ(policy.note_cost(touch, dear, next).kind, page::none) << "no other is its own";
+        EXPECT_EQ(policy.note_cost(touch, dear, next).kind, page::none) << "a slab touches one part only";
     }
-    for (std::size_t i = 0; i != np::fault_costs::least_back_off; ++i) {
+    for (std::size_t i = 0; i != np::fault_costs::min_back_off; ++i) {
         next = np::slice_at((i + enough) * part);
         const np::run slab = reserve(1);
         policy.enter_slab(slab, true);
         EXPECT_FALSE(is_huge_somewhere(slab));
         EXPECT_EQ(policy.enter_slab({slab.first + 1, 1, true, slab.first + 1, np::slice_at(2 * parts)}, true).kind,
                   page::none)
-            << "it enters no part";
+            << "the part already has memory";
     }
     next = next + (part - 1);
     const np::run slab = reserve(1);
@@ -274,7 +274,7 @@ TEST_F(huge_page_policy, backs_off_for_slabs_too)
     EXPECT_TRUE(is_huge(slab));
 }
 
-TEST_F(huge_page_policy, goes_on_to_move_what_has_huge_pages_where_they_are_dear)
+TEST_F(huge_page_policy, keeps_the_advice_of_a_moved_block_while_it_backs_off)
 {
     free(take_and_fill(4 * part));
     np::first_touch touch;
@@ -287,7 +287,7 @@ TEST_F(huge_page_policy, goes_on_to_move_what_has_huge_pages_where_they_are_dear
     EXPECT_FALSE(is_huge_somewhere({moved.first + 4 * part, 4 * part}));
 }
 
-TEST_F(huge_page_policy, measures_no_page_that_may_have_memory)
+TEST_F(huge_page_policy, measures_untouched_pages_only)
 {
     const np::run block = take_and_fill(part);
     np::run grown{block.first, 3 * part};
@@ -306,16 +306,16 @@ TEST_F(huge_page_policy, measures_few_small_pages)
         measured += touch.kind == page::small ? 1 : 0;
         policy.note_cost(touch, touch.kind == page::none ? 0 : small_cost, next);
     }
-    EXPECT_EQ(measured, 3) << "with one in the beginning";
+    EXPECT_EQ(measured, 3) << "the constructor noted a fourth one";
 }
 
-TEST_F(huge_page_policy, does_not_count_the_time_that_the_clock_takes)
+TEST_F(huge_page_policy, subtracts_the_cost_of_the_clock)
 {
     const test::first_touch_costs cost(1'234);
     EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 1'234U);
 }
 
-TEST_F(huge_page_policy, does_not_listen_to_a_clock_that_stands_still)
+TEST_F(huge_page_policy, ignores_a_stopped_clock)
 {
     const test::first_touch_costs none(0);
     EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 0U);
@@ -324,7 +324,7 @@ TEST_F(huge_page_policy, does_not_listen_to_a_clock_that_stands_still)
 }
 #endif
 
-TEST_F(huge_page_policy, does_nothing_if_they_are_not_wanted)
+TEST_F(huge_page_policy, does_nothing_if_huge_pages_are_disabled)
 {
     const test::option_for_now unwanted(np_option_huge_pages, 0);
     const test::system_calls calls;

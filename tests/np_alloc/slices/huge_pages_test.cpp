@@ -22,7 +22,7 @@ namespace os = memory_pool::detail::os;
 
 constexpr std::uint32_t part = np::slices_of_huge_page;
 
-/// A region of that many parts, all of them committed.
+/// A region of `parts` committed parts.
 struct region_in_parts
 {
     using region_type = np::region<std::uintptr_t, np::run_links>;
@@ -43,8 +43,8 @@ struct huge_pages : testing::Test, region_in_parts
 {
     huge_pages() : region_in_parts(16) {}
 
-    /// Returns: for each part, from the first one on, a letter: what was said about it last.
-    std::string told(std::size_t parts) const
+    /// Returns: a letter per part, from the first one on: the last advice given for it.
+    std::string last_advice(std::size_t parts) const
     {
         std::string text;
         for (std::size_t each = 0; each != parts; ++each)
@@ -59,16 +59,16 @@ struct huge_pages : testing::Test, region_in_parts
 };
 
 #if defined(__linux__)
-/// Returns: whether the system has that flag for the mapping with that address in it.
+/// Returns: whether the mapping that contains `address` has the flag.
 bool has_flag(const void* address, const std::string& flag)
 {
     return test::flags_of_mapping(address).find(' ' + flag + ' ') != std::string::npos;
 }
 
-TEST_F(huge_pages, are_what_the_system_is_told_to_use)
+TEST_F(huge_pages, set_the_flags_of_the_mapping)
 {
     if (test::system_is_emulated())
-        GTEST_SKIP() << "advice is not followed";
+        GTEST_SKIP() << "the emulator ignores advice";
     if (os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) != os::advice::taken)
         GTEST_SKIP() << "this system has no huge pages";
     all.ask_for(np::slice_at(part), 2 * part);
@@ -81,48 +81,48 @@ TEST_F(huge_pages, are_what_the_system_is_told_to_use)
 }
 #endif
 
-TEST_F(huge_pages, are_asked_for_in_all_parts_that_a_block_lies_in_by_one_call)
+TEST_F(huge_pages, are_requested_for_all_parts_of_a_block_in_one_call)
 {
     const test::system_calls calls;
     all.ask_for(np::slice_at(part + 5), 2 * part);
-    EXPECT_EQ(told(6), "-aaa--");
+    EXPECT_EQ(last_advice(6), "-aaa--");
     EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U);
     all.ask_for(np::slice_at(part), 3 * part);
-    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U) << "it was told";
+    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U) << "already requested";
     all.ask_for(np::first_slice, 5 * part);
-    EXPECT_EQ(told(6), "aaaaa-");
-    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 3U) << "on both sides";
+    EXPECT_EQ(last_advice(6), "aaaaa-");
+    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 3U) << "one call on each side";
 }
 
-TEST_F(huge_pages, are_not_told_of_while_memory_moves)
+TEST_F(huge_pages, are_not_advised_while_memory_moves)
 {
     all.begin_move();
     all.begin_move();
     all.end_move();
     all.ask_for(np::first_slice, part);
-    EXPECT_EQ(told(1), "-");
+    EXPECT_EQ(last_advice(1), "-");
     all.end_move();
     all.ask_for(np::first_slice, part);
-    EXPECT_EQ(told(1), "a");
+    EXPECT_EQ(last_advice(1), "a");
     all.begin_move();
     all.forget_moves();
     all.refuse(np::first_slice, part);
-    EXPECT_EQ(told(1), "r");
+    EXPECT_EQ(last_advice(1), "r");
 }
 
-TEST_F(huge_pages, are_asked_for_by_who_enters_a_part_that_had_no_memory)
+TEST_F(huge_pages, are_requested_for_a_part_that_gets_its_first_memory)
 {
     all.enter(run_in(part, 4, part, 3 * part), true);
-    EXPECT_EQ(told(4), "-a--");
+    EXPECT_EQ(last_advice(4), "-a--");
     all.enter(run_in(2 * part, 4, 2 * part - 1, 3 * part - 1), true);
-    EXPECT_EQ(told(4), "-a--") << "the last slice of it has some";
+    EXPECT_EQ(last_advice(4), "-a--") << "the last slice of that part has memory";
     all.enter(run_in(4 * part + 1, 4, 4 * part + 1, 5 * part), true);
-    EXPECT_EQ(told(6), "-a----") << "the first one has";
+    EXPECT_EQ(last_advice(6), "-a----") << "the first slice of that part has memory";
     all.enter(run_in(5 * part - 1, 2, 4 * part, 6 * part), true);
-    EXPECT_EQ(told(7), "-a--aa-");
+    EXPECT_EQ(last_advice(7), "-a--aa-");
 }
 
-TEST_F(huge_pages, are_told_of_parts_that_a_run_enters)
+TEST_F(huge_pages, count_the_untouched_parts_that_a_run_enters)
 {
     using parts = np::huge_pages<region_type>;
     EXPECT_EQ(parts::entered(run_in(part, 4, part, 3 * part)), 1U);
@@ -131,79 +131,79 @@ TEST_F(huge_pages, are_told_of_parts_that_a_run_enters)
     EXPECT_EQ(parts::entered(run_in(4, 4, 4, 4)), 0U);
 }
 
-TEST_F(huge_pages, are_refused_in_parts_that_a_run_has_for_itself)
+TEST_F(huge_pages, are_refused_in_parts_that_a_run_covers)
 {
     all.ask_for(np::first_slice, 4 * part);
     all.refuse(np::slice_at(1), 3 * part);
-    EXPECT_EQ(told(4), "arra");
+    EXPECT_EQ(last_advice(4), "arra");
     all.refuse(np::slice_at(1), 4);
-    EXPECT_EQ(told(4), "arra");
+    EXPECT_EQ(last_advice(4), "arra");
     EXPECT_FALSE(all.are_asked_for(np::first_slice, part + 1));
     EXPECT_TRUE(all.are_asked_for(np::slice_at(1), part - 1));
 }
 
-TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
+TEST_F(huge_pages, are_refused_when_a_run_enters_without_requesting_them)
 {
     all.ask_for(np::first_slice, 3 * part);
     all.enter(run_in(part, 1, part, 2 * part), false);
-    EXPECT_EQ(told(4), "ara-");
+    EXPECT_EQ(last_advice(4), "ara-");
     all.enter(run_in(3 * part, 1, 3 * part, 4 * part), false);
-    EXPECT_EQ(told(4), "ara-") << "without a request, there is nothing to refuse";
+    EXPECT_EQ(last_advice(4), "ara-") << "never requested, so no refusal";
     all.enter(run_in(part, 1, part, 2 * part), true);
-    EXPECT_EQ(told(4), "aaa-");
+    EXPECT_EQ(last_advice(4), "aaa-");
 }
 
-TEST_F(huge_pages, are_refused_in_a_part_that_has_some_memory_left)
+TEST_F(huge_pages, are_refused_in_a_partly_purged_part)
 {
     all.ask_for(np::first_slice, 6 * part);
     all.lose_memory(np::slice_at(part + 3), 3 * part);
-    EXPECT_EQ(told(7), "araara-");
+    EXPECT_EQ(last_advice(7), "araara-");
     all.lose_memory(np::slice_at(2 * part), 2 * part);
-    EXPECT_EQ(told(7), "araara-") << "of those nothing is left";
+    EXPECT_EQ(last_advice(7), "araara-") << "these parts lost all their memory";
     all.lose_memory(np::slice_at(5 * part + 3), 2);
-    EXPECT_EQ(told(7), "araarr-");
+    EXPECT_EQ(last_advice(7), "araarr-");
     all.lose_memory(np::slice_at(6 * part + 3), 2);
-    EXPECT_EQ(told(7), "araarr-");
+    EXPECT_EQ(last_advice(7), "araarr-");
 }
 
-TEST_F(huge_pages, are_alike_where_the_system_was_told_the_same)
+TEST_F(huge_pages, are_alike_where_the_advice_is_equal)
 {
     all.ask_for(np::slice_at(2 * part), 4 * part);
     EXPECT_TRUE(all.are_alike(np::first_slice, np::slice_at(6 * part), 2 * part));
     EXPECT_TRUE(all.are_alike(np::slice_at(2 * part), np::slice_at(4 * part), 2 * part));
-    EXPECT_FALSE(all.are_alike(np::first_slice, np::slice_at(2 * part), 1)) << "one part is told of, the other is not";
+    EXPECT_FALSE(all.are_alike(np::first_slice, np::slice_at(2 * part), 1)) << "advised and unadvised";
     EXPECT_FALSE(all.are_alike(np::slice_at(2 * part - 1), np::slice_at(3 * part), 2));
     EXPECT_FALSE(all.are_alike(np::slice_at(3 * part), np::slice_at(2 * part - 1), 2));
     EXPECT_FALSE(all.are_alike(np::slice_at(2 * part), np::slice_at(4 * part), 2 * part + 1));
 }
 
-TEST_F(huge_pages, are_counted_by_where_the_next_part_is_another)
+TEST_F(huge_pages, count_the_boundaries_between_different_advice)
 {
     all.ask_for(np::slice_at(2 * part), 2 * part);
     EXPECT_EQ(all.changes(), 2U);
     all.lose_memory(np::slice_at(2 * part), 1);
     EXPECT_EQ(all.changes(), 3U);
     all.ask_for(np::first_slice, 4 * part);
-    EXPECT_EQ(all.changes(), 2U) << "at both ends";
+    EXPECT_EQ(all.changes(), 2U) << "one at each end";
 }
 
-TEST_F(huge_pages, are_unknown_where_the_system_may_have_listened_in_part_until_it_does)
+TEST_F(huge_pages, are_unknown_after_failed_advice)
 {
     {
         const test::system_calls calls;
         calls.refuse_from(system_call::advise_huge_pages, 1);
         all.ask_for(np::first_slice, 2 * part);
-        EXPECT_EQ(told(3), "uu-");
+        EXPECT_EQ(last_advice(3), "uu-");
     }
-    EXPECT_FALSE(all.are_alike(np::first_slice, np::first_slice, part)) << "it may be two mappings";
+    EXPECT_FALSE(all.are_alike(np::first_slice, np::first_slice, part)) << "possibly two mappings";
     all.ask_for(np::first_slice, part);
     all.enter(run_in(part, 1, part, 2 * part), false);
-    EXPECT_EQ(told(3), "ar-");
+    EXPECT_EQ(last_advice(3), "ar-");
 }
 
-TEST_F(huge_pages, leave_nothing_around_a_run_that_loses_its_memory_where_all_is_free)
+TEST_F(huge_pages, purge_the_free_slices_around_a_purged_run)
 {
-    const np::run run = run_in(part + 8, part, part + 2, 16 * part); // In the second part and the third.
+    const np::run run = run_in(part + 8, part, part + 2, 16 * part); // in the second and third part
     all.ask_for(run.first, run.length);
     constexpr np::slice_index end = np::slice_at(4 * part);
     const auto byte = [this](np::slice_index slice) -> std::byte& { return *region.address(slice); };
@@ -218,41 +218,41 @@ TEST_F(huge_pages, leave_nothing_around_a_run_that_loses_its_memory_where_all_is
     }
 }
 
-TEST_F(huge_pages, bring_no_memory_where_the_system_was_not_told_of_them)
+TEST_F(huge_pages, purge_nothing_around_a_run_without_huge_pages)
 {
     *region.address(np::slice_at(part)) = std::byte{1};
     all.purge_around(run_in(part + 8, 1, 0, 16 * part));
     EXPECT_EQ(*region.address(np::slice_at(part)), std::byte{1});
 }
 
-TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
+TEST_F(huge_pages, are_unknown_in_remapped_memory)
 {
     all.ask_for(np::first_slice, 3 * part);
     all.forget(np::slice_at(part), part + 1);
-    EXPECT_EQ(told(4), "auu-");
+    EXPECT_EQ(last_advice(4), "auu-");
     all.ask_for(np::first_slice, 3 * part);
-    EXPECT_EQ(told(4), "aaa-");
+    EXPECT_EQ(last_advice(4), "aaa-");
     EXPECT_EQ(all.changes(), 2U);
 }
 
-// Parts that are discarded.
+// Discarded parts.
 
-TEST_F(huge_pages, are_not_those_of_parts_that_are_discarded)
+TEST_F(huge_pages, lose_their_advice_in_discarded_parts)
 {
     all.ask_for(np::first_slice, 5 * part);
     const np::run discarded = all.begin_discard(np::slice_at(part - 1), np::slice_at(3 * part + 1));
     EXPECT_EQ(discarded.first, np::slice_at(part));
     EXPECT_EQ(discarded.length, 2 * part);
-    EXPECT_EQ(told(6), "addaa-");
-    EXPECT_EQ(all.begin_discard(np::slice_at(part), np::slice_at(3 * part)).length, 0U) << "they are already";
-    EXPECT_EQ(all.begin_discard(np::slice_at(4), np::slice_at(part - 1)).length, 0U) << "no part as a whole";
+    EXPECT_EQ(last_advice(6), "addaa-");
+    EXPECT_EQ(all.begin_discard(np::slice_at(part), np::slice_at(3 * part)).length, 0U) << "already discarded";
+    EXPECT_EQ(all.begin_discard(np::slice_at(4), np::slice_at(part - 1)).length, 0U) << "not a whole part";
     EXPECT_TRUE(all.commit(np::slice_at(2 * part + 3), 1));
-    EXPECT_EQ(told(6), "ad-aa-");
+    EXPECT_EQ(last_advice(6), "ad-aa-");
     EXPECT_TRUE(all.commit(np::first_slice, 3 * part));
-    EXPECT_EQ(told(6), "a--aa-");
+    EXPECT_EQ(last_advice(6), "a--aa-");
 }
 
-TEST_F(huge_pages, have_parts_be_accessible_again_that_were_discarded)
+TEST_F(huge_pages, become_accessible_again_when_committed)
 {
     const np::run discarded = all.begin_discard(np::first_slice, np::slice_at(8 * part));
     ASSERT_TRUE(os::discard_memory(region.address(discarded.first), discarded.length * np::slice_bytes));
@@ -261,11 +261,11 @@ TEST_F(huge_pages, have_parts_be_accessible_again_that_were_discarded)
     EXPECT_EQ(calls.made(system_call::protect), 0U);
     EXPECT_TRUE(all.commit(np::slice_at(part), 3 * part - 1));
     EXPECT_EQ(calls.made(system_call::protect), 1U);
-    EXPECT_EQ(told(9), "d---dddd-");
+    EXPECT_EQ(last_advice(9), "d---dddd-");
     *region.address(np::slice_at(part)) = *(region.address(np::slice_at(4 * part)) - 1) = std::byte{1};
 }
 
-TEST_F(huge_pages, are_committed_slice_by_slice_if_the_process_may_not_have_more)
+TEST_F(huge_pages, are_committed_slice_by_slice_if_the_system_refuses_a_whole_part)
 {
     const np::run discarded = all.begin_discard(np::first_slice, np::slice_at(4 * part));
     ASSERT_TRUE(os::discard_memory(region.address(discarded.first), discarded.length * np::slice_bytes));
@@ -277,16 +277,16 @@ TEST_F(huge_pages, are_committed_slice_by_slice_if_the_process_may_not_have_more
         EXPECT_FALSE(all.commit(np::slice_at(part + 5), 1));
         EXPECT_FALSE(all.commit(np::slice_at(2 * part), 1));
     }
-    EXPECT_EQ(told(5), "dpdd-");
+    EXPECT_EQ(last_advice(5), "dpdd-");
     *region.address(np::slice_at(part + 4)) = std::byte{1};
     all.ask_for(np::slice_at(part), part);
-    EXPECT_EQ(told(5), "dpdd-") << "it is still not accessible as a whole";
+    EXPECT_EQ(last_advice(5), "dpdd-") << "still only partly accessible";
     EXPECT_TRUE(all.commit(np::slice_at(part), 3));
     *region.address(np::slice_at(part + 2)) = std::byte{1};
     EXPECT_FALSE(all.are_alike(np::slice_at(part), np::slice_at(part + 8), 2));
 }
 
-TEST(huge_pages_of_a_large_region, leave_the_program_mappings_when_parts_are_discarded)
+TEST(huge_pages_of_a_large_region, limit_the_mappings_that_discarding_splits)
 {
     constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::max_changes_to_discard;
     region_in_parts large(most + 16);
@@ -295,22 +295,22 @@ TEST(huge_pages_of_a_large_region, leave_the_program_mappings_when_parts_are_dis
     EXPECT_GT(large.all.changes(), most - 2);
     EXPECT_LE(large.all.changes(), most);
     EXPECT_NE(large.all.begin_discard(np::first_slice, np::slice_at((most + 16) * part)).length, 0U);
-    EXPECT_LE(large.all.changes(), 2U) << "what makes them fewer is always possible";
+    EXPECT_LE(large.all.changes(), 2U) << "merging mappings is always allowed";
 }
 
-TEST(huge_pages_of_a_large_region, leave_the_program_most_of_the_mappings_that_it_may_have)
+TEST(huge_pages_of_a_large_region, limit_the_mappings_that_advice_splits)
 {
-    constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::most_changes;
+    constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::max_changes;
     region_in_parts large(most + 16);
     for (std::size_t each = 0; each < most + 16; each += 2)
         large.all.ask_for(np::slice_at(each * part), part);
     EXPECT_GT(large.all.changes(), most - 2);
     EXPECT_LE(large.all.changes(), most);
     large.all.ask_for(np::first_slice, (most + 16) * part);
-    EXPECT_LE(large.all.changes(), 2U) << "what makes them fewer is always possible";
+    EXPECT_LE(large.all.changes(), 2U) << "merging mappings is always allowed";
 }
 
-TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_go)
+TEST(huge_pages_of_a_small_region, are_requested_up_to_the_end_of_the_region)
 {
     region_in_parts::region_type region;
     ASSERT_TRUE(region.reserve((3 * part + 5) * np::slice_bytes));
@@ -324,7 +324,7 @@ TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_g
 }
 
 #if !MEMORY_POOL_TSAN // No room for such a region under ThreadSanitizer.
-TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_shorter)
+TEST(huge_pages_of_a_growing_region, are_forgotten_where_the_region_shrinks)
 {
     np::region<std::uintptr_t, np::run_links> region;
     np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
@@ -337,7 +337,7 @@ TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_
     ASSERT_TRUE(region.commit(4 * part));
     EXPECT_EQ(region.huge_pages(0), use::untold);
     EXPECT_EQ(region.huge_pages(1), use::asked_for);
-    EXPECT_EQ(region.huge_pages(2), use::unknown) << "it is of two mappings";
+    EXPECT_EQ(region.huge_pages(2), use::unknown) << "two mappings";
     EXPECT_EQ(region.huge_pages(3), use::untold);
     all.forget_from(np::slice_at(part));
     region.shrink(part);
@@ -345,7 +345,7 @@ TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_
     region.release();
 }
 
-TEST(huge_pages_of_a_growing_region, leave_alone_what_the_program_has_mapped_behind_it)
+TEST(huge_pages_of_a_growing_region, leave_foreign_mappings_behind_the_region_alone)
 {
     np::region<std::uintptr_t, np::run_links> region;
     np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
@@ -359,7 +359,7 @@ TEST(huge_pages_of_a_growing_region, leave_alone_what_the_program_has_mapped_beh
     *behind = std::byte{0x5A};
     np::run last{np::slice_at(part), 1, true};
     last.clean_begin = last.first;
-    last.clean_end = np::slice_at(region.most_slices());
+    last.clean_end = np::slice_at(region.max_slices());
     all.purge_around(last);
     EXPECT_EQ(*behind, std::byte{0x5A});
     EXPECT_TRUE(memory_pool::detail::os::release_addresses(behind, np::slice_bytes));

@@ -31,7 +31,7 @@ struct region : testing::Test
     ~region() override { all.release(); }
 };
 
-TEST_F(region, has_nothing_before_it_is_reserved)
+TEST_F(region, has_no_slices_before_it_is_reserved)
 {
     EXPECT_EQ(all.slices(), 0U);
     EXPECT_FALSE(all.commit(1));
@@ -39,10 +39,10 @@ TEST_F(region, has_nothing_before_it_is_reserved)
     EXPECT_GT(all.slices_before(&anything), 0U);
     alignas(16) static std::byte some_block[16];
     for (const void* const block : {static_cast<const void*>(nullptr), static_cast<const void*>(some_block)})
-        EXPECT_GT(all.steps_to(block), ~std::uintptr_t{0} >> 8) << "outside, whatever is committed in the meantime";
+        EXPECT_GT(all.granule_index(block), ~std::uintptr_t{0} >> 8) << "outside of every region";
 }
 
-TEST_F(region, begins_at_a_multiple_of_a_slice)
+TEST_F(region, is_aligned_to_a_slice)
 {
     ASSERT_TRUE(all.reserve(64 * mib));
     EXPECT_EQ(all.slices(), 64 * mib / np::slice_bytes);
@@ -54,7 +54,7 @@ TEST_F(region, begins_at_a_multiple_of_a_slice)
     EXPECT_GE(all.slices_before(nullptr), all.slices());
 }
 
-TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
+TEST_F(region, makes_committed_slices_and_their_tables_accessible)
 {
     ASSERT_TRUE(all.reserve(64 * mib));
     for (std::size_t count : {1U, 3U, 100U, 1024U}) {
@@ -72,7 +72,7 @@ TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
     EXPECT_FALSE(all.commit(all.slices() + 1));
 }
 
-TEST_F(region, makes_more_usable_than_is_needed_so_that_it_is_not_asked_often_but_not_much_more)
+TEST_F(region, commits_ahead_in_growing_but_limited_steps)
 {
     constexpr std::size_t slices_of_mib = mib / np::slice_bytes;
     ASSERT_TRUE(all.reserve(512 * mib));
@@ -86,17 +86,17 @@ TEST_F(region, makes_more_usable_than_is_needed_so_that_it_is_not_asked_often_bu
     EXPECT_LE(steps, 9U);
 }
 
-TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
+TEST_F(region, reserves_less_if_the_address_space_is_too_small)
 {
     if (np::reserving_is_dear())
-        GTEST_SKIP() << "that takes minutes here";
+        GTEST_SKIP() << "takes minutes under this emulator";
     const std::size_t more_than_there_are = std::size_t{1} << 56;
     ASSERT_TRUE(all.reserve(more_than_there_are));
     EXPECT_LT(all.slices() * np::slice_bytes, more_than_there_are);
     EXPECT_GE(all.slices() * np::slice_bytes, mib << 10);
 }
 
-TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_from_then_on)
+TEST_F(region, releases_uncommitted_addresses_for_good)
 {
     ASSERT_TRUE(all.reserve(64 * mib));
     ASSERT_TRUE(all.commit(10));
@@ -111,10 +111,10 @@ TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_fro
         all.record(np::slice_at(slice)).words[7] = slice;
     }
     all.release_uncommitted();
-    EXPECT_EQ(all.slices(), kept) << "there are no more to be given back";
+    EXPECT_EQ(all.slices(), kept) << "nothing is left to release";
 }
 
-TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
+TEST_F(region, reserves_all_or_nothing)
 {
     const test::system_calls calls;
     for (std::size_t call = 1; call <= 2; ++call) {
@@ -126,7 +126,7 @@ TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
     EXPECT_TRUE(all.reserve(64 * mib));
 }
 
-TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
+TEST_F(region, is_unchanged_by_a_failed_commit)
 {
     ASSERT_TRUE(all.reserve(64 * mib));
     ASSERT_TRUE(all.commit(1));
@@ -143,7 +143,7 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
 }
 
 #if defined(__linux__)
-/// Returns: whether core dumps contain the mapping of an address. Debuggers read the same.
+/// Returns: whether core dumps contain the mapping of `address`.
 bool is_dumped(const void* address)
 {
     std::ifstream file("/proc/self/smaps");
@@ -162,7 +162,7 @@ bool is_dumped(const void* address)
     return false;
 }
 
-TEST_F(region, is_in_core_dumps_as_far_as_it_is_committed_tables_included)
+TEST_F(region, includes_committed_slices_and_their_tables_in_core_dumps)
 {
     const std::size_t slices = 1024 * mib / np::slice_bytes;
     ASSERT_TRUE(all.reserve(1024 * mib));
@@ -180,14 +180,14 @@ TEST_F(region, is_in_core_dumps_as_far_as_it_is_committed_tables_included)
     }
 }
 
-TEST_F(region, takes_few_system_calls_for_being_in_core_dumps)
+TEST_F(region, advises_core_dumps_with_few_system_calls)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve(4096 * mib));
     for (std::size_t count = 1; count <= 1024 * mib / np::slice_bytes; ++count)
         ASSERT_TRUE(all.commit(count));
     EXPECT_LE(calls.made(test::system_call::advise_dumps), 1 + calls.made(test::system_call::protect) / 2 + 3);
-    EXPECT_TRUE(is_dumped(all.address(np::slice_at(all.committed() - 1)))) << "it is one mapping";
+    EXPECT_TRUE(is_dumped(all.address(np::slice_at(all.committed() - 1)))) << "the last slice of the mapping";
     EXPECT_EQ(memory_pool::detail::os::are_one_mapping(all.base(), all.committed() * np::slice_bytes), true);
 }
 #endif
@@ -197,22 +197,22 @@ struct growing_region : region
     void SetUp() override
     {
 #if MEMORY_POOL_TSAN
-        GTEST_SKIP() << "ThreadSanitizer has no room for it";
+        GTEST_SKIP() << "ThreadSanitizer leaves too few addresses";
 #endif
     }
 };
 
-TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
+TEST_F(growing_region, reserves_little_more_than_it_commits)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(std::size_t{1} << 40));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::huge_page_bytes, 0U);
     EXPECT_LE(all.slices() * np::slice_bytes, mib);
-    EXPECT_GE(all.most_slices() * np::slice_bytes, mib << 10);
+    EXPECT_GE(all.max_slices() * np::slice_bytes, mib << 10);
     for (std::size_t count = 1; count <= 1024; ++count) {
         ASSERT_TRUE(all.commit(count));
         ASSERT_GE(all.committed(), count);
-        ASSERT_LE(all.slices(), count + count / 16 + 7) << "and not many more";
+        ASSERT_LE(all.slices(), count + count / 16 + 7) << "at most a sixteenth more";
         *(all.address(np::slice_at(count)) - 1) = std::byte{1};
         all.tag(np::slice_at(count - 1)) = count;
         all.record(np::slice_at(count - 1)).words[7] = count;
@@ -223,10 +223,10 @@ TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
         ASSERT_EQ(all.tag(np::slice_at(count - 1)), count);
         ASSERT_EQ(all.record(np::slice_at(count - 1)).words[7], count);
     }
-    EXPECT_FALSE(all.commit(all.most_slices() + 1));
+    EXPECT_FALSE(all.commit(all.max_slices() + 1));
 }
 
-TEST_F(growing_region, begins_elsewhere_than_another)
+TEST_F(growing_region, does_not_overlap_another_region)
 {
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     np::region<std::uintptr_t, record> other;
@@ -234,10 +234,10 @@ TEST_F(growing_region, begins_elsewhere_than_another)
     EXPECT_NE(all.base(), other.base());
     other.release();
     EXPECT_EQ(other.slices(), 0U);
-    EXPECT_EQ(other.most_slices(), 0U);
+    EXPECT_EQ(other.max_slices(), 0U);
 }
 
-TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
+TEST_F(growing_region, does_not_grow_over_a_foreign_mapping)
 {
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     ASSERT_TRUE(all.commit(10));
@@ -246,27 +246,27 @@ TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
     ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(behind, np::slice_bytes));
     EXPECT_FALSE(all.commit(before + 2));
     EXPECT_EQ(all.committed(), before);
-    EXPECT_TRUE(all.commit(before + 1)) << "up to there";
+    EXPECT_TRUE(all.commit(before + 1)) << "up to the foreign mapping";
     EXPECT_FALSE(all.commit(before + 2));
     ASSERT_TRUE(memory_pool::detail::os::release_addresses(behind, np::slice_bytes));
-    EXPECT_TRUE(all.commit(before + 2)) << "it is free again";
+    EXPECT_TRUE(all.commit(before + 2)) << "the foreign mapping is gone";
 }
 
-TEST_F(growing_region, gives_addresses_back_when_it_ends)
+TEST_F(growing_region, releases_its_addresses)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     ASSERT_TRUE(all.commit(100));
     std::byte* const base = all.base();
     all.release_uncommitted();
-    EXPECT_EQ(all.most_slices(), all.committed());
+    EXPECT_EQ(all.max_slices(), all.committed());
     EXPECT_FALSE(all.commit(all.committed() + 1));
     all.release();
-    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "they are free";
+    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "released addresses";
     EXPECT_TRUE(memory_pool::detail::os::release_addresses(base, 100 * np::slice_bytes));
 }
 
-TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
+TEST_F(growing_region, is_unchanged_by_a_failed_growth)
 {
     const std::size_t beyond_a_page_of_each_table = 600;
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
@@ -286,7 +286,7 @@ TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_h
     }
 }
 
-TEST_F(growing_region, reserves_nothing_when_one_of_its_parts_is_refused)
+TEST_F(growing_region, reserves_all_or_nothing)
 {
     const test::system_calls calls;
     for (std::size_t call = 1; call <= 5; ++call) {
@@ -298,7 +298,7 @@ TEST_F(growing_region, reserves_nothing_when_one_of_its_parts_is_refused)
     EXPECT_TRUE(all.reserve_to_grow(64 * mib));
 }
 
-TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_again)
+TEST_F(growing_region, releases_addresses_when_it_shrinks_and_grows_again)
 {
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
     ASSERT_TRUE(all.commit(600));
@@ -307,10 +307,10 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     all.shrink(100);
     EXPECT_EQ(all.committed(), 100U);
     EXPECT_EQ(all.slices(), 100U);
-    EXPECT_GE(all.peak_committed(), 600U) << "what was there is still known as the region's";
-    EXPECT_EQ(all.tag(np::slice_at(599)), 7U) << "tables stay";
+    EXPECT_GE(all.peak_committed(), 600U) << "addresses that once belonged to the region";
+    EXPECT_EQ(all.tag(np::slice_at(599)), 7U) << "tables keep their contents";
     ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(all.address(np::slice_at(110)), np::slice_bytes))
-        << "they are free";
+        << "released addresses";
     EXPECT_FALSE(all.commit(600));
     EXPECT_EQ(all.committed(), 100U);
     ASSERT_TRUE(memory_pool::detail::os::release_addresses(all.address(np::slice_at(110)), np::slice_bytes));
@@ -320,10 +320,10 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     EXPECT_EQ(all.tag(np::slice_at(599)), 7U);
     all.tag(np::slice_at(1999)) = all.record(np::slice_at(1999)).words[7] = 7;
     all.shrink(0);
-    EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
+    EXPECT_TRUE(all.commit(1)) << "grows from zero slices";
 }
 
-TEST_F(growing_region, keeps_addresses_that_the_system_does_not_take)
+TEST_F(growing_region, keeps_addresses_that_it_cannot_unmap)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));

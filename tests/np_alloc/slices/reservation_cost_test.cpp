@@ -14,7 +14,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// A clock by which successive reservations take the given nanoseconds.
+/// A clock that lets successive reservations take the given nanoseconds.
 class clock_of_tries
 {
 public:
@@ -37,27 +37,27 @@ private:
 constexpr std::uint64_t native = 5'000;
 constexpr std::uint64_t emulated = 500'000;
 
-TEST(reservation_cost, is_low_if_the_first_try_says_so)
+TEST(reservation_cost, is_low_if_the_first_try_is_fast)
 {
     clock_of_tries clock({native});
     EXPECT_FALSE(np::reserving_is_dear(clock));
     EXPECT_EQ(clock.tries(), 1U);
 }
 
-TEST(reservation_cost, is_low_if_one_try_of_three_says_so)
+TEST(reservation_cost, is_low_if_one_of_three_tries_is_fast)
 {
     clock_of_tries clock({emulated, emulated, native});
-    EXPECT_FALSE(np::reserving_is_dear(clock)) << "the others lost the processor";
+    EXPECT_FALSE(np::reserving_is_dear(clock)) << "the slow tries may have been preempted";
 }
 
-TEST(reservation_cost, is_high_if_each_of_three_tries_says_so)
+TEST(reservation_cost, is_high_if_all_three_tries_are_slow)
 {
     clock_of_tries clock({emulated, 20 * emulated, emulated});
     EXPECT_TRUE(np::reserving_is_dear(clock));
     EXPECT_EQ(clock.tries(), 3U);
 }
 
-TEST(reservation_cost, is_not_known_where_nothing_can_be_reserved)
+TEST(reservation_cost, is_low_if_reserving_fails)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);

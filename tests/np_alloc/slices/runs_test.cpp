@@ -38,8 +38,8 @@ struct runs : testing::Test
     }
 
     std::byte* memory(const np::run& of) const { return region.address(of.first); }
-    /// Gives the memory of the oldest run back, if a part of it has been free since `before`.
-    /// Returns: how many slices that are.
+    /// Purges the oldest run if a part of it has been free since `before`.
+    /// Returns: the number of purged slices.
     std::size_t purge_since(std::uint64_t before) { return purge_since(before, before); }
     std::size_t purge_since(std::uint64_t before, std::uint64_t now)
     {
@@ -58,7 +58,7 @@ struct runs : testing::Test
     }
 };
 
-/// In use, free, in use, free and clean, in use.
+/// Five runs: in use, dirty, in use, clean, in use.
 struct damaged_runs : runs
 {
     np::run in_use = all.take(3);
@@ -77,7 +77,7 @@ struct damaged_runs : runs
     np::run_links& first_of(const np::run& of) { return region.record(of.first); }
     np::run_links& last_of(const np::run& of) { return region.record(of.first + of.length - 1); }
 
-    /// Has `value` be something else for a moment.
+    /// Checks that is_valid() fails while `value` is replaced by `damaged`.
     template <class Value>
     void expect_damage_with(Value& value, Value damaged)
     {
@@ -87,28 +87,28 @@ struct damaged_runs : runs
     }
 };
 
-TEST_F(damaged_runs, are_found_by_their_lengths)
+TEST_F(damaged_runs, are_detected_by_wrong_lengths)
 {
     expect_damage_with(first_of(in_use).length, std::uint32_t{0});
-    expect_damage_with(first_of(last).length, std::uint32_t{1} << 30); // beyond all that was used
+    expect_damage_with(first_of(last).length, std::uint32_t{1} << 30); // beyond the used slices
     expect_damage_with(last_of(in_use).length, std::uint32_t{2});
 }
 
-TEST_F(damaged_runs, are_found_by_their_states)
+TEST_F(damaged_runs, are_detected_by_wrong_states)
 {
     expect_damage_with(last_of(in_use).state, np::slice_state::free);
     expect_damage_with(first_of(between).state, np::slice_state::untouched);
-    expect_damage_with(first_of(between).state, np::slice_state::free); // between two that are free
+    expect_damage_with(first_of(between).state, np::slice_state::free); // between two free runs
     expect_damage_with(first_of(last).state, np::slice_state::free);
 }
 
-TEST_F(damaged_runs, are_found_by_what_was_counted)
+TEST_F(damaged_runs, are_detected_by_wrong_totals)
 {
     expect_damage_with(first_of(clean).is_dirty, true);
     expect_damage_with(first_of(dirty).is_dirty, false);
 }
 
-TEST_F(damaged_runs, are_found_when_they_are_purged)
+TEST_F(damaged_runs, are_detected_while_a_run_is_purged)
 {
     const np::run purged = all.take_dirty_since(1);
     ASSERT_EQ(purged.first, dirty.first);
@@ -117,12 +117,12 @@ TEST_F(damaged_runs, are_found_when_they_are_purged)
     all.put_purged(purged, false, 1);
 }
 
-TEST_F(damaged_runs, are_found_by_lists_that_have_another_number)
+TEST_F(damaged_runs, are_detected_by_broken_lists)
 {
     expect_damage_with(first_of(dirty).next, clean.first);
 }
 
-TEST_F(runs, come_from_the_region_one_after_the_other_and_are_zeroed)
+TEST_F(runs, are_taken_in_address_order_and_zeroed)
 {
     const np::run a = all.take(1);
     const np::run b = all.take(3);
@@ -135,7 +135,7 @@ TEST_F(runs, come_from_the_region_one_after_the_other_and_are_zeroed)
     EXPECT_EQ(all.in_use(), 4U);
 }
 
-TEST_F(runs, are_handed_out_again_when_they_came_back)
+TEST_F(runs, are_reused)
 {
     const np::run a = all.take(2);
     (void)all.take(1);
@@ -158,7 +158,7 @@ TEST_F(runs, merge_with_free_neighbours_on_both_sides)
     EXPECT_EQ(all.take(6).first, five[1].first);
 }
 
-TEST_F(runs, use_what_is_free_before_what_was_never_used)
+TEST_F(runs, reuse_free_slices_before_untouched_ones)
 {
     const np::run a = all.take(10);
     all.put(a.first, a.length, true, 0);
@@ -166,7 +166,7 @@ TEST_F(runs, use_what_is_free_before_what_was_never_used)
     EXPECT_EQ(all.used(), 12U);
 }
 
-/// A free run of 39 slices, which was freed before 20 of 33, which are in the same list.
+/// A free run of 39 slices behind 20 shorter ones in the same free list.
 struct hidden_run : runs
 {
     np::run hidden;
@@ -176,7 +176,7 @@ struct hidden_run : runs
         hidden = is_last ? np::run{} : all.take(39);
         std::vector<np::run> short_ones(20);
         for (np::run& each : short_ones) {
-            (void)all.take(1); // so that they are not joined
+            (void)all.take(1); // keeps the short runs from merging
             each = all.take(33);
         }
         (void)all.take(1);
@@ -187,7 +187,7 @@ struct hidden_run : runs
     }
 };
 
-TEST_F(hidden_run, is_not_looked_for_until_the_region_is_used_up)
+TEST_F(hidden_run, is_taken_only_when_the_region_is_exhausted)
 {
     hide(false);
     const std::size_t used = all.used();
@@ -197,13 +197,13 @@ TEST_F(hidden_run, is_not_looked_for_until_the_region_is_used_up)
     EXPECT_EQ(all.take(39).first, np::no_slice);
 }
 
-TEST_F(hidden_run, is_found_before_slices_that_were_never_used)
+TEST_F(hidden_run, is_taken_before_untouched_slices_at_the_end)
 {
     hide(true);
     EXPECT_EQ(all.take(39).first, hidden.first);
 }
 
-TEST_F(runs, are_aligned_as_asked_for)
+TEST_F(runs, are_aligned_as_requested)
 {
     (void)all.take(1);
     for (std::uint32_t alignment = 1; alignment <= 256; alignment *= 2) {
@@ -215,7 +215,7 @@ TEST_F(runs, are_aligned_as_asked_for)
     }
 }
 
-TEST_F(runs, are_refused_when_the_region_is_full_and_to_be_had_again_later)
+TEST_F(runs, run_out_when_the_region_is_full)
 {
     EXPECT_EQ(all.take(region_slices + 1).first, np::no_slice);
     const np::run whole = all.take(region_slices);
@@ -225,7 +225,7 @@ TEST_F(runs, are_refused_when_the_region_is_full_and_to_be_had_again_later)
     EXPECT_EQ(all.take(region_slices).first, np::first_slice);
 }
 
-TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
+TEST_F(runs, grow_in_place_into_a_free_neighbour)
 {
     const np::run a = all.take(2);
     const np::run b = all.take(4);
@@ -234,12 +234,12 @@ TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
     all.put(b.first, b.length, true, 0);
     EXPECT_EQ(all.extend(a.first, 2, 5).first, a.first);
     EXPECT_TRUE(all.is_valid());
-    EXPECT_EQ(all.extend(a.first, 5, 7).first, np::no_slice) << "one slice is left there";
-    EXPECT_TRUE(all.extend(c.first, 1, 9).is_zeroed) << "behind it nothing was ever used";
+    EXPECT_EQ(all.extend(a.first, 5, 7).first, np::no_slice) << "only one more slice is free";
+    EXPECT_TRUE(all.extend(c.first, 1, 9).is_zeroed) << "grew into untouched slices";
     EXPECT_EQ(all.in_use(), 14U);
 }
 
-TEST_F(runs, are_not_in_use_while_they_are_being_purged_or_discarded)
+TEST_F(runs, are_not_in_use_while_purged_or_discarded)
 {
     const np::run purged = all.take(40);
     (void)all.take(2);
@@ -265,7 +265,7 @@ TEST_F(runs, shrink_in_place)
     EXPECT_EQ(all.take(5).first, np::slice_at(3));
 }
 
-TEST_F(runs, lose_their_memory_when_they_are_old_enough_and_read_as_zeros_then)
+TEST_F(runs, are_purged_when_old_enough_and_zeroed_then)
 {
     const np::run a = all.take(2);
     const np::run b = all.take(2);
@@ -283,7 +283,7 @@ TEST_F(runs, lose_their_memory_when_they_are_old_enough_and_read_as_zeros_then)
     EXPECT_FALSE(is_zero(b));
 }
 
-TEST_F(runs, are_dirty_if_one_of_those_that_were_merged_was)
+TEST_F(runs, are_dirty_after_merging_with_a_dirty_run)
 {
     const np::run a = all.take(2);
     const np::run b = all.take(2);
@@ -296,7 +296,7 @@ TEST_F(runs, are_dirty_if_one_of_those_that_were_merged_was)
     EXPECT_FALSE(all.take(4).is_zeroed);
 }
 
-TEST_F(runs, stay_clean_beside_a_dirty_one_that_is_much_shorter_until_that_is_clean)
+TEST_F(runs, do_not_merge_with_a_much_shorter_dirty_run)
 {
     const np::run before = all.take(1);
     const np::run large = all.take(100);
@@ -313,10 +313,10 @@ TEST_F(runs, stay_clean_beside_a_dirty_one_that_is_much_shorter_until_that_is_cl
     all.put(part.first, 50, false, 30);
     EXPECT_EQ(purge_since(10), 1U);
     EXPECT_EQ(purge_since(20), 1U);
-    EXPECT_EQ(all.take(102).first, before.first) << "all of it is one again";
+    EXPECT_EQ(all.take(102).first, before.first) << "one run again";
 }
 
-TEST_F(runs, are_as_old_as_the_oldest_part_that_is_dirty)
+TEST_F(runs, have_the_age_of_their_oldest_dirty_part)
 {
     const np::run a = all.take(2);
     const np::run b = all.take(2);
@@ -326,12 +326,12 @@ TEST_F(runs, are_as_old_as_the_oldest_part_that_is_dirty)
     all.put(c.first, 2, true, 200);
     EXPECT_FALSE(all.has_dirty_since(99));
     all.put(b.first, 2, true, 300);
-    EXPECT_TRUE(all.has_dirty_since(100)) << "joined with a";
+    EXPECT_TRUE(all.has_dirty_since(100)) << "merged with a";
     const np::run part = all.take(1);
-    EXPECT_TRUE(all.has_dirty_since(100)) << "what is left is as old";
+    EXPECT_TRUE(all.has_dirty_since(100)) << "the remainder keeps its age";
     EXPECT_EQ(purge_since(100), 5U);
     all.put(part.first, 1, true, 400);
-    EXPECT_FALSE(all.has_dirty_since(399)) << "what is clean has no age";
+    EXPECT_FALSE(all.has_dirty_since(399)) << "clean slices have no age";
 }
 
 TEST_F(runs, are_purged_in_order_of_age)
@@ -351,7 +351,7 @@ TEST_F(runs, are_purged_in_order_of_age)
     EXPECT_EQ(all.dirty(), 0U);
 }
 
-TEST_F(runs, of_two_mib_and_more_are_discarded_in_order_of_the_age_at_which_they_were_clean)
+TEST_F(runs, of_2_MiB_and_more_are_discarded_in_the_order_they_became_clean)
 {
     constexpr std::uint32_t part = np::slices_of_huge_page;
     const np::run young = all.take(part);
@@ -365,7 +365,7 @@ TEST_F(runs, of_two_mib_and_more_are_discarded_in_order_of_the_age_at_which_they
     all.put(beside_old.first, 1, true, 20);
     all.put(young.first, part, false, 200);
     all.put(small.first, small.length, false, 1);
-    EXPECT_FALSE(all.has_clean_since(199)) << "what is dirty is not discarded";
+    EXPECT_FALSE(all.has_clean_since(199)) << "dirty runs are not discarded";
     EXPECT_EQ(purge_since(10, 100), part);
     const np::run first = all.take_clean_since(200);
     EXPECT_EQ(first.first, old.first);
@@ -377,11 +377,11 @@ TEST_F(runs, of_two_mib_and_more_are_discarded_in_order_of_the_age_at_which_they
     EXPECT_EQ(all.take_clean_since(200).first, np::no_slice) << "too small";
     all.put_purged(first, false, all.never);
     EXPECT_EQ(all.being_discarded(), part);
-    EXPECT_FALSE(all.has_clean_since(all.never)) << "it was discarded";
+    EXPECT_FALSE(all.has_clean_since(all.never)) << "already discarded";
     EXPECT_EQ(all.take(part).first, old.first);
 }
 
-TEST_F(runs, that_were_discarded_are_again_when_others_are_joined_with_them)
+TEST_F(runs, are_discarded_again_after_merging)
 {
     constexpr std::uint32_t part = np::slices_of_huge_page;
     const np::run a = all.take(part);
@@ -394,7 +394,7 @@ TEST_F(runs, that_were_discarded_are_again_when_others_are_joined_with_them)
     EXPECT_EQ(all.take_clean_since(5).length, part + 1);
 }
 
-TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_are_purged)
+TEST_F(runs, report_the_clean_slices_around_a_purged_run)
 {
     (void)all.take(1);
     const np::run before = all.take(100);
@@ -421,14 +421,14 @@ TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_ar
     expect_next(last, last.first, np::slice_at(region_slices));
 }
 
-TEST_F(runs, at_the_end_are_forgotten_if_they_are_free_and_have_no_memory)
+TEST_F(runs, at_the_end_are_forgotten_if_clean)
 {
-    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "there is none";
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "no runs";
     const np::run first = all.take(3);
     const np::run last = all.take(5);
-    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it is in use";
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "in use";
     all.put(last.first, last.length, true, 1);
-    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it has memory";
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "dirty";
     EXPECT_EQ(purge_since(1), 5U);
     const np::run forgotten = all.forget_last_if_clean();
     EXPECT_EQ(forgotten.first, last.first);
@@ -437,10 +437,10 @@ TEST_F(runs, at_the_end_are_forgotten_if_they_are_free_and_have_no_memory)
     EXPECT_TRUE(all.is_valid());
     EXPECT_EQ(all.take(2).first, last.first);
     all.put(first.first, first.length, false, 1);
-    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it is not the last";
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "not the last run";
 }
 
-TEST_F(runs, are_found_while_they_are_purged_and_not_taken)
+TEST_F(runs, can_be_found_but_not_taken_while_purged)
 {
     (void)all.take(2);
     const np::run old = all.take(3);
@@ -457,7 +457,7 @@ TEST_F(runs, are_found_while_they_are_purged_and_not_taken)
     EXPECT_EQ(all.take(3).first, old.first);
 }
 
-TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
+TEST_F(runs, survive_a_failed_commit)
 {
     const np::run a = all.take(1);
     {
@@ -472,7 +472,7 @@ TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
     EXPECT_EQ(all.take(1000).first, a.first + 1);
 }
 
-/// What a run should be: where, and how long.
+/// Expected runs: the length by the first slice.
 using model = std::map<np::slice_index, std::uint32_t>;
 
 bool overlaps(const model& taken, const np::run& fresh)
@@ -485,7 +485,7 @@ bool overlaps(const model& taken, const np::run& fresh)
 
 TEST_F(runs, agree_with_a_model_through_random_operations)
 {
-    std::mt19937 random(11); // NOLINT: the same in each run
+    std::mt19937 random(11); // NOLINT: reproducible
     model taken;
     std::uint64_t now = 0;
     for (int step = 0; step != 20'000; ++step) {
@@ -546,6 +546,6 @@ TEST_F(runs, agree_with_a_model_through_random_operations)
     for (const auto& [first, length] : taken)
         all.put(first, length, true, now);
     EXPECT_EQ(all.in_use(), 0U);
-    EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, np::first_slice) << "all of it is one run again";
+    EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, np::first_slice) << "one run again";
 }
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Every size and every alignment, by the interface alone.
+// Every size and alignment, through the public interface.
 #include <memory_pool/np_alloc.h>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr std::size_t mebibyte = kibibyte * 1024;
 constexpr std::size_t gibibyte = mebibyte * 1024;
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
-/// Blocks that are in use at the same time, with a mark in the first and the last bytes of each.
+/// Outstanding blocks with a mark in their first and last bytes.
 class blocks_in_use
 {
 public:
@@ -49,7 +49,7 @@ public:
         all_.push_back(added);
     }
 
-    /// Returns: whether each is as it was marked, and none reaches into the next.
+    /// Returns: whether all marks are intact and no blocks overlap.
     bool are_apart()
     {
         std::sort(all_.begin(), all_.end(), [](const extent& a, const extent& b) { return a.begin < b.begin; });
@@ -87,7 +87,7 @@ bool is_aligned(const void* block, std::size_t alignment)
     return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
 }
 
-TEST(np_sizes, has_room_for_each_number_of_bytes_up_to_70000_and_says_each_time_for_how_many)
+TEST(np_sizes, up_to_70000_bytes_fit_and_usable_size_is_stable)
 {
     constexpr std::size_t at_a_time = 1000;
     for (std::size_t first = 0; first <= 70'000; first += at_a_time) {
@@ -105,9 +105,9 @@ TEST(np_sizes, has_room_for_each_number_of_bytes_up_to_70000_and_says_each_time_
     }
 }
 
-TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_powers_of_two_up_to_a_tebibyte)
+TEST(np_sizes, around_powers_of_two_up_to_1_TiB_fit_or_set_ENOMEM)
 {
-    // What is huge may take long.
+    // Huge blocks may take long, so their sizes grow in larger steps.
     for (std::size_t power = 64; power <= kibibyte * gibibyte; power *= power < gibibyte ? 2 : 32) {
         const std::size_t around = power <= mebibyte ? 32 : 1;
         for (std::size_t bytes = power - around; bytes <= power + around; ++bytes) {
@@ -115,7 +115,7 @@ TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_powers_of_t
             auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
             if (block == nullptr) {
                 ASSERT_EQ(errno, ENOMEM) << bytes;
-                ASSERT_GT(power, gibibyte) << "that much there must be";
+                ASSERT_GT(power, gibibyte) << "up to 1 GiB must succeed";
                 continue;
             }
             ASSERT_GE(np_usable_size(block), bytes);
@@ -127,14 +127,14 @@ TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_powers_of_t
 }
 
 #if defined(__linux__)
-/// Returns: whether the system promises so much to a process that asks for no block.
+/// Returns: whether the system maps that many bytes, as overcommit allows.
 bool is_promised(std::size_t bytes)
 {
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory != MAP_FAILED && munmap(memory, bytes) == 0;
 }
 
-TEST(np_sizes, beyond_all_memory_of_the_machine_are_as_the_system_has_it)
+TEST(np_sizes, beyond_physical_memory_follow_overcommit)
 {
     struct sysinfo all{};
     ASSERT_EQ(sysinfo(&all), 0);
@@ -154,7 +154,7 @@ TEST(np_sizes, beyond_all_memory_of_the_machine_are_as_the_system_has_it)
 }
 #endif
 
-TEST(np_sizes, may_have_any_alignment_up_to_a_gibibyte)
+TEST(np_sizes, allow_alignments_up_to_1_GiB)
 {
     blocks_in_use all;
     for (std::size_t alignment = 4 * kibibyte; alignment <= gibibyte; alignment *= 2) {
@@ -170,7 +170,7 @@ TEST(np_sizes, may_have_any_alignment_up_to_a_gibibyte)
     EXPECT_TRUE(all.are_apart());
 }
 
-TEST(np_sizes, may_not_be_so_large_that_they_overflow_when_they_are_aligned)
+TEST(np_sizes, that_overflow_when_aligned_set_ENOMEM)
 {
     for (std::size_t alignment = 32; alignment != 0; alignment *= 2) {
         for (std::size_t bytes :
@@ -182,7 +182,7 @@ TEST(np_sizes, may_not_be_so_large_that_they_overflow_when_they_are_aligned)
     }
 }
 
-TEST(np_sizes, may_have_no_alignment_that_no_block_can_have)
+TEST(np_sizes, with_an_impossible_alignment_return_ENOMEM)
 {
     void* block = nullptr;
     for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, mebibyte, largest}) {
@@ -191,7 +191,7 @@ TEST(np_sizes, may_have_no_alignment_that_no_block_can_have)
     }
 }
 
-TEST(np_sizes, may_have_no_product_that_overflows_also_when_that_would_be_small)
+TEST(np_sizes, with_an_overflowing_product_set_ENOMEM)
 {
     constexpr std::size_t root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;
     auto* const block = static_cast<unsigned char*>(np_alloc(100));
@@ -210,7 +210,7 @@ TEST(np_sizes, may_have_no_product_that_overflows_also_when_that_would_be_small)
     np_free(block);
 }
 
-TEST(np_sizes, may_be_a_product_with_0)
+TEST(np_sizes, may_be_a_product_with_zero)
 {
     for (const auto& [count, size] : {std::pair{std::size_t{0}, largest}, std::pair{largest, std::size_t{0}}}) {
         void* const block = np_calloc(count, size);

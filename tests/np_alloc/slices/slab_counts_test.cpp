@@ -13,7 +13,7 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::size_t of_class = 3;
 
-/// Three slabs of one class, of which two have free blocks.
+/// Three slabs of one class; two of them have free blocks.
 struct slab_counts : testing::Test
 {
     np::slab_counts counts;
@@ -39,7 +39,7 @@ struct slab_counts : testing::Test
     }
 };
 
-TEST_F(slab_counts, tell_sparse_slabs_from_dense_ones_by_the_mean_of_those_with_free_blocks)
+TEST_F(slab_counts, compare_a_slab_with_the_mean_of_slabs_with_free_blocks)
 {
     const std::uint32_t outstanding = set_free(capacity - 10, 20);
     EXPECT_TRUE(counts.is_sparse(slabs[1], outstanding));
@@ -50,15 +50,15 @@ TEST_F(slab_counts, tell_sparse_slabs_from_dense_ones_by_the_mean_of_those_with_
     EXPECT_TRUE(counts.is_sparse(slabs[1], alike) && counts.is_dense(slabs[1], alike));
 }
 
-TEST_F(slab_counts, know_whether_other_slabs_have_room_for_all_blocks_of_one)
+TEST_F(slab_counts, know_whether_other_slabs_have_room_for_a_slabs_blocks)
 {
     EXPECT_TRUE(counts.has_room_elsewhere(slabs[1], set_free(capacity - 10, 10)));
     EXPECT_FALSE(counts.has_room_elsewhere(slabs[1], set_free(capacity - 10, 9)));
     counts.add_listed(of_class, -np::block_count{1});
-    EXPECT_FALSE(counts.has_room_elsewhere(slabs[1], set_free(capacity, 0))) << "it is the only one with free blocks";
+    EXPECT_FALSE(counts.has_room_elsewhere(slabs[1], set_free(capacity, 0))) << "the only slab with free blocks";
 }
 
-TEST_F(slab_counts, count_carved_bytes_until_the_slab_is_gone)
+TEST_F(slab_counts, count_carved_bytes_until_a_slab_is_removed)
 {
     EXPECT_EQ(counts.bytes(of_class), 3 * np::slice_bytes);
     slabs[1].carved_end = slabs[1].begin + 5 * slabs[1].block_bytes;

@@ -9,14 +9,14 @@
 namespace np = memory_pool::np;
 
 namespace {
-TEST(slack_samples, know_nothing_of_a_class_of_which_no_request_was_seen)
+TEST(slack_samples, estimate_zero_without_samples)
 {
     np::slack_samples samples;
     samples.note(1, 5);
     EXPECT_EQ(samples.estimate(0, 1000), 0U);
 }
 
-TEST(slack_samples, take_all_blocks_of_a_class_to_be_like_the_requests_that_were_seen)
+TEST(slack_samples, extrapolate_the_mean_of_a_class)
 {
     np::slack_samples samples;
     for (const std::size_t slack : {0U, 4U, 8U})
@@ -25,7 +25,7 @@ TEST(slack_samples, take_all_blocks_of_a_class_to_be_like_the_requests_that_were
     EXPECT_EQ(samples.estimate(7, 0), 0U);
 }
 
-TEST(slack_samples, forget_slowly_and_do_not_overflow)
+TEST(slack_samples, decay_slowly_without_overflow)
 {
     np::slack_samples samples;
     constexpr std::size_t last = np::class_count - 1;

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t slab_bytes = 64 * 1024;
 
-/// Rows of free pages, by the number of the first page, and of the one behind the last.
+/// Rows of free pages: the first page number and the one past the last.
 using rows = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// A slab of blocks of one size, of which some are outstanding.
+/// A slab of blocks of one size, some of them outstanding.
 class slab_test : public testing::Test
 {
 protected:
@@ -32,14 +32,14 @@ protected:
             all_.push_back(number);
     }
 
-    /// Has all blocks be outstanding but those.
+    /// Makes all blocks outstanding except the given ones.
     void keep_free(const std::vector<std::uint32_t>& numbers)
     {
         std::vector<void*> outstanding(slab_.capacity);
         ASSERT_EQ(slab_.take(outstanding.data(), slab_.capacity), slab_.capacity);
         for (const std::uint32_t number : numbers) {
             void* const block = memory_.data() + std::size_t{number} * slab_.block_bytes;
-            (void)slab_.put(np::facts[slab_.size_class], &block, 1, [](auto&&...) { FAIL(); });
+            (void)slab_.put(np::class_info[slab_.size_class], &block, 1, [](auto&&...) { FAIL(); });
         }
     }
 
@@ -69,27 +69,27 @@ TEST_F(slab_test, has_no_free_pages_if_all_blocks_are_outstanding)
     EXPECT_EQ(free_pages(), rows());
 }
 
-TEST_F(slab_test, has_free_pages_alone_if_all_blocks_are_free)
+TEST_F(slab_test, has_only_free_pages_if_all_blocks_are_free)
 {
     make(1024);
     EXPECT_EQ(free_pages(), (rows{{0, 16}}));
 }
 
-TEST_F(slab_test, has_a_free_page_where_each_block_on_it_is_free)
+TEST_F(slab_test, has_a_free_page_where_all_blocks_on_it_are_free)
 {
     make(1024);
     keep_free({0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17, 18, 19, 60, 61, 62, 63});
     EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 5}, {15, 16}}));
 }
 
-TEST_F(slab_test, has_no_free_page_where_a_block_reaches_into_it_that_is_outstanding)
+TEST_F(slab_test, has_no_free_page_where_an_outstanding_block_overlaps)
 {
     make(5120);
     all_.erase(all_.begin() + 1); // bytes 5120 to 10240: a part of pages 1 and 2
     keep_free(all_);
-    EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 16}})) << "with what is behind the last block";
+    EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 16}})) << "including the tail behind the last block";
 }
-/// Returns: what of a batch was taken back, and which of its blocks were refused.
+/// Puts batches; put() returns the number of accepted blocks, `refused_` has the refused ones.
 class put_in_order : public slab_test
 {
 protected:
@@ -97,7 +97,7 @@ protected:
     {
         refused_.clear();
         const auto refuse = [this](memory_pool::error_kind kind, void* block) { refused_.emplace_back(kind, block); };
-        const auto result = slab_.put(np::facts[slab_.size_class], blocks.data(), blocks.size(), refuse);
+        const auto result = slab_.put(np::class_info[slab_.size_class], blocks.data(), blocks.size(), refuse);
         EXPECT_EQ(result.seen, blocks.size());
         EXPECT_TRUE(slab_.is_valid());
         return result.taken_back;
@@ -116,7 +116,7 @@ protected:
     std::vector<std::pair<memory_pool::error_kind, void*>> refused_;
 };
 
-TEST_F(put_in_order, takes_rows_of_any_length_from_any_block_on)
+TEST_F(put_in_order, accepts_rows_of_any_length_from_any_block)
 {
     for (const std::size_t bytes : {std::size_t{16}, std::size_t{64}, std::size_t{1008}, std::size_t{8192}}) {
         make(bytes);
@@ -137,7 +137,7 @@ TEST_F(put_in_order, takes_rows_of_any_length_from_any_block_on)
     }
 }
 
-TEST_F(put_in_order, refuses_only_the_free_one_in_a_row)
+TEST_F(put_in_order, refuses_only_the_free_block_in_a_row)
 {
     make(64);
     keep_free({40});
@@ -145,7 +145,7 @@ TEST_F(put_in_order, refuses_only_the_free_one_in_a_row)
     EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::double_free, block(40)}}));
 }
 
-TEST_F(put_in_order, refuses_one_that_is_in_the_row_twice)
+TEST_F(put_in_order, refuses_a_block_that_is_in_the_row_twice)
 {
     make(64);
     keep_free({});
@@ -155,9 +155,9 @@ TEST_F(put_in_order, refuses_one_that_is_in_the_row_twice)
     EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::double_free, block(7)}}));
 }
 
-TEST_F(put_in_order, refuses_what_lies_behind_the_last_block)
+TEST_F(put_in_order, refuses_an_address_behind_the_last_block)
 {
-    make(1008); // 65 blocks, and 16 bytes.
+    make(1008); // 65 blocks and a tail of 16 bytes
     keep_free({});
     EXPECT_EQ(put(row(60, slab_.capacity + 1)), slab_.capacity - 60);
     EXPECT_EQ(refused_, (decltype(refused_){{memory_pool::error_kind::misaligned_pointer, block(slab_.capacity)}}));

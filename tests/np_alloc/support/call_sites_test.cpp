@@ -25,7 +25,7 @@ namespace {
 using line = std::pair<std::string, int>;
 using in_use = std::pair<std::size_t, std::size_t>; // blocks, bytes
 
-/// What is known of all lines now.
+/// Returns: the current blocks and bytes by call site.
 std::map<line, in_use> all_sites()
 {
     std::map<line, in_use> all;
@@ -36,15 +36,15 @@ std::map<line, in_use> all_sites()
                   },
                   &all),
               1)
-        << "no line comes twice";
-    for (np::traced_heap& each : np::registry().heaps().traced)
+        << "each call site once";
+    for (np::call_site_heap& each : np::registry().heaps().call_site_heaps)
         EXPECT_TRUE(each.sites().is_valid());
     return all;
 }
 
 using sites = std::map<line, in_use>;
 
-TEST(np_alloc_at, remembers_the_allocation_site_as_long_as_the_block_is_in_use)
+TEST(np_alloc_at, remembers_the_call_site_while_the_block_is_outstanding)
 {
     void* const a = np_alloc_at(64, "orders.c", 42);
     void* const b = np_alloc_at(0, "orders.c", 42);
@@ -58,7 +58,7 @@ TEST(np_alloc_at, remembers_the_allocation_site_as_long_as_the_block_is_in_use)
     EXPECT_EQ(all_sites(), sites{});
 }
 
-TEST(np_alloc_at, remembers_it_of_a_block_that_is_resized_in_place_or_moved)
+TEST(np_alloc_at, keeps_the_call_site_of_a_resized_block)
 {
     void* block = np_alloc_at(100, "a.c", 1);
     for (const std::size_t bytes : {112U, 60U, 5000U, 200'000U, 190'000U, 400'000U, 10U}) {
@@ -69,7 +69,7 @@ TEST(np_alloc_at, remembers_it_of_a_block_that_is_resized_in_place_or_moved)
     EXPECT_EQ(all_sites(), sites{});
 }
 
-TEST(np_alloc_at, takes_a_line_for_the_same_wherever_the_name_of_its_file_stands)
+TEST(np_alloc_at, compares_file_names_by_content)
 {
     const std::array<std::string, 3> copies{"header.h", "header.h", "header.h"};
     std::vector<void*> blocks;
@@ -80,7 +80,7 @@ TEST(np_alloc_at, takes_a_line_for_the_same_wherever_the_name_of_its_file_stands
         np_free(block);
 }
 
-TEST(np_alloc_at, does_not_look_at_the_name_of_a_file_that_has_no_block_in_use)
+TEST(np_alloc_at, does_not_read_a_file_name_without_outstanding_blocks)
 {
     auto gone = std::make_unique<std::string>("plugin.c");
     np_free(np_alloc_at(10, gone->c_str(), 1));
@@ -90,16 +90,16 @@ TEST(np_alloc_at, does_not_look_at_the_name_of_a_file_that_has_no_block_in_use)
     np_free(block);
 }
 
-TEST(np_alloc_at, takes_no_name_for_an_unknown_file)
+TEST(np_alloc_at, reports_a_null_file_name_as_unknown)
 {
     void* const block = np_alloc_at(10, nullptr, 0);
     EXPECT_EQ(all_sites(), (sites{{{"unknown", 0}, {1, 10}}}));
     np_free(block);
 }
 
-TEST(np_alloc_at, gives_blocks_also_if_there_is_no_memory_to_remember_them)
+TEST(np_alloc_at, allocates_even_without_memory_for_call_sites)
 {
-    np_free(np_alloc_at(10, "a.c", 1)); // There is a slab, so memory is asked for by the tables alone.
+    np_free(np_alloc_at(10, "a.c", 1)); // creates the slab, so only the tables need memory
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);
     std::vector<void*> blocks(1000);
@@ -113,7 +113,7 @@ TEST(np_alloc_at, gives_blocks_also_if_there_is_no_memory_to_remember_them)
     EXPECT_EQ(all_sites(), sites{});
 }
 
-TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_have_been_freed)
+TEST(call_sites, name_the_call_site_of_an_outstanding_or_the_last_freed_block)
 {
     const std::array<char, 64> blocks{};
     const char* const block = blocks.data();
@@ -135,7 +135,7 @@ TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_hav
     known.release();
 }
 
-TEST(call_sites, name_at_both_addresses_of_a_block_that_has_moved_its_own_line)
+TEST(call_sites, name_the_call_site_at_both_addresses_of_a_moved_block)
 {
     const std::array<char, 64> blocks{};
     const char* const from = blocks.data();
@@ -150,7 +150,7 @@ TEST(call_sites, name_at_both_addresses_of_a_block_that_has_moved_its_own_line)
     known.release();
 }
 
-TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_there_is_no_memory_to_remember)
+TEST(call_sites, do_not_name_a_stale_call_site_after_a_failed_insertion)
 {
     const char block = 0;
     np::call_sites known;
@@ -165,14 +165,14 @@ TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_the
     EXPECT_STREQ(known.site_name(&block, false, true).c_str(), "");
 }
 
-TEST(np_alloc_at, says_when_it_has_no_memory_for_the_block)
+TEST(np_alloc_at, returns_null_without_memory)
 {
     const volatile std::size_t too_many = ~std::size_t{0};
     EXPECT_EQ(np_alloc_at(too_many, "a.c", 1), nullptr);
     EXPECT_EQ(all_sites(), sites{});
 }
 
-TEST(np_call_site_visit, stops_when_it_is_told_to)
+TEST(np_call_site_visit, stops_when_the_visitor_returns_0)
 {
     void* const a = np_alloc_at(10, "a.c", 1);
     void* const b = np_alloc_at(10, "b.c", 1);
@@ -185,7 +185,7 @@ TEST(np_call_site_visit, stops_when_it_is_told_to)
     np_free(b);
 }
 
-TEST(np_alloc_at, keeps_count_when_threads_free_what_others_have_asked_for)
+TEST(np_alloc_at, counts_correctly_across_remote_frees)
 {
     std::array<std::atomic<void*>, 64> blocks{};
     test::in_threads(4, [&](std::size_t thread) {
@@ -196,8 +196,8 @@ TEST(np_alloc_at, keeps_count_when_threads_free_what_others_have_asked_for)
         }
     });
     std::size_t count = 0;
-    for (const auto& [site, figures] : all_sites())
-        count += figures.first;
+    for (const auto& [site, statistics] : all_sites())
+        count += statistics.first;
     EXPECT_EQ(count, blocks.size());
     for (std::atomic<void*>& each : blocks)
         np_free(each);
@@ -205,7 +205,7 @@ TEST(np_alloc_at, keeps_count_when_threads_free_what_others_have_asked_for)
 }
 
 #if TESTS_MAY_FORK
-TEST(np_alloc_at, goes_on_in_the_child_of_a_fork)
+TEST(np_alloc_at, works_in_the_child_of_a_fork)
 {
     void* const block = np_alloc_at(10, "fork.c", 1);
     test::expect_in_child([block] {
@@ -219,14 +219,14 @@ TEST(np_alloc_at, goes_on_in_the_child_of_a_fork)
 }
 #endif
 
-TEST(call_sites, finds_damage_of_its_figures)
+TEST(call_sites, detect_damaged_statistics)
 {
     np::call_sites damaged;
     const int block = 0;
     for (const std::size_t bytes : {0U, 10U}) {
         ASSERT_TRUE(damaged.remember(&block, bytes, {"a.c", 1}));
         ASSERT_TRUE(damaged.is_valid());
-        ASSERT_TRUE(damaged.remember(&block, bytes, {"b.c", 1})) << "as if the block had been free meanwhile";
+        ASSERT_TRUE(damaged.remember(&block, bytes, {"b.c", 1})) << "as if the block had been freed in between";
         EXPECT_FALSE(damaged.is_valid());
         damaged.release();
     }

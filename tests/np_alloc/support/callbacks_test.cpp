@@ -42,7 +42,7 @@ protected:
     np::callbacks<np::trim_function*> all_;
 };
 
-TEST_F(callbacks, are_called_from_when_they_are_added_until_they_are_removed)
+TEST_F(callbacks, are_called_between_add_and_remove)
 {
     call_all(all_);
     EXPECT_EQ(calls, 0);
@@ -53,13 +53,13 @@ TEST_F(callbacks, are_called_from_when_they_are_added_until_they_are_removed)
     all_.remove(&count);
     call_all(all_);
     EXPECT_EQ(calls, 3);
-    all_.remove(&count); // It is gone already.
+    all_.remove(&count); // already removed
     all_.remove(&count_and_wait);
     call_all(all_);
     EXPECT_EQ(calls, 3);
 }
 
-TEST_F(callbacks, beyond_what_the_table_has_room_for_are_not_called)
+TEST_F(callbacks, beyond_the_capacity_are_not_called)
 {
     for (int i = 0; i != 100; ++i)
         all_.add(&count);
@@ -71,7 +71,7 @@ TEST_F(callbacks, beyond_what_the_table_has_room_for_are_not_called)
     EXPECT_EQ(calls, 65);
 }
 
-TEST_F(callbacks, are_removed_when_calls_in_progress_have_returned)
+TEST_F(callbacks, are_removed_after_calls_in_progress_return)
 {
     may_return = false;
     all_.add(&count_and_wait);

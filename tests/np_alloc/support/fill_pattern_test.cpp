@@ -15,7 +15,7 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::byte others{0x11};
 
-/// A block, with others before it and behind.
+/// A block between two others.
 class fill_pattern : public testing::Test
 {
 protected:
@@ -23,7 +23,7 @@ protected:
 
     std::byte* block() { return memory_.data() + 64; }
 
-    /// Returns: whether nothing beside a block of that size was written to.
+    /// Returns: whether the memory around a block of that size is untouched.
     bool is_alone(std::size_t bytes) const
     {
         return std::all_of(memory_.begin(), memory_.begin() + 64, [](std::byte each) { return each == others; }) &&
@@ -31,7 +31,7 @@ protected:
                            [](std::byte each) { return each == others; });
     }
 
-    /// Fills a block as if it were freed.
+    /// Fills a block as free() does.
     void free_block(std::size_t bytes)
     {
         np::the_canary.write_last(block() + bytes);
@@ -41,7 +41,7 @@ protected:
     alignas(64) std::array<std::byte, 10'000> memory_;
 };
 
-/// What programs write most.
+/// The bytes that programs write most often.
 constexpr std::array<std::byte, 4> usual{std::byte{0}, std::byte{1}, std::byte{0xFF}, std::byte{np::poison_byte}};
 
 bool is_filled(std::byte each)
@@ -49,7 +49,7 @@ bool is_filled(std::byte each)
     return each == std::byte{np::poison_byte};
 }
 
-TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
+TEST_F(fill_pattern, fills_a_free_block_except_its_last_word)
 {
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
         memory_.fill(others);
@@ -59,7 +59,7 @@ TEST_F(fill_pattern, fill_a_free_block_but_for_its_last_word_and_nothing_else)
     }
 }
 
-TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
+TEST_F(fill_pattern, detects_a_write_to_any_byte_of_a_free_block)
 {
     for (const std::size_t bytes : {32U, 48U, 64U, 112U, 128U, 144U, 800U, 8192U}) {
         free_block(bytes);
@@ -72,7 +72,7 @@ TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
     }
 }
 
-TEST_F(fill_pattern, is_damaged_where_a_word_is_neither_filled_nor_the_last_of_a_block_nor_zero)
+TEST_F(fill_pattern, detects_words_that_are_neither_filled_nor_zero_nor_a_canary)
 {
     constexpr std::size_t bytes = 512;
     std::fill_n(block(), bytes, std::byte{0});
@@ -86,7 +86,7 @@ TEST_F(fill_pattern, is_damaged_where_a_word_is_neither_filled_nor_the_last_of_a
     }
 }
 
-TEST_F(fill_pattern, has_a_canary_of_unusual_bytes_with_a_zero_in_the_middle_of_its_last_word)
+TEST_F(fill_pattern, has_a_canary_of_unusual_bytes_and_one_zero)
 {
     for (int i = 0; i != 100; ++i) {
         np::canary drawn;
@@ -102,7 +102,7 @@ TEST_F(fill_pattern, has_a_canary_of_unusual_bytes_with_a_zero_in_the_middle_of_
     }
 }
 
-TEST_F(fill_pattern, may_be_zeros)
+TEST_F(fill_pattern, can_be_zero)
 {
     const std::uint64_t before = np::the_poison.exchange(0);
     for (std::size_t bytes = 32; bytes != 800; bytes += 16) {
@@ -117,7 +117,7 @@ TEST_F(fill_pattern, may_be_zeros)
     np::the_poison = before;
 }
 
-TEST_F(fill_pattern, fills_memory_that_is_no_block_to_its_end)
+TEST_F(fill_pattern, fills_other_memory_to_its_end)
 {
     for (std::size_t bytes = 64; bytes != 800; bytes += 16) {
         memory_.fill(others);
@@ -127,7 +127,7 @@ TEST_F(fill_pattern, fills_memory_that_is_no_block_to_its_end)
     }
 }
 
-TEST_F(fill_pattern, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
+TEST_F(fill_pattern, detects_a_write_to_any_byte_behind_the_requested_size)
 {
     np::canary drawn;
     drawn.draw();
@@ -147,7 +147,7 @@ TEST_F(fill_pattern, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
         }
 }
 
-TEST_F(fill_pattern, may_begin_where_no_memory_is_before_if_there_are_none)
+TEST_F(fill_pattern, accepts_an_empty_range)
 {
     const np::canary drawn;
     EXPECT_TRUE(drawn.is_intact(nullptr, nullptr));

@@ -22,7 +22,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
+TEST(fork_mutex, is_counted_by_its_owner)
 {
     np::fork_mutex one(np::lock_rank::heaps);
     np::fork_mutex other(np::lock_rank::heap);
@@ -42,9 +42,9 @@ TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
 }
 
 #if TESTS_MAY_FORK && defined(__linux__)
-TEST(fork_mutex, is_taken_under_another_number_in_the_child_of_a_fork)
+TEST(fork_mutex, uses_the_new_thread_id_in_the_child_of_a_fork)
 {
-    np_free(np_alloc(10)); // From then on, forks are noticed.
+    np_free(np_alloc(10)); // registers the fork handlers
     test::expect_in_child([] {
         np::fork_mutex one(np::lock_rank::heap);
         const std::lock_guard lock(one);
@@ -54,43 +54,43 @@ TEST(fork_mutex, is_taken_under_another_number_in_the_child_of_a_fork)
 #endif
 
 #if defined(__unix__)
-/// Ends the process, as a handler of a signal would that has come now.
+/// Ends the process, as a signal handler would at this point.
 void end_process()
 {
-    (void)alarm(10); // It would wait for ever.
-    std::exit(7);    // NOLINT(concurrency-mt-unsafe): one thread does
+    (void)alarm(10); // a deadlock would wait for ever
+    std::exit(7);    // NOLINT(concurrency-mt-unsafe): only one thread calls it
 }
 
-struct process_that_ends_with_a_lock_death_test : testing::Test
+struct exit_with_a_held_lock_death_test : testing::Test
 {
-    process_that_ends_with_a_lock_death_test()
+    exit_with_a_held_lock_death_test()
     {
         testing::GTEST_FLAG(death_test_style) = "threadsafe";
         np_free(np_alloc(10));
     }
 };
 
-TEST_F(process_that_ends_with_a_lock_death_test, ends_nevertheless)
+TEST_F(exit_with_a_held_lock_death_test, does_not_deadlock)
 {
     EXPECT_EXIT(np::registry().heaps().for_each_heap([](auto&) { end_process(); }), testing::ExitedWithCode(7), "^$")
-        << "that of the lists";
+        << "lock of the heap lists";
     EXPECT_EXIT(np::registry().pages().source().with_runs([](const auto&) { return end_process(), 0; }),
                 testing::ExitedWithCode(7), "^$")
-        << "that of the page heap";
+        << "lock of the page heap";
 }
 
-TEST_F(process_that_ends_with_a_lock_death_test, says_that_it_prints_nothing_where_something_was_to_be_printed)
+TEST_F(exit_with_a_held_lock_death_test, reports_that_the_requested_output_is_missing)
 {
     const auto end_with_locks_of_call_sites = [](np_option option) {
         (void)np_option_set(option, 1);
         (void)np_option_set(np_option_background_thread, 1);
-        for (np::traced_heap& each : np::registry().heaps().traced)
+        for (np::call_site_heap& each : np::registry().heaps().call_site_heaps)
             each.sites().lock();
         end_process();
     };
     for (const np_option each : {np_option_statistics_at_end, np_option_leaks, np_option_leaks_exit})
         EXPECT_EXIT(end_with_locks_of_call_sites(each), testing::ExitedWithCode(7),
-                    "^np_alloc: a handler of a signal ends the process in the middle of a call");
+                    "^np_alloc: a signal handler ends the process in the middle of a call");
 }
 #endif
 } // namespace

@@ -14,7 +14,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Few hashes, the highest of them, so that entries stand behind one another and around the end of the table.
+/// Five high hash values, so entries collide and wrap around the end of the table.
 struct entry
 {
     std::uint64_t key;
@@ -38,7 +38,7 @@ struct hash_table : testing::Test
     }
 };
 
-TEST_F(hash_table, has_nothing_and_no_pages_in_the_beginning)
+TEST_F(hash_table, is_empty_by_default)
 {
     EXPECT_EQ(table.count(), 0U);
     EXPECT_EQ(table.find({1, 0}), nullptr);
@@ -48,7 +48,7 @@ TEST_F(hash_table, has_nothing_and_no_pages_in_the_beginning)
 TEST_F(hash_table, agrees_with_a_map_through_random_operations)
 {
     std::map<std::uint64_t, int> model;
-    std::mt19937 random(4); // NOLINT: the same in each run
+    std::mt19937 random(4); // NOLINT: reproducible
     for (int step = 0; step != 5000; ++step) {
         const std::uint64_t key = 1 + random() % 150;
         entry* const found = table.find({key, 0});
@@ -69,7 +69,7 @@ TEST_F(hash_table, agrees_with_a_map_through_random_operations)
     EXPECT_EQ(visited, model);
 }
 
-TEST_F(hash_table, stops_visiting_when_it_is_told_to)
+TEST_F(hash_table, stops_visiting_when_the_visitor_returns_false)
 {
     add(1, 0);
     add(2, 0);
@@ -78,7 +78,7 @@ TEST_F(hash_table, stops_visiting_when_it_is_told_to)
     EXPECT_EQ(visits, 1);
 }
 
-TEST_F(hash_table, gives_pages_back_when_few_places_are_taken)
+TEST_F(hash_table, returns_pages_when_few_slots_are_used)
 {
     EXPECT_EQ(table.bytes(), 0U);
     constexpr std::uint64_t count = 3000;
@@ -94,7 +94,7 @@ TEST_F(hash_table, gives_pages_back_when_few_places_are_taken)
     EXPECT_TRUE(table.is_valid());
 }
 
-TEST_F(hash_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
+TEST_F(hash_table, keeps_its_pages_if_shrinking_fails)
 {
     for (std::uint64_t key = 1; key <= 500; ++key)
         add(key, 0);
@@ -109,7 +109,7 @@ TEST_F(hash_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
     test::system_calls::refuse_nothing();
 }
 
-TEST_F(hash_table, has_no_room_without_memory_and_keeps_what_it_has)
+TEST_F(hash_table, keeps_its_entries_if_growing_fails)
 {
     const test::system_calls calls;
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
@@ -126,7 +126,7 @@ TEST_F(hash_table, has_no_room_without_memory_and_keeps_what_it_has)
     }
 }
 
-TEST_F(hash_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looked_for)
+TEST_F(hash_table, is_invalid_with_an_entry_in_the_wrong_slot)
 {
     add(5, 0);
     add(10, 0);
@@ -134,24 +134,24 @@ TEST_F(hash_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looke
     EXPECT_FALSE(table.is_valid());
 }
 
-TEST_F(hash_table, is_found_to_be_damaged_when_it_has_counted_an_entry_twice)
+TEST_F(hash_table, is_invalid_with_a_duplicate_entry)
 {
     add(5, 0);
     add(5, 0);
     EXPECT_FALSE(table.is_valid());
 }
 
-TEST_F(hash_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
+TEST_F(hash_table, is_invalid_if_overfull)
 {
     add(1, 0);
     for (std::uint64_t key = 2; key != 60; ++key) {
         EXPECT_TRUE(key > 49 || table.is_valid());
-        (void)table.add({key, 0}); // without asking whether there is room
+        (void)table.add({key, 0}); // without has_room()
     }
     EXPECT_FALSE(table.is_valid());
 }
 
-TEST_F(hash_table, removes_all_entries_that_are_asked_for_and_keeps_the_others)
+TEST_F(hash_table, removes_matching_entries_and_keeps_the_others)
 {
     for (std::uint64_t key = 1; key != 1000; ++key)
         add(key, static_cast<int>(key));

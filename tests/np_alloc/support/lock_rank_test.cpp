@@ -9,7 +9,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// A lock without a lock: what it asserts, and what it counts.
+/// A lock that only checks and records its rank.
 struct lock_of : np::lock_order<true>
 {
     constexpr explicit lock_of(np::lock_rank rank) noexcept : lock_order(rank) {}
@@ -31,11 +31,11 @@ constexpr lock_of other_heap{np::lock_rank::heap};
 constexpr lock_of sites{np::lock_rank::call_sites};
 constexpr lock_of runs{np::lock_rank::runs};
 
-TEST(lock_rank, allows_locks_that_are_taken_from_the_outermost_to_the_innermost)
+TEST(lock_rank, allows_locking_from_the_outermost_to_the_innermost)
 {
     for (const lock_of& each : {background, lists, heap, runs})
         each.take();
-    for (const lock_of& each : {lists, runs, background, heap}) // In any order.
+    for (const lock_of& each : {lists, runs, background, heap}) // in any order
         each.release();
     EXPECT_EQ(np::this_thread_ranks, std::uint64_t{0});
     heap.take();
@@ -44,7 +44,7 @@ TEST(lock_rank, allows_locks_that_are_taken_from_the_outermost_to_the_innermost)
     lists.release();
 }
 
-TEST(lock_rank, allows_several_locks_of_call_sites_at_once)
+TEST(lock_rank, allows_several_call_site_locks_at_once)
 {
     for (int i = 0; i != 4; ++i)
         sites.take();
@@ -55,7 +55,7 @@ TEST(lock_rank, allows_several_locks_of_call_sites_at_once)
     EXPECT_EQ(np::this_thread_ranks, std::uint64_t{0});
 }
 
-TEST(lock_rank, allows_each_lock_that_is_not_waited_for)
+TEST(lock_rank, allows_try_lock_in_any_order)
 {
     runs.take();
     heap.try_to_take();
@@ -65,7 +65,7 @@ TEST(lock_rank, allows_each_lock_that_is_not_waited_for)
     EXPECT_EQ(np::this_thread_ranks, std::uint64_t{0});
 }
 
-TEST(lock_rank_death_test, reports_a_lock_that_is_taken_behind_an_inner_one)
+TEST(lock_rank_death_test, reports_locking_an_outer_lock_after_an_inner_one)
 {
     const auto take = [](const lock_of& first, const lock_of& second) {
         first.take();

@@ -19,7 +19,7 @@
 #include <vector>
 
 namespace {
-struct told
+struct received_report
 {
     np_error number;
     std::string kind;
@@ -28,50 +28,51 @@ struct told
     std::string where;
     std::string text;
 };
-std::vector<told> all_told;
+std::vector<received_report> received_reports;
 
 void remember(const np_error_report* report)
 {
-    all_told.push_back({report->kind, report->name, report->address, report->block_size, report->where, report->text});
+    received_reports.push_back(
+        {report->kind, report->name, report->address, report->block_size, report->where, report->text});
     errno = 5;
 }
 
 int a_global = 0;
 
-TEST(np_set_error_handler, has_a_function_in_C_told_of_misuse)
+TEST(np_set_error_handler, reports_misuse_to_a_C_function)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     void* const block = np_alloc(48);
     np_free(static_cast<char*>(block) + 1);
     np_free(block);
     np_free(&a_global);
     np_set_error_handler(nullptr);
-    ASSERT_EQ(all_told.size(), 2U);
-    EXPECT_EQ(all_told[0].number, np_error_misaligned_pointer);
-    EXPECT_EQ(all_told[0].kind, "misaligned pointer");
-    EXPECT_EQ(all_told[0].address, static_cast<char*>(block) + 1);
-    EXPECT_EQ(all_told[0].block_size, 48U);
-    EXPECT_EQ(all_told[0].where, "np_alloc");
-    EXPECT_EQ(all_told[0].text.find("memory_pool: misaligned pointer: address "), 0U);
-    EXPECT_EQ(all_told[1].number, np_error_foreign_pointer);
-    EXPECT_EQ(all_told[1].kind, "foreign pointer");
-    EXPECT_EQ(all_told[1].address, &a_global);
+    ASSERT_EQ(received_reports.size(), 2U);
+    EXPECT_EQ(received_reports[0].number, np_error_misaligned_pointer);
+    EXPECT_EQ(received_reports[0].kind, "misaligned pointer");
+    EXPECT_EQ(received_reports[0].address, static_cast<char*>(block) + 1);
+    EXPECT_EQ(received_reports[0].block_size, 48U);
+    EXPECT_EQ(received_reports[0].where, "np_alloc");
+    EXPECT_EQ(received_reports[0].text.find("memory_pool: misaligned pointer: address "), 0U);
+    EXPECT_EQ(received_reports[1].number, np_error_foreign_pointer);
+    EXPECT_EQ(received_reports[1].kind, "foreign pointer");
+    EXPECT_EQ(received_reports[1].address, &a_global);
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(np_set_error_handler, is_the_same_handler_as_in_Cxx)
+TEST(np_set_error_handler, shares_the_handler_with_Cxx)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     {
         const test::error_recorder recorder;
         np_free(&a_global);
         EXPECT_EQ(recorder.reports().size(), 1U);
     }
-    EXPECT_TRUE(all_told.empty());
+    EXPECT_TRUE(received_reports.empty());
     np_free(&a_global);
-    EXPECT_EQ(all_told.size(), 1U);
+    EXPECT_EQ(received_reports.size(), 1U);
     np_set_error_handler(nullptr);
     EXPECT_EQ(memory_pool::get_error_handler(), &memory_pool::detail::base::abort_program);
 }
@@ -93,7 +94,7 @@ void count_in_cxx(const memory_pool::error_report& report)
     last_kind_in_cxx = report.kind;
 }
 
-TEST(np_set_error_handler, returns_the_previous_one)
+TEST(np_set_error_handler, returns_the_previous_handler)
 {
     EXPECT_EQ(np_set_error_handler(&remember), nullptr) << "the default";
     EXPECT_EQ(np_set_error_handler(&count_in_c), &remember);
@@ -101,7 +102,7 @@ TEST(np_set_error_handler, returns_the_previous_one)
     EXPECT_EQ(np_set_error_handler(nullptr), nullptr);
 }
 
-TEST(np_set_error_handler, returns_a_function_that_stands_for_one_in_Cxx)
+TEST(np_set_error_handler, returns_a_C_function_for_a_Cxx_handler)
 {
     memory_pool::set_error_handler(&count_in_cxx);
     const np_error_handler previous = np_set_error_handler(&count_in_c);
@@ -112,16 +113,16 @@ TEST(np_set_error_handler, returns_a_function_that_stands_for_one_in_Cxx)
     ASSERT_NE(previous, nullptr);
     np_error_report report{np_error_size_mismatch, "size mismatch", nullptr, 1, "np_alloc", ""};
     previous(&report);
-    EXPECT_EQ(times_in_cxx, 1) << "a handler passes on what is not for it";
+    EXPECT_EQ(times_in_cxx, 1) << "forwards to the handler in C++";
     EXPECT_EQ(last_kind_in_cxx, memory_pool::error_kind::size_mismatch);
     report.kind = np_error_use_after_free;
     previous(&report);
-    EXPECT_EQ(last_kind_in_cxx, memory_pool::error_kind::write_after_free) << "the nearest of those";
+    EXPECT_EQ(last_kind_in_cxx, memory_pool::error_kind::write_after_free) << "the nearest kind in C++";
     EXPECT_EQ(np_set_error_handler(previous), &count_in_c);
     EXPECT_EQ(memory_pool::set_error_handler(nullptr), &count_in_cxx);
 }
 
-TEST(np_set_error_handler, is_told_the_kind_of_errors_of_pools)
+TEST(np_set_error_handler, receives_the_errors_of_pools)
 {
     np_set_error_handler(&count_in_c);
     memory_pool::detail::base::report_misuse(memory_pool::error_kind::leak, nullptr, 1, "a pool");
@@ -131,12 +132,12 @@ TEST(np_set_error_handler, is_told_the_kind_of_errors_of_pools)
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, leaves_errno_alone_when_it_frees_whatever_becomes_of_the_report)
+TEST(np_misuse, keeps_errno_in_free_even_if_printing_fails)
 {
     np_set_error_handler(&remember);
     const int errors = dup(STDERR_FILENO);
     ASSERT_NE(errors, -1);
-    (void)close(STDERR_FILENO); // So the report cannot be printed.
+    (void)close(STDERR_FILENO); // makes printing fail
     errno = 77;
     np_free(&a_global);
     const int after = errno;
@@ -146,7 +147,7 @@ TEST(np_misuse, leaves_errno_alone_when_it_frees_whatever_becomes_of_the_report)
     EXPECT_EQ(after, 77);
 }
 
-TEST(np_misuse, is_EINVAL_where_a_result_is_due)
+TEST(np_misuse, sets_EINVAL_in_realloc)
 {
     np_set_error_handler(&remember);
     void* const block = np_alloc(48);
@@ -159,7 +160,7 @@ TEST(np_misuse, is_EINVAL_where_a_result_is_due)
     np_free(block);
 }
 
-TEST(np_misuse, is_told_by_a_thread_that_is_to_be_cancelled_before_that_ends)
+TEST(np_misuse, is_reported_by_a_cancelled_thread)
 {
     static bool has_come_back;
     has_come_back = false;
@@ -169,36 +170,36 @@ TEST(np_misuse, is_told_by_a_thread_that_is_to_be_cancelled_before_that_ends)
         has_come_back = true;
         return nullptr;
     };
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     pthread_t thread{};
     ASSERT_EQ(pthread_create(&thread, nullptr, free_while_cancelled, nullptr), 0);
     ASSERT_EQ(pthread_join(thread, nullptr), 0);
     np_set_error_handler(nullptr);
-    EXPECT_EQ(all_told.size(), 1U);
+    EXPECT_EQ(received_reports.size(), 1U);
     EXPECT_TRUE(has_come_back);
 }
 
-/// Returns: how the last report ends, from its third line on.
+/// Returns: the last report from its third line on.
 std::string line_of_last_report()
 {
-    const std::string& text = all_told.back().text;
+    const std::string& text = received_reports.back().text;
     const std::size_t remedy_ends = text.find('\n', text.find('\n') + 1);
     return remedy_ends != std::string::npos ? text.substr(remedy_ends + 1) : std::string();
 }
 
-TEST(np_misuse, of_a_block_names_its_allocation_site)
+TEST(np_misuse, names_the_call_site_of_the_block)
 {
     np_set_error_handler(&remember);
     np_heap* const other_heap = np_heap_create();
     for (const std::size_t bytes : {48U, 5000U, 100'000U}) {
-        all_told.clear();
+        received_reports.clear();
         auto* const block = static_cast<char*>(np_alloc_at(bytes, "orders.c", 42));
         np_free(block + 1);
-        ASSERT_EQ(all_told.size(), 1U);
+        ASSERT_EQ(received_reports.size(), 1U);
         EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42") << bytes;
         np_heap_free(other_heap, block);
-        ASSERT_EQ(all_told.size(), 2U);
+        ASSERT_EQ(received_reports.size(), 2U);
         EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42") << bytes;
         np_free(block);
     }
@@ -206,55 +207,55 @@ TEST(np_misuse, of_a_block_names_its_allocation_site)
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, of_a_block_that_was_freed_names_its_line_when_the_name_of_the_file_is_gone)
+TEST(np_misuse, names_the_call_site_of_a_freed_block_in_an_unloaded_file)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
-    void* const neighbor = np_alloc_at(48, "main.c", 1); // The slab stays.
+    void* const neighbor = np_alloc_at(48, "main.c", 1); // keeps the slab
     auto gone = std::make_unique<std::string>("plugin.c");
     void* const block = np_alloc_at(48, gone->c_str(), 7);
     np_free(block);
     gone.reset();
     np_free(block);
-    ASSERT_EQ(all_told.size(), 1U);
-    EXPECT_EQ(all_told.back().kind, "double free");
+    ASSERT_EQ(received_reports.size(), 1U);
+    EXPECT_EQ(received_reports.back().kind, "double free");
     EXPECT_EQ(line_of_last_report(), "  allocated at plugin.c:7");
     np_free(neighbor);
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, of_the_old_address_of_a_block_that_has_moved_names_the_allocation_site_of_that_block)
+TEST(np_misuse, names_the_call_site_at_the_old_address_of_a_moved_block)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
-    void* const neighbor = np_alloc_at(48, "main.c", 1); // The slab stays.
+    void* const neighbor = np_alloc_at(48, "main.c", 1); // keeps the slab
     void* const block = np_alloc_at(48, "orders.c", 42);
     void* const moved = np_realloc(block, 5000);
     ASSERT_NE(moved, block);
     np_free(block);
-    ASSERT_EQ(all_told.size(), 1U);
-    EXPECT_EQ(all_told.back().kind, "double free");
+    ASSERT_EQ(received_reports.size(), 1U);
+    EXPECT_EQ(received_reports.back().kind, "double free");
     EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42");
     np_free(moved);
     np_free(neighbor);
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, of_a_block_without_a_line_names_none)
+TEST(np_misuse, names_no_call_site_of_an_untraced_block)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     void* const block = np_alloc(48);
     np_free(static_cast<char*>(block) + 1);
     np_free(block);
-    ASSERT_EQ(all_told.size(), 1U);
+    ASSERT_EQ(received_reports.size(), 1U);
     EXPECT_EQ(line_of_last_report(), "");
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, names_the_end_of_a_file_with_a_long_name)
+TEST(np_misuse, shortens_a_long_file_name_at_its_beginning)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     np_heap* const other_heap = np_heap_create();
     const std::string name = std::string(1000, 'x') + "/orders.c";
@@ -264,32 +265,32 @@ TEST(np_misuse, names_the_end_of_a_file_with_a_long_name)
     np_free(block);
     np_heap_destroy(other_heap);
     np_set_error_handler(nullptr);
-    ASSERT_EQ(all_told.size(), 2U);
-    for (const told& each : all_told) {
+    ASSERT_EQ(received_reports.size(), 2U);
+    for (const received_report& each : received_reports) {
         const std::string end = "xxx/orders.c:2000000000";
         ASSERT_GT(each.text.size(), end.size());
         EXPECT_EQ(each.text.substr(each.text.size() - end.size()), end);
     }
 }
 
-TEST(misuse_list, says_how_many_it_has_left_out)
+TEST(misuse_list, reports_the_number_of_omitted_reports)
 {
-    all_told.clear();
+    received_reports.clear();
     np_set_error_handler(&remember);
     void* const block = np_alloc(48);
     {
         memory_pool::np::misuse_list found;
         for (int i = 0; i != 18; ++i)
             found.add(memory_pool::error_kind::double_free, block, 48);
-        EXPECT_TRUE(all_told.empty());
+        EXPECT_TRUE(received_reports.empty());
     }
     np_set_error_handler(nullptr);
     np_free(block);
-    ASSERT_EQ(all_told.size(), 17U);
-    EXPECT_EQ(all_told[15].address, block);
-    EXPECT_EQ(all_told[16].address, nullptr);
-    EXPECT_EQ(all_told[16].kind, "double free");
-    EXPECT_EQ(all_told[16].where, "np_alloc");
-    EXPECT_EQ(all_told[16].text.find("memory_pool: 2 more at the same time, the last a double free: "), 0U);
+    ASSERT_EQ(received_reports.size(), 17U);
+    EXPECT_EQ(received_reports[15].address, block);
+    EXPECT_EQ(received_reports[16].address, nullptr);
+    EXPECT_EQ(received_reports[16].kind, "double free");
+    EXPECT_EQ(received_reports[16].where, "np_alloc");
+    EXPECT_EQ(received_reports[16].text.find("memory_pool: 2 more at the same time, the last a double free: "), 0U);
 }
 } // namespace

@@ -13,17 +13,17 @@
 namespace np = memory_pool::np;
 
 namespace {
-/// Returns: a list as a text.
+/// Returns: the list as text.
 std::string text_of(const np::site_list& list)
 {
     std::string all;
-    for (const np::site_figures& each : list)
+    for (const np::site_statistics& each : list)
         all += std::string(each.site.file) + ":" + std::to_string(each.site.line) + " " + std::to_string(each.blocks) +
                "/" + std::to_string(each.bytes) + " ";
     return all;
 }
 
-TEST(site_list, has_no_lines_if_nothing_was_added)
+TEST(site_list, is_empty_by_default)
 {
     np::site_list list;
     list.finish();
@@ -31,7 +31,7 @@ TEST(site_list, has_no_lines_if_nothing_was_added)
     EXPECT_EQ(list.all().blocks, 0U);
 }
 
-TEST(site_list, adds_up_blocks_and_bytes_of_each_line_and_of_all)
+TEST(site_list, adds_up_blocks_and_bytes_per_call_site_and_in_total)
 {
     np::site_list list;
     for (const std::size_t bytes : {10U, 20U, 30U})
@@ -43,7 +43,7 @@ TEST(site_list, adds_up_blocks_and_bytes_of_each_line_and_of_all)
     EXPECT_EQ(list.all().bytes, 160U);
 }
 
-TEST(site_list, makes_one_line_of_those_whose_names_are_the_same_wherever_they_stand)
+TEST(site_list, compares_file_names_by_content)
 {
     const std::array<std::string, 3> names{"header.h", "other.h", "header.h"};
     np::site_list list;
@@ -53,7 +53,7 @@ TEST(site_list, makes_one_line_of_those_whose_names_are_the_same_wherever_they_s
     EXPECT_EQ(text_of(list), "header.h:5 2/20 other.h:5 1/10 ");
 }
 
-TEST(site_list, has_names_of_its_own_when_it_is_finished)
+TEST(site_list, copies_the_names_when_finished)
 {
     std::string name = "plugin.c";
     np::site_list list;
@@ -63,7 +63,7 @@ TEST(site_list, has_names_of_its_own_when_it_is_finished)
     EXPECT_EQ(text_of(list), "plugin.c:1 1/10 ");
 }
 
-TEST(site_list, has_all_blocks_as_of_one_line_that_is_unknown_if_there_was_no_room_for_some_line)
+TEST(site_list, merges_all_blocks_as_unknown_without_memory)
 {
     const test::system_calls calls;
     np::site_list list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A library that is loaded at run time, and linked with libnp_alloc.so.
+/// A library, linked with libnp_alloc.so, that programs load at run time.
 #include <memory_pool/np_alloc.h>
 #include <memory_pool/np_alloc.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Counting what a pool does, at no cost where it is off.
+/// The counters of a pool for one thread. A pool that does not count pays nothing for them.
 ///
 ///     in_use = allocations - deallocations <= peak_in_use
 ///
-/// Thread safety: none; the pool that owns the counters synchronizes.
+/// Thread safety: none; the owning pool synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -15,7 +15,7 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.
+/// The counters behind pool_statistics. Unless `Counts`, the class and its functions are empty: derive from it.
 template <bool Counts>
 class allocation_counters
 {
@@ -42,7 +42,7 @@ public:
     void count_deallocations(std::size_t blocks) noexcept { deallocations_ += blocks; }
     void count_failure() noexcept { ++failures_; }
 
-    /// Effects: takes back the count of blocks that turned out not to be the pool's to take back.
+    /// Effects: uncounts frees that the pool has rejected.
     void uncount_deallocations(std::size_t blocks) noexcept { deallocations_ -= blocks; }
 
     void reset_peak() noexcept { peak_in_use_ = in_use(); }
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    /// Not below 0, even while a misuse has been counted that has not been found out yet.
+    /// Not below 0, even after a double free has been counted but not detected yet.
     std::size_t in_use() const noexcept { return allocations_ < deallocations_ ? 0 : allocations_ - deallocations_; }
 
     std::uint64_t allocations_ = 0;

@@ -9,8 +9,9 @@
 ///     take:  pop; if the stack is empty, push the next 16 blocks first         put:  push
 ///     n = outstanding + on the stack + from next to the end
 ///
-/// Freed blocks are reused in LIFO order, before never-used blocks in address order. Nothing is written to a block, so
-/// creating the array is O(1), except for the states: one byte per block, only if T is not trivially destructible.
+/// Freed blocks are reused in LIFO order. Only then are never-used blocks taken, in address order. The array writes
+/// nothing to a block, so creating it is O(1), except for the states: one byte per block, only if T is not trivially
+/// destructible.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -30,7 +31,7 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The content of a block. The values are unlikely to be written by mistake.
+/// The content of a block. A stray write is unlikely to produce one of these values.
 enum class block_state : unsigned char
 {
     free = 0xf1,   ///< No object, or one under construction.
@@ -39,22 +40,22 @@ enum class block_state : unsigned char
     ending = 0x96, ///< An object whose destructor is running.
 };
 
-/// Blocks for objects of type `T`. If T is not trivially destructible, each block also has a state, which the user
-/// maintains.
+/// Blocks for objects of type `T`. If T is not trivially destructible, each block also has a state, which the owner of
+/// the array maintains.
 template <class T>
 class block_array : base::immovable<block_array<T>>
 {
 public:
     ~block_array() { release(); }
 
-    /// Effects: allocates memory for `count` blocks, all free.
+    /// Effects: allocates memory for `count` free blocks.
     /// Preconditions: the array has no memory.
-    /// Throws: size_overflow, std::bad_alloc; the array has no memory then.
+    /// Throws: size_overflow, std::bad_alloc; the array then still has no memory.
     void allocate(std::size_t count)
     {
         constexpr std::size_t bytes_a_block = sizeof(T) + sizeof(std::uintptr_t) + bytes_of_state;
-        const std::size_t most = base::saturating_add(base::saturating_multiply(count, bytes_a_block), alignment);
-        if (most == std::numeric_limits<std::size_t>::max())
+        const std::size_t max_bytes = base::saturating_add(base::saturating_multiply(count, bytes_a_block), alignment);
+        if (max_bytes == std::numeric_limits<std::size_t>::max())
             base::throw_size_overflow(count, sizeof(T));
         const std::size_t before = base::round_up(count * (sizeof(std::uintptr_t) + bytes_of_state), alignment);
         void* const memory = new_bytes(before + count * sizeof(T));
@@ -68,7 +69,7 @@ public:
         base::forbid_access(next_, count * sizeof(T));
     }
 
-    /// Effects: frees the memory with all blocks, in use or not.
+    /// Effects: frees the memory of all blocks, in use or not.
     void release() noexcept
     {
         if (bottom_ == nullptr)
@@ -86,7 +87,7 @@ public:
         return MEMORY_POOL_UNLIKELY(top_ == bottom_) && !push_new_blocks();
     }
 
-    /// Returns: a block with indeterminate content, now in use.
+    /// Returns: a block with indeterminate content, which is then in use.
     /// Preconditions: is_exhausted() has just returned false.
     MEMORY_POOL_ALWAYS_INLINE void* take() noexcept
     {
@@ -95,7 +96,7 @@ public:
         return block;
     }
 
-    /// Effects: frees a block. A double free is ignored if all blocks are free.
+    /// Effects: frees a block. Ignores a double free if all blocks are free.
     /// Preconditions: `block` is from this array and in use.
     MEMORY_POOL_ALWAYS_INLINE void put(void* block) noexcept
     {
@@ -106,10 +107,10 @@ public:
     }
 
     /// Returns: true if `block` is free; always false in units without AddressSanitizer.
-    /// Complexity: O(1); linear in blocks if it may be.
+    /// Complexity: O(1); linear in blocks if the block may be free.
     bool is_known_to_be_free(const void* block) const noexcept
     {
-        // AddressSanitizer forbids access to multiples of 8 bytes. A program may have forbidden it to a block in use.
+        // AddressSanitizer can only poison multiples of 8 bytes. The program may have poisoned a block in use itself.
         constexpr bool has_shadow = sizeof(T) % 8 == 0;
         if (MEMORY_POOL_ASAN == 0 || (has_shadow && !base::is_access_forbidden(block)))
             return false;
@@ -125,16 +126,16 @@ public:
     }
 
     /// Returns: the state of a block of this array.
-    /// Preconditions: T has a destructor that does something; else there are no states. This is not a static_assert, as
-    ///   an explicit instantiation of a pool compiles the calls that are never made, too.
+    /// Preconditions: T is not trivially destructible; otherwise there are no states. This is not a static_assert, as
+    ///   an explicit instantiation of a pool also compiles calls that are never executed.
     block_state& state(const void* block) noexcept
     {
         const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(block) - first()) / sizeof(T);
         return reinterpret_cast<block_state*>(limit_)[index];
     }
 
-    /// Effects: calls `visit(void*)` for each block that was ever in use, and possibly a few more, in address order.
-    ///   `visit` may call take and put.
+    /// Effects: calls `visit(void*)` for each block that was ever in use, and possibly for a few others, in address
+    ///   order. `visit` may call take and put.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -154,7 +155,7 @@ public:
 private:
     static constexpr bool has_states = !std::is_trivially_destructible_v<T>;
     static constexpr std::size_t bytes_of_state = has_states ? sizeof(block_state) : 0;
-    /// At least that of `operator new`.
+    /// At least the alignment of `operator new`.
     static constexpr std::size_t alignment = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__
                                                  ? alignof(T)
                                                  : __STDCPP_DEFAULT_NEW_ALIGNMENT__;
@@ -178,7 +179,7 @@ private:
             ::operator delete(memory);
     }
 
-    /// Pushes never-used blocks onto the empty stack, the lowest address last. Returns true if there were any.
+    /// Pushes never-used blocks onto the empty stack, the lowest address last. Returns: true if there were any.
     MEMORY_POOL_NOINLINE bool push_new_blocks() noexcept
     {
         std::byte* const from = next_;
@@ -190,7 +191,7 @@ private:
 
     std::byte* first() const noexcept { return end_ - size() * sizeof(T); }
 
-    // The stack holds integers, not pointers: they cannot alias `top_`, so the compiler keeps it in a register.
+    // The stack holds integers, not pointers: they cannot alias `top_`, so the compiler keeps `top_` in a register.
     std::uintptr_t* bottom_ = nullptr;
     std::uintptr_t* top_ = nullptr;
     std::uintptr_t* limit_ = nullptr;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When the caches of a pool shared by threads may be open: the lock, the queue of waiting threads, and the pool's
+/// Opens and closes the thread caches of a shared pool. Has the lock, the queue of waiting threads, and the pool's
 /// handlers for the thread registry.
 ///
-///     a thread comes:    cache open -> no lock   closed -> the lock; opened unless a thread waits or visits all blocks
-///     all are needed:    every cache is closed, and drained into the slabs
+///     allocate, free:    cache open -> no lock   closed -> the lock; opened unless a thread waits or visits all blocks
+///     need all blocks:   every cache is closed, and drained into the slabs
 ///
 /// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens
-/// its cache under the lock, each block moves with the lock held. That is how a bounded pool hands out all it has,
-/// trimming sees what is free, a fork finds everything in order, and a thread that frees a block notices a waiter:
-/// while there is one, no cache is opened. Without waiters, it costs nothing.
+/// its cache under the lock, each block moves with the lock held. So a bounded pool can allocate its last block, a trim
+/// finds all free memory, a fork finds the pool consistent, and a thread that frees a block notices a waiter: while a
+/// thread waits, no cache is opened. Without waiters, this costs nothing.
 ///
-/// Thread safety: any thread, but for what says otherwise.
+/// Thread safety: any thread, unless documented otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -28,7 +28,7 @@
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
-#include <memory_pool/core/threads/in_flight.hpp>
+#include <memory_pool/core/threads/fork_tracked_operation.hpp>
 #include <memory_pool/core/threads/magazine_exchange.hpp>
 #include <memory_pool/core/threads/pool_locks.hpp>
 #include <memory_pool/core/threads/pressure_trim.hpp>
@@ -45,11 +45,11 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The lock of a pool, and the caches behind it.
+/// The lock of a pool, and the caches that it guards.
 class cache_revocation : base::immovable<cache_revocation>
 {
 public:
-    /// Effects: makes a pool without slabs. There are no caches if free blocks are filled to detect misuse.
+    /// Effects: makes a pool without slabs. If free blocks are filled to detect misuse, there are no caches.
     cache_revocation(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                      const pool_identity& identity, std::pmr::memory_resource* upstream)
         : may_cache(!options.fills_free_blocks),
@@ -63,10 +63,10 @@ public:
         cached.slabs.log_misuse_to(&misuse_);
     }
 
-    /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
+    /// Preconditions: no thread uses the pool any more. Threads that have used the pool may be ending.
     ~cache_revocation() { slots_of_threads.leave(cached.caches); }
 
-    /// Holds the lock, and reports the misuse found meanwhile after releasing it.
+    /// Holds the lock. After releasing it, reports the misuse found in this scope.
     class MEMORY_POOL_SCOPED_CAPABILITY locked
     {
     public:
@@ -76,7 +76,7 @@ public:
         }
         ~locked() MEMORY_POOL_RELEASE() { report(); }
 
-        /// Effects: reports the misuse found so far, with the lock released meanwhile.
+        /// Effects: reports the misuse found so far. Releases the lock during the report.
         // Not analyzed: the analysis attributes the lock to this guard, not to the nested one.
         void report_early() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
@@ -88,8 +88,7 @@ public:
         std::unique_lock<std::mutex>& native() noexcept { return lock_.native(); }
 
     private:
-        /// Releases the lock and reports the misuse found, if any.
-        /// Returns: whether it did.
+        /// Releases the lock and reports the misuse found, if any. Returns: whether there was any.
         // Not analyzed: see report_early.
         bool report() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
@@ -105,23 +104,23 @@ public:
         pool_lock lock_;
     };
 
-    /// A waiter, queued during its lifetime.
+    /// A waiter that is in the queue during its lifetime.
     struct queued_waiter : waiter
     {
-        /// Preconditions: the lock is held, here and when it ends.
-        explicit queued_waiter(cache_revocation& its_store) noexcept : store(its_store) { store.queue.add_last(this); }
+        /// Preconditions: the lock is held, here and in the destructor.
+        explicit queued_waiter(cache_revocation& owner) noexcept : store(owner) { store.queue.add_last(this); }
         ~queued_waiter()
         {
             store.queue.remove(this);
-            if (block != nullptr) // Served, but then the thread was cancelled, or the clock threw.
+            if (block != nullptr) // Served, but the thread was cancelled, or the clock has thrown.
                 store.put_unused(block);
         }
 
         cache_revocation& store;
     };
 
-    /// Keeps the caches closed.
-    class suspension : public in_flight
+    /// Keeps the caches closed during its lifetime.
+    class suspension : public fork_tracked_operation
     {
     public:
         explicit suspension(cache_revocation& store) noexcept : store_(store)
@@ -140,15 +139,15 @@ public:
         cache_revocation& store_;
     };
 
-    /// A trim in flight: chunks to be returned to upstream.
-    struct trimming : in_flight
+    /// A trim in flight, with the chunks that it is returning to upstream.
+    struct trimming : fork_tracked_operation
     {
         slab_store::detached_chunks detached;
     };
 
-    // Without the lock.
+    // These functions need no lock.
 
-    /// Returns: a block, or nullptr if the depot and the cache, if there is one, are empty.
+    /// Returns: a block; nullptr if there is no cache, it is closed, or the cache and the depot are empty.
     void* take_without_lock(thread_cache* cache) noexcept { return cache != nullptr ? exchange.take(*cache) : nullptr; }
 
     /// Returns: false if there is no cache, it is closed, or the depot has no empty magazine.
@@ -159,8 +158,7 @@ public:
 
     // Caches.
 
-    /// Returns: nullptr if it cannot have one: the pool does not cache, the thread is ending, or upstream is out of
-    ///   memory.
+    /// Returns: the cache; nullptr if the pool does not cache, the thread is ending, or upstream is out of memory.
     thread_cache* cache_of_this_thread() noexcept
     {
         thread_cache* cache = slots_of_threads.existing_cache();
@@ -169,7 +167,7 @@ public:
         return cache;
     }
 
-    /// As cache_of_this_thread, for a thread without a cache, but throws what upstream throws.
+    /// As cache_of_this_thread, for a thread without a cache, but propagates exceptions of upstream.
     MEMORY_POOL_SLOW_PATH thread_cache* attach()
     {
         cache_slot* const slot = may_cache ? slots_of_threads.make_slot() : nullptr;
@@ -188,8 +186,7 @@ public:
         return cache;
     }
 
-    /// Opens the cache of the calling thread, if allowed.
-    /// Returns: whether it is open.
+    /// Opens the cache of the calling thread, if allowed. Returns: whether it is open.
     bool open(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         if (cache.slot->is_open())
@@ -212,14 +209,14 @@ public:
         if (void* const block = take_free(cache))
             return block;
         while (cached.slabs.may_grow()) {
-            enlarge(); // This time, exceptions of upstream propagate.
+            enlarge(); // Unlike try_to_enlarge, propagates exceptions of upstream.
             if (void* const block = take_free(cache))
                 return block;
         }
         return nullptr;
     }
 
-    /// If free blocks are filled, marks the block as in use. Under the lock, so that a fork finds each block either
+    /// If free blocks are filled, marks the block as in use. Needs the lock, so that a fork finds each block either
     /// free or in use.
     void* marked(void* block) const noexcept MEMORY_POOL_REQUIRES(mutex)
     {
@@ -236,7 +233,7 @@ public:
         if (cache == nullptr)
             users_without_cache_.add(&this_thread_table);
         if (!queue.empty()) {
-            // Through the slabs, whose bits validate the block: no cache is open.
+            // Not to a waiter directly: the bits of the slabs validate the block.
             cached.put_into_slabs(&block, 1);
             serve_queue();
             return;
@@ -257,8 +254,8 @@ public:
         serve_queue();
     }
 
-    /// Removes every chunk in which no block is in use from the slabs, and returns magazines that are not needed for
-    /// the others.
+    /// Removes every chunk without blocks in use from the slabs, and returns magazines that the remaining chunks do not
+    /// need.
     slab_store::detached_chunks detach_free() noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         cached.gather();
@@ -271,7 +268,8 @@ public:
     /// Only for constant members of the slabs, which need no lock.
     const slab_store& slabs() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return cached.slabs; }
 
-    /// Effects: has the child of a fork, where another thread made the pool, enter it in reports again when it is used.
+    /// Effects: sets the entry of this pool in reports. In the child of a fork, the first use of a pool that another
+    ///   thread made adds its entry again.
     void enter_again_with(const reported& entry) noexcept { handlers_.registered.entry = &entry; }
 
     mutable base::mutex mutex;
@@ -280,13 +278,13 @@ public:
     thread_counts counts;
     cached_slabs cached MEMORY_POOL_GUARDED_BY(mutex);
     wait_queue queue MEMORY_POOL_GUARDED_BY(mutex);
-    all_in_flight<trimming> trimmings MEMORY_POOL_GUARDED_BY(mutex);
+    fork_tracked_operations<trimming> trimmings MEMORY_POOL_GUARDED_BY(mutex);
     bool is_abandoned MEMORY_POOL_GUARDED_BY(mutex) = false;
-    bool has_reserve MEMORY_POOL_GUARDED_BY(mutex) = false; ///< The program has asked for a capacity.
+    bool has_reserve MEMORY_POOL_GUARDED_BY(mutex) = false; ///< The program has reserved capacity.
     bool has_lost_threads MEMORY_POOL_GUARDED_BY(mutex) = false;
 
 private:
-    /// Whether one or several threads have used the pool.
+    /// Tracks whether one or several threads have used the pool.
     class users
     {
     public:
@@ -310,7 +308,7 @@ private:
     void* take_free(thread_cache* cache) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         if (!queue.empty())
-            return nullptr; // Free blocks are for the waiters.
+            return nullptr; // Waiters come first.
         if (cache == nullptr || !open(*cache))
             return take_one();
         return cached.take_or_fill(*cache);
@@ -322,7 +320,7 @@ private:
         return may_cache && suspensions_.empty() ? cached.take_next() : cached.slabs.take_one_late();
     }
 
-    /// Puts back a block handed to a waiter that has given up.
+    /// Frees the block of a waiter that was served but has given up.
     void put_unused(void* block) noexcept MEMORY_POOL_REQUIRES(mutex)
     {
         if (!may_cache)
@@ -356,8 +354,8 @@ private:
         }
     }
 
-    /// The registry's callbacks. A separate object: a base class of the pool would change its vptr during
-    /// construction and destruction, when threads that end or fork may call it.
+    /// The callbacks of the registry. A separate object: the vptr of a base class would change during construction and
+    /// destruction of the pool, when ending or forking threads may call it.
     class handlers final : public thread_cached
     {
     public:
@@ -387,11 +385,11 @@ private:
         if (slot.is_open())
             cached.empty(cache, slot.wait_for_top());
         slot.reset();
-        cached.caches.put(cache); // The cache keeps its magazines and counts.
+        cached.caches.put(cache); // The unused cache keeps its magazines and counts.
     }
 
-    /// Only if upstream is thread-safe, no user code runs, and the program has not asked for a reserve. Misuse that is
-    /// found meanwhile is reported by the next thread that releases the lock.
+    /// Only if upstream is thread-safe, no user code would run, and the program has reserved no capacity. The next
+    /// thread that releases the lock reports misuse found here.
     void trim_under_pressure() noexcept
     {
         const bool is_plain =
@@ -423,11 +421,11 @@ private:
             mutex.assume_held();
             cached.slabs.inherit(lost.detached);
         });
-        counts.settle(cached.caches, cached.slabs.handed_out());
+        counts.settle(cached.caches, cached.slabs.outstanding());
     }
 
     mutable base::misuse_log misuse_ MEMORY_POOL_GUARDED_BY(mutex);
-    all_in_flight<suspension> suspensions_ MEMORY_POOL_GUARDED_BY(mutex);
+    fork_tracked_operations<suspension> suspensions_ MEMORY_POOL_GUARDED_BY(mutex);
     users users_without_cache_ MEMORY_POOL_GUARDED_BY(mutex);
     handlers handlers_{*this};
 

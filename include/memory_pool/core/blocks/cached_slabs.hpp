@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The slabs and thread caches of a pool shared by threads, and how blocks move between them.
+/// The slabs and thread caches of a shared pool. Moves blocks between them.
 ///
-///     slabs -> spare span -> loaded magazines     a thread takes a share, so that many threads get some each
+///     slabs -> spare span -> loaded magazines     a thread takes a share, so that each of many threads gets some
 ///     slabs <- depot, closed caches               drained completely
 ///
-///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
+///     outstanding blocks of the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Thread safety: none; the pool that owns it synchronizes. The cache that is given is the calling thread's.
+/// Thread safety: none; the owning pool synchronizes. A `cache` argument is the cache of the calling thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -31,7 +31,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Blocks in slabs and caches. See cache_revocation, which decides when caches may be open.
+/// Blocks in slabs and caches. cache_revocation decides when caches may be open.
 class cached_slabs : base::immovable<cached_slabs>
 {
 public:
@@ -59,8 +59,7 @@ public:
 
     void provide_magazines() { exchange_.provide(slabs.capacity(), caches.made()); }
 
-    /// Opens the closed cache of the calling thread.
-    /// Returns: whether it is open.
+    /// Opens the closed cache of the calling thread. Returns: whether it is open.
     bool open_equipped(thread_cache& cache) noexcept
     {
         if (!exchange_.is_equipped(cache)) { // the pool was trimmed or released since
@@ -72,7 +71,7 @@ public:
         return true;
     }
 
-    /// Takes a block from the depot, or a share of blocks from the slabs, through an open cache.
+    /// Takes a block through an open cache, which is refilled from the depot, or with a share of blocks from the slabs.
     void* take_or_fill(thread_cache& cache) noexcept
     {
         if (void* const block = exchange_.take(cache))
@@ -96,8 +95,8 @@ public:
         return block;
     }
 
-    /// Puts a block into an open cache. Spills its loaded magazine into the slabs if the depot has no empty one.
-    /// Returns: whether there was room.
+    /// Puts a block into an open cache. Spills its loaded magazine into the slabs if the depot has no empty magazine.
+    /// Returns: whether the cache took the block.
     bool put_or_spill(thread_cache& cache, void* block) noexcept
     {
         if (exchange_.put(cache, block))
@@ -110,11 +109,11 @@ public:
 
     void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refuse(slabs.put(blocks, count)); }
 
-    /// Closes every cache and puts what is in them into the slabs.
+    /// Closes every cache, and moves all cached blocks into the slabs.
     void close_caches() noexcept
     {
-        constexpr std::size_t most = 64;
-        thread_cache* closed[most];
+        constexpr std::size_t max_closed = 64;
+        thread_cache* closed[max_closed];
         std::size_t count = 0;
         const auto empty_closed = [&] {
             if (count != 0 && exchange_.has_barrier())
@@ -129,16 +128,16 @@ public:
                 return;
             cache.slot->close();
             closed[count++] = &cache;
-            if (count == most)
+            if (count == max_closed)
                 empty_closed();
         });
         empty_closed();
-        // Blocks in transit between caches are in the depot by now.
+        // Blocks that were in transit between caches are in the depot now.
         while (empty_one_of_depot())
             continue;
     }
 
-    /// Puts what is in a closed cache into the slabs.
+    /// Moves the blocks of a closed cache into the slabs.
     void empty(thread_cache& cache, void** top) noexcept
     {
         exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
@@ -150,14 +149,14 @@ public:
             [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
     }
 
-    /// Brings every free block into the slabs.
+    /// Moves all free blocks into the slabs.
     void gather() noexcept
     {
         close_caches();
         refuse(slabs.put(std::exchange(spare_, {})));
     }
 
-    // Figures.
+    // Statistics.
 
     std::size_t bytes_reserved() const noexcept
     {
@@ -171,15 +170,15 @@ public:
             if (cache.slot->is_open())
                 free += exchange_.blocks_in(cache);
         });
-        return slabs.handed_out() - std::min(free, slabs.handed_out());
+        return slabs.outstanding() - std::min(free, slabs.outstanding());
     }
 
     slab_store slabs;
     thread_caches<> caches;
 
 private:
-    /// The first batch of a thread from the slabs, unless a magazine is smaller; it doubles each time. There may be
-    /// thousands of threads and many pools, of each of which a thread needs a block or two.
+    /// The size of a thread's first batch from the slabs, unless a magazine is smaller. Each batch doubles it. It is
+    /// small, as thousands of threads may need a block or two from each of many pools.
     static constexpr std::size_t first_share = 8;
     static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
@@ -188,12 +187,11 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         throw std::bad_alloc();
 #else
-        std::abort(); // unreachable: provide_magazines has ended in the error handler before
+        std::abort(); // Unreachable: provide_magazines has called the error handler, and ended the program, before.
 #endif
     }
 
-    /// Writes a fair share of blocks from `out` on.
-    /// Returns: how many.
+    /// Writes the thread's fair share of blocks to `out`. Returns: their number.
     std::size_t fill(thread_cache& cache, void** out) noexcept
     {
         const std::size_t wanted = share(cache);
@@ -201,7 +199,7 @@ private:
         if (refill_spare()) {
             const std::size_t stride = slabs.layout().stride();
             taken = std::min(wanted, spare_.bytes() / stride);
-            for (std::size_t i = taken; i != 0; --i) // so that the lowest is on top
+            for (std::size_t i = taken; i != 0; --i) // The lowest address comes on top.
                 (void)spare_.pop_front(out[i - 1], stride);
         } else {
             taken = slabs.take(out, wanted);
@@ -209,19 +207,19 @@ private:
         return taken;
     }
 
-    /// The fair share of a thread: up to a full magazine, growing with each batch; but when a bounded pool runs low, at
-    /// most half of an equal share.
+    /// The fair share of a thread: up to a full magazine, growing with each batch. If the pool cannot grow, at most
+    /// half of an equal share of the free blocks.
     std::size_t share(thread_cache& cache) const noexcept
     {
-        const std::size_t most = std::min(cache.share, exchange_.room());
-        cache.share = 2 * most;
+        const std::size_t max_share = std::min(cache.share, exchange_.room());
+        cache.share = 2 * max_share;
         if (slabs.may_grow())
-            return most;
-        const std::size_t free = slabs.capacity() - slabs.handed_out() + spare_.bytes() / slabs.layout().stride();
-        return std::clamp(free / (2 * std::max<std::size_t>(caches.in_use(), 1)), std::size_t{1}, most);
+            return max_share;
+        const std::size_t free = slabs.capacity() - slabs.outstanding() + spare_.bytes() / slabs.layout().stride();
+        return std::clamp(free / (2 * std::max<std::size_t>(caches.in_use(), 1)), std::size_t{1}, max_share);
     }
 
-    /// Returns: whether there are blocks in the spare span.
+    /// Takes a span from the slabs if the spare span is empty. Returns: whether the spare span has blocks.
     bool refill_spare() noexcept
     {
         if (spare_.empty())
@@ -229,7 +227,7 @@ private:
         return !spare_.empty();
     }
 
-    /// Empties the loaded magazine of an open cache of this thread into the slabs.
+    /// Empties the loaded magazine of this thread's open cache into the slabs.
     void spill(thread_cache& cache) noexcept
     {
         void** const top = cache.slot->begin_slowly();
@@ -238,11 +236,11 @@ private:
         cache.slot->end(bottom);
     }
 
-    /// Uncounts deallocations that turned out to be of foreign or free blocks.
+    /// Uncounts deallocations of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
 
     magazine_exchange& exchange_;
     thread_counts& counts_;
-    block_span spare_; ///< Taken out of the slabs, handed out next.
+    block_span spare_; ///< Taken out of the slabs; the next blocks to allocate.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The free blocks that one thread keeps in front of the slabs of a pool, and what iterators need to know of them.
+/// The caches of free blocks in front of the slabs of a pool for one thread. Iterators over blocks in use query them.
 ///
-///     allocate  <--  magazine  <--  outgoing span  <--  slabs        (a fill of the magazine is also from the slabs)
+///     allocate  <--  magazine  <--  outgoing span  <--  slabs        (the slabs may also fill the magazine directly)
 ///     deallocate -->  incoming row, or magazine     -->  slabs
 ///
 ///     magazine full:   its older half   -->  slabs
 ///     row complete:    all of it        -->  slabs, or the outgoing span
 ///     flush:           all caches       -->  slabs
 ///
-/// The slabs are the pool's: each function that moves blocks to or from them gets them, and returns how many blocks
-/// they rejected, as those were freed twice, or are not theirs.
+/// The pool owns the slabs. Each function that moves blocks to or from the slabs takes them as an argument, and returns
+/// the number of blocks that they rejected: blocks that were freed twice, or are not of these slabs.
 ///
-/// The bits of the slabs say that a cached block is in use. An iterator reads 64 bits at once, and leaves the cached
-/// blocks out; until it reads the next 64, it must learn of blocks that are freed, but not of those that are allocated.
-/// So while iterators move, the caches are **watched**:
+/// In the bits of the slabs, a cached block counts as in use. An iterator reads 64 bits at once, and excludes the
+/// cached blocks. Until it reads the next 64 bits, it must notice blocks that are freed, but not blocks that are
+/// allocated. So while iterators move, the caches are **watched**:
 ///
 ///     not watched      as shown
-///     watched          deallocate  -->  slab, and `changes` is incremented; allocate as ever
+///     watched          deallocate  -->  slab, and `changes` is incremented; allocate as shown
 ///
-/// While watched, the magazine takes no block back, and there is no row: the limit of the one and the beginning of the
-/// other are checked anyway, so neither allocate nor deallocate has an instruction for it. Two compares then show which
-/// blocks are cached: a span, and a magazine that was filled from one slab, in order. A watch ends after some blocks
-/// have been freed, as iterators are not registered; the next iterator that moves finds `changes` different, and begins
-/// a new watch.
+/// While watched, the magazine accepts no blocks, and there is no row. deallocate checks the limit of the magazine and
+/// the next block of the row anyway, so a watch costs no additional instruction. Two comparisons then show which blocks
+/// are cached: a span, and a magazine that was filled from one slab, in order. As iterators are not registered, a watch
+/// ends after a number of blocks have been freed. The next iterator that moves finds a different value of `changes`,
+/// and begins a new watch.
 ///
 /// Thread safety: none.
 #pragma once
@@ -45,22 +45,22 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The magazine, span and row of a local_store, which fills and empties them.
+/// The magazine, span and row of a local_store.
 class local_caches : base::immovable<local_caches>
 {
 public:
     explicit local_caches(std::size_t stride) noexcept : stride_(stride) {}
 
-    /// Returns: how often bits of slabs have changed while the caches were watched.
+    /// Returns: a number that differs after each change to bits of slabs while the caches are watched.
     std::uint64_t changes() const noexcept { return changes_; }
 
-    /// Returns: bytes from one block to the next.
+    /// Returns: the distance from one block to the next, in bytes.
     std::size_t stride() const noexcept { return stride_; }
 
-    // Where cached blocks are, for block_walk. Preconditions: the caches are watched.
+    // The addresses of cached blocks, for block_walk. Preconditions: the caches are watched.
 
-    /// Returns: the bits of cached blocks among the 64 from `first` on. Bits for which the slab has no block may be
-    ///   set, too.
+    /// Returns: the bits of the cached blocks among the 64 blocks from `first` on. May include bits for which the slab
+    ///   has no block.
     std::uint64_t cached_bits(const char* first) const noexcept
     {
         const auto index = [&](const void* block) {
@@ -73,7 +73,7 @@ public:
             const unsigned to = index(base::is_before(outgoing_.end, end) ? outgoing_.end : end);
             bits = base::bit_range(from, to - from);
         }
-        // The oldest block has the highest address, as the magazine was filled so.
+        // The magazine was filled in descending order: the oldest block has the highest address.
         if (magazine_.empty() || base::is_before(*magazine_.blocks(), first))
             return bits;
         for (std::size_t left = magazine_.size(); left != 0; --left) {
@@ -86,7 +86,7 @@ public:
         return bits;
     }
 
-    /// Returns: an address up to which, from `begin` on, no block is cached; `end` if none is before that.
+    /// Returns: an address in [begin, end] such that no block from `begin` up to that address is cached.
     const char* lowest_cached(const char* begin, const char* end) const noexcept
     {
         if (outgoing_.empty() && magazine_.empty())
@@ -103,14 +103,14 @@ public:
         return lowest;
     }
 
-    /// Returns: the part of the outgoing span from `first` on, if `first` is in it; else an empty one.
+    /// Returns: the part of the outgoing span from `first` on; an empty span if `first` is not in it.
     block_span span_from(char* first) const noexcept
     {
         const bool is_within = !base::is_before(first, outgoing_.begin) && base::is_before(first, outgoing_.end);
         return is_within ? block_span{first, outgoing_.end} : block_span{};
     }
 
-    // Blocks out and in.
+    // Allocating and freeing cached blocks.
 
     MEMORY_POOL_ALWAYS_INLINE bool take(void*& block) noexcept
     {
@@ -118,7 +118,7 @@ public:
     }
 
     /// Effects: takes up to `count` blocks.
-    /// Returns: how many.
+    /// Returns: their number.
     template <class T>
     std::size_t take(T** blocks, std::size_t count) noexcept
     {
@@ -130,8 +130,9 @@ public:
         return taken;
     }
 
-    /// Returns: whether there was room for `block`, and it is not nullptr.
-    // An empty row has nullptr as its next block, so that only where it is next, a block is compared to that; while
+    /// Effects: adds `block` to the row or the magazine.
+    /// Returns: false if there is no room, or `block` is nullptr.
+    // An empty row has nullptr as its next block, so only a block that equals `next` needs the check for nullptr. While
     // there is a row, the magazine is closed.
     MEMORY_POOL_ALWAYS_INLINE bool put(void* block) noexcept
     {
@@ -143,9 +144,8 @@ public:
         return true;
     }
 
-    /// Effects: puts up to `count` blocks into the magazine, and calls `given_back(block)` for each. nullptr is
-    ///   ignored.
-    /// Returns: how many.
+    /// Effects: puts up to `count` blocks into the magazine, and calls `given_back(block)` for each. Skips nullptr.
+    /// Returns: the number of accepted pointers, including nullptr.
     template <class T, class GivenBack>
     std::size_t put(T* const* blocks, std::size_t count, GivenBack&& given_back) noexcept
     {
@@ -167,15 +167,16 @@ public:
                 visit(block);
     }
 
-    // Between the caches and the slabs.
+    // Moving blocks between the caches and the slabs.
 
-    /// Effects: fills the caches, which are empty, except perhaps the row, with about `most` blocks at most.
-    std::size_t refill(slab_store& slabs, std::size_t most) noexcept
+    /// Effects: fills the caches with at most about `max_blocks` blocks.
+    /// Preconditions: the magazine and the outgoing span are empty.
+    std::size_t refill(slab_store& slabs, std::size_t max_blocks) noexcept
     {
         std::size_t rejected = 0;
-        outgoing_ = incoming_.empty() ? slabs.take_span(most) : take_row_out(slabs, rejected);
-        if (MEMORY_POOL_UNLIKELY(most != slab::any_number))
-            rejected += limit_outgoing(slabs, most);
+        outgoing_ = incoming_.empty() ? slabs.take_span(max_blocks) : take_row_out(slabs, rejected);
+        if (MEMORY_POOL_UNLIKELY(max_blocks != slab::any_number))
+            rejected += limit_outgoing(slabs, max_blocks);
         if (outgoing_.empty())
             magazine_.fill([&slabs](void** out, std::size_t room) { return slabs.take(out, std::min(room, batch)); });
         ++changes_;
@@ -183,14 +184,13 @@ public:
         return rejected;
     }
 
-    /// Effects: makes room for a block for which there was none: begins a row, ends it, or empties a half of the
-    ///   magazine.
+    /// Effects: makes room for a block that `put` has rejected: begins a row, ends it, or empties half of the magazine.
     std::size_t make_room(slab_store& slabs) noexcept
     {
         if (incoming_.empty())
             return begin_row(slabs) ? 0 : make_room_in_magazine(slabs);
         const std::size_t rejected = put_row(slabs);
-        // Lets in a few blocks, to see whether they begin the next row.
+        // Accepts a few blocks, which may begin the next row.
         return magazine_.open(slab_magazine::row_length) ? rejected : rejected + make_room_in_magazine(slabs);
     }
 
@@ -210,14 +210,14 @@ public:
         open();
     }
 
-    /// Effects: as suspend(), for good.
+    /// Effects: as suspend(), but permanently.
     std::size_t abandon(slab_store& slabs) noexcept
     {
         is_abandoned_ = true;
         return suspend(slabs);
     }
 
-    /// Effects: begins a watch, in which freed blocks go straight into their slabs and are counted.
+    /// Effects: begins a watch, during which freed blocks return directly to their slabs, and are counted.
     std::size_t watch(slab_store& slabs) noexcept
     {
         std::size_t rejected = 0;
@@ -229,7 +229,7 @@ public:
         return rejected;
     }
 
-    /// Effects: forgets the blocks.
+    /// Effects: discards all cached blocks.
     void clear() noexcept
     {
         magazine_.clear();
@@ -237,29 +237,30 @@ public:
         incoming_ = {};
     }
 
-    /// Effects: lets blocks into the magazine again, if nothing speaks against it.
+    /// Effects: opens the magazine for freed blocks, unless the caches are suspended, abandoned or watched, or there is
+    ///   a row.
     void open() noexcept
     {
         if (!is_suspended_ && !is_abandoned_ && !is_watched() && incoming_.empty())
             (void)magazine_.open(patience);
     }
 
-    /// The magazine, to grow and to shrink it with the slabs. After it has grown, it is closed: see open().
+    /// The magazine, which grows and shrinks with the slabs. After it has grown, it is closed: see open().
     slab_magazine& magazine() noexcept { return magazine_; }
     const slab_magazine& magazine() const noexcept { return magazine_; }
 
-    /// Returns: whether the magazine, span and row may hold free blocks; else each block moves to and from its slab
-    ///   alone.
+    /// Returns: whether the magazine, span and row may hold free blocks; otherwise, blocks move to and from the slabs
+    ///   one at a time.
     bool are_used() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
     bool are_suspended() const noexcept { return is_suspended_; }
     bool are_abandoned() const noexcept { return is_abandoned_; }
     bool is_watched() const noexcept { return watched_ != 0; }
 
-    /// Effects: notes that a block went straight into its slab.
+    /// Effects: notes that a block was freed directly into its slab.
     void note_change() noexcept { ++changes_; }
 
-    /// Effects: notes that a block of the watch did.
-    /// Returns: whether the watch has ended with it.
+    /// Effects: as note_change, and counts the block towards the end of the watch.
+    /// Returns: whether the watch has just ended.
     bool note_freed() noexcept
     {
         note_change();
@@ -270,7 +271,8 @@ public:
     }
 
 private:
-    /// Returns: whether the magazine ended in a row of blocks of these slabs, which was removed.
+    /// Moves the row at the end of the magazine to `incoming_`, if there is one, of blocks of these slabs. Returns:
+    /// whether there is.
     bool begin_row(const slab_store& slabs) noexcept
     {
         const std::ptrdiff_t step = magazine_.step_of_row(stride_);
@@ -281,7 +283,7 @@ private:
         return true;
     }
 
-    /// Returns: the blocks of the completed incoming row. Adds to `rejected`.
+    /// Removes the incoming row. Returns: its blocks. Adds the number of rejected blocks to `rejected`.
     block_span take_row_out(const slab_store& slabs, std::size_t& rejected) noexcept
     {
         const block_row row = std::exchange(incoming_, {});
@@ -290,7 +292,7 @@ private:
         return span;
     }
 
-    /// Puts the blocks of the completed row back.
+    /// Puts the blocks of the row into the slabs.
     std::size_t put_row(slab_store& slabs) noexcept
     {
         std::size_t rejected = 0;
@@ -309,7 +311,7 @@ private:
         return rejected;
     }
 
-    /// The part of a flush whose cost is amortized over the blocks freed before.
+    /// The part of a flush whose cost is amortized over the previously freed blocks.
     std::size_t flush_returned(slab_store& slabs) noexcept
     {
         const std::size_t rejected = slabs.put(magazine_.blocks(), magazine_.size());
@@ -317,40 +319,40 @@ private:
         return rejected + put_row(slabs);
     }
 
-    /// Puts all but `most` blocks of the outgoing span back.
-    MEMORY_POOL_NOINLINE std::size_t limit_outgoing(slab_store& slabs, std::size_t most) noexcept
+    /// Puts all but `max_blocks` blocks of the outgoing span into the slabs.
+    MEMORY_POOL_NOINLINE std::size_t limit_outgoing(slab_store& slabs, std::size_t max_blocks) noexcept
     {
-        if (outgoing_.bytes() <= most * stride_)
+        if (outgoing_.bytes() <= max_blocks * stride_)
             return 0;
-        char* const end = outgoing_.begin + most * stride_;
+        char* const end = outgoing_.begin + max_blocks * stride_;
         return slabs.put(block_span{end, std::exchange(outgoing_.end, end)});
     }
 
     static const char* later(const char* a, const char* b) noexcept { return base::is_before(a, b) ? b : a; }
 
-    /// Whether there is anything that lies in both ranges.
+    /// Returns: whether the two ranges overlap.
     static bool are_overlapping(const char* begin, const char* end, const char* begin2, const char* end2) noexcept
     {
         return base::is_before(later(begin, begin2), end) && base::is_before(later(begin, begin2), end2);
     }
 
-    /// Blocks freed straight into the slabs in a watch. Enough to amortize emptying the magazine.
+    /// Number of blocks freed directly into the slabs in a watch: enough to amortize emptying the magazine.
     static constexpr unsigned watch_length = 64;
 
-    /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
+    /// Number of pushes onto the magazine before a search for a row; after the end of a row, it is `row_length`.
     static constexpr std::size_t patience = 128;
 
-    /// Blocks to take out of the slabs at once, where they do not stand in a row.
+    /// Number of blocks to take out of the slabs at once, if they are not adjacent.
     static constexpr std::size_t batch = 64;
 
     slab_magazine magazine_;
-    block_span outgoing_; ///< Handed out next, when the magazine is empty.
+    block_span outgoing_; ///< The next blocks to allocate when the magazine is empty.
     block_row incoming_;  ///< Grows while blocks are freed in the order of their addresses.
-    std::size_t stride_;  ///< Bytes from one block to the next.
+    std::size_t stride_;  ///< Distance from one block to the next, in bytes.
 
-    bool is_suspended_ = false; ///< All blocks are kept out of the caches, for a while.
-    bool is_abandoned_ = false; ///< The same, for good.
-    unsigned watched_ = 0;      ///< How many blocks are left in the watch.
+    bool is_suspended_ = false; ///< The caches stay empty temporarily.
+    bool is_abandoned_ = false; ///< The caches stay empty permanently.
+    unsigned watched_ = 0;      ///< Blocks still to be freed before the watch ends.
     std::uint64_t changes_ = 0;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how
-/// blocks move; shared_blocks.hpp has the same functions for several threads.
+/// The blocks of a pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how
+/// blocks move. shared_blocks.hpp has the same interface for several threads.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
@@ -18,11 +18,11 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/allocation_counters.hpp>
+#include <memory_pool/core/blocks/block_statistics.hpp>
 #include <memory_pool/core/blocks/local_caches.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/blocks/pool_figures.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/reports/upstream_call.hpp>
 #include <memory_pool/core/slabs/block_walk.hpp>
@@ -70,7 +70,7 @@ public:
     MEMORY_POOL_NOINLINE ~local_store()
     {
         this->hand_over();
-        if (!caches_.are_abandoned()) { // Else each block was freed one by one.
+        if (!caches_.are_abandoned()) { // An abandoned pool has no blocks in use: each was freed.
             observe_end(in_use(), false);
             observe_all_freed();
         }
@@ -82,14 +82,14 @@ public:
         base::pool_gone(this);
     }
 
-    /// Notifies the observer of the policy of `count` blocks in use, before the pool frees them when it is destroyed.
+    /// Notifies the observer of the policy of `count` blocks in use, before the destructor of the pool frees them.
     void observe_end(std::size_t count, bool is_leak) noexcept
     {
         base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
                                   [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
-    /// Returns: the bytes of `count` blocks in one slab, with the smallest magazine.
+    /// Returns: the size of a slab of `count` blocks with the smallest magazine, in bytes.
     static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size, std::size_t alignment) noexcept
     {
         const std::size_t stride = stride_of_blocks(block_size, canary_bytes, alignment);
@@ -108,16 +108,16 @@ public:
 
     // One block.
 
-    /// If that fails, and `relieve()` returns true, tries once more.
+    /// On failure, tries once more if `relieve()` returns true.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(base::relief relieve)
     {
         void* block = nullptr;
         if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.take(block)))
             block = allocate_uncached(relieve);
         else
-            hand_out(block);
-        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
-        // Here, so that a profiler sees one call site.
+            note_allocation(block);
+        MEMORY_POOL_ASSUME(block != nullptr); // Removes checks for nullptr from callers, as in deallocate.
+        // Called here, so that a profiler sees one call site.
         if constexpr (base::has_observer<Policy>)
             Policy::observer::allocated(identity().name, block, identity().block_size);
         return block;
@@ -129,7 +129,7 @@ public:
         if (!has_caches || MEMORY_POOL_UNLIKELY(!caches_.take(block)))
             block = try_allocate_uncached();
         else
-            hand_out(block);
+            note_allocation(block);
         if constexpr (base::has_observer<Policy>)
             if (MEMORY_POOL_LIKELY(block != nullptr))
                 Policy::observer::allocated(identity().name, block, identity().block_size);
@@ -154,22 +154,20 @@ public:
 
     // Bulk forms.
 
-    /// Takes up to `count` blocks that are cached.
-    /// Returns: how many.
+    /// Takes up to `count` cached blocks. Returns: their number.
     template <class T>
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
     {
         const std::size_t taken = caches_.take(blocks, count);
         for (std::size_t i = 0; i != taken; ++i) {
-            hand_out(base::address_of(blocks[i]));
+            note_allocation(base::address_of(blocks[i]));
             if constexpr (base::has_observer<Policy>)
                 Policy::observer::allocated(identity().name, base::address_of(blocks[i]), identity().block_size);
         }
         return taken;
     }
 
-    /// Frees up to `count` blocks, as many as the magazine takes. nullptr is ignored.
-    /// Returns: how many.
+    /// Frees up to `count` blocks, as many as the magazine takes. Skips nullptr. Returns: the number of pointers done.
     template <class T>
     std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
     {
@@ -192,7 +190,7 @@ public:
     MEMORY_POOL_NOINLINE std::size_t trim() noexcept
     {
         (void)note_use();
-        const late_notes notes;
+        const deferred_callbacks notes;
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
         const slab_store::detached_chunks detached = slabs_.detach_free([this](std::size_t capacity_left) {
@@ -200,10 +198,10 @@ public:
         });
         caches_.magazine().shrink(slabs_.chunks());
         std::size_t bytes = before - bytes_reserved();
-        slabs_.chunks().leave(detached); // May run user code, which may use the pool.
+        slabs_.chunks().leave(detached); // May call user code, which may use the pool.
         slabs_.chunks().give_back(detached);
         if (has_caches && caches_.magazine().room() == 0 &&
-            caches_.magazine().grow(slabs_.chunks())) // Now that there is memory for it.
+            caches_.magazine().grow(slabs_.chunks())) // Now there is memory for it.
             bytes -= std::min(bytes, caches_.magazine().own_bytes(slabs_.chunks()));
         publish();
         return bytes;
@@ -238,8 +236,8 @@ public:
         for_each_handed_out(slabs_.chunks(), visit);
     }
 
-    /// Returns: the blocks in use behind the lowest of `at`, which may have been freed; if `at` is empty, the first
-    ///   ones. For iterators.
+    /// Returns: the blocks in use behind the lowest block of `at`, which may have been freed; if `at` is empty, the
+    ///   first blocks in use. For iterators.
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use(blocks_in_use at) noexcept
     {
         (void)note_use();
@@ -250,14 +248,14 @@ public:
         return block_walk(slabs_.chunks(), caches_).next(at);
     }
 
-    /// Returns: those behind all of `at`.
-    /// Preconditions: no block was freed since `at` was returned: `changes()` is the same.
+    /// Returns: the blocks in use behind all blocks of `at`.
+    /// Preconditions: no block was freed since `at` was returned: `changes()` is unchanged.
     MEMORY_POOL_NOINLINE blocks_in_use next_in_use_behind(blocks_in_use at) const noexcept
     {
         return block_walk(slabs_.chunks(), caches_).next_behind(at);
     }
 
-    /// Frees block number `index` of `home`, straight into its slab.
+    /// Frees block number `index` of `home` directly into that slab.
     void deallocate(slab& home, std::size_t index) noexcept
     {
         given_back(home.block(index, layout().stride()));
@@ -286,12 +284,12 @@ public:
         return look(slabs_);
     }
 
-    /// Only pools shared by threads lose threads in a fork.
+    /// Only a shared pool can lose threads in a fork.
     static constexpr bool has_lost_threads() noexcept { return false; }
 
-    // Figures.
+    // Statistics.
 
-    /// Returns: how often bits of slabs have changed while iterators move.
+    /// Returns: as local_caches::changes.
     std::uint64_t changes() const noexcept { return caches_.changes(); }
     std::size_t stride() const noexcept { return caches_.stride(); }
 
@@ -307,7 +305,7 @@ public:
         return slabs_.chunks().bytes_reserved() + caches_.magazine().own_bytes(slabs_.chunks());
     }
 
-    std::size_t in_use() const noexcept { return slabs_.handed_out() - caches_.count(); }
+    std::size_t in_use() const noexcept { return slabs_.outstanding() - caches_.count(); }
 
     std::size_t available() const noexcept { return (slabs_.chunks().is_bounded() ? limit() : capacity()) - in_use(); }
 
@@ -321,12 +319,12 @@ public:
         return statistics;
     }
 
-    report_figures figures() const noexcept
+    report_statistics reported_statistics() const noexcept
     {
-        report_figures figures = block_figures(slabs_, in_use(), bytes_reserved());
+        report_statistics statistics = block_statistics(slabs_, in_use(), bytes_reserved());
         if constexpr (variant::counts)
-            add_counts(figures, this->read());
-        return figures;
+            add_counts(statistics, this->read());
+        return statistics;
     }
 
     /// The entry in reports.
@@ -344,20 +342,20 @@ public:
     }
 
 private:
-    MEMORY_POOL_SLOW_PATH static report_figures read_figures(const void* pool) noexcept
+    MEMORY_POOL_SLOW_PATH static report_statistics read_statistics(const void* pool) noexcept
     {
-        return static_cast<const local_store*>(pool)->figures();
+        return static_cast<const local_store*>(pool)->reported_statistics();
     }
 
     void publish() const noexcept { entry_.publish(); }
 
-    /// A policy that checks fills free blocks, and keeps all of them in slabs.
+    /// A policy that checks fills free blocks, and keeps all of them in the slabs.
     static constexpr bool has_caches = !variant::checks;
 
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
-    /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
-    /// slabs say exactly which blocks are in use. May be nested.
+    /// Empties the magazine, span and row into the slabs, and keeps them empty during its lifetime: the bits of the
+    /// slabs then show exactly which blocks are in use. May be nested.
     class cache_suspension : base::immovable<cache_suspension>
     {
     public:
@@ -378,9 +376,9 @@ private:
         bool is_outermost_;
     };
 
-    // The way out.
+    // Allocation.
 
-    MEMORY_POOL_ALWAYS_INLINE void hand_out(void* block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void note_allocation(void* block) noexcept
     {
         if constexpr (variant::counts)
             this->count_allocation();
@@ -415,7 +413,7 @@ private:
         return block;
     }
 
-    /// Returns: a block, or nullptr if the pool is at its limit.
+    /// Allocates a block, and enlarges the pool if needed. Returns: nullptr if the pool is at its limit.
     void* hand_out_after_growth()
     {
         (void)note_use();
@@ -428,34 +426,33 @@ private:
         return block;
     }
 
-    /// Returns: a block, or nullptr if no slab has a free one.
+    /// Allocates a block from the caches or the slabs. Returns: nullptr if there is no free block.
     void* hand_out_from_store() noexcept
     {
-        // Does not enclose what may throw: the error handler need not return.
+        // Nothing in this scope throws: its destructor calls the error handler, which need not return.
         const base::late_reports reports(slabs_);
         void* block = nullptr;
-        if (!has_caches || !caches_.take(block)) // Succeeds if the error handler has used the pool since.
+        if (!has_caches || !caches_.take(block)) // Has a block if the error handler has used the pool since.
             block = take_from_store();
         if (block != nullptr) {
             if constexpr (variant::checks)
                 check_out(block);
-            hand_out(block);
+            note_allocation(block);
         }
         return block;
     }
 
-    /// The most blocks that go out of a pool that is listed in reports before it publishes its figures again: a share
-    /// of the capacity, as a slab may be searched for each batch, in time linear in its blocks.
-    std::size_t most_unpublished() const noexcept { return std::max<std::size_t>(256, capacity() / 64); }
+    /// Upper bound of the blocks that a pool with an entry in reports allocates before it publishes its statistics
+    /// again. A share of the capacity, as each batch may search a slab, in time linear in its blocks.
+    std::size_t max_unpublished() const noexcept { return std::max<std::size_t>(256, capacity() / 64); }
 
-    /// Refills the caches, which are empty, except perhaps the row.
-    /// Returns: a block, or nullptr if no slab has a free one.
+    /// Refills the caches from the slabs. Returns: a block; nullptr if there is no free block.
     void* take_from_store() noexcept
     {
         if (!has_caches || !caches_.are_used())
             return slabs_.take_one_late();
-        const std::size_t most = entry_.is_on() ? most_unpublished() : slab::any_number;
-        this->uncount_deallocations(caches_.refill(slabs_, most));
+        const std::size_t max_blocks = entry_.is_on() ? max_unpublished() : slab::any_number;
+        this->uncount_deallocations(caches_.refill(slabs_, max_blocks));
         void* block = nullptr;
         return caches_.take(block) ? block : nullptr;
     }
@@ -463,15 +460,15 @@ private:
     template <class Enlarge>
     void grow(Enlarge&& enlarge)
     {
-        const late_notes notes;
+        const deferred_callbacks notes;
         enlarge();
         if (has_caches && caches_.magazine().grow(slabs_.chunks())) // If upstream fails, the magazine keeps its size.
             caches_.open();
     }
 
-    // The way back.
+    // Deallocation.
 
-    /// Puts a block back into its slab. A rejected one does not count as freed.
+    /// Puts a block into its slab. A rejected block does not count as freed.
     void put(void* block) noexcept { this->uncount_deallocations(slabs_.put(&block, 1)); }
 
     void given_back(void* block) noexcept
@@ -484,8 +481,8 @@ private:
             Policy::observer::freed(identity().name, block);
     }
 
-    /// Reports the misuse that freeing `block` would be, also if a cache has it.
-    /// Returns: whether there was one; not, if the program has poisoned a block in use itself.
+    /// Reports the misuse, if any, of freeing `block`, which may be cached. Returns: whether there was any. (Not if the
+    /// program itself has poisoned a block in use.)
     MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
     {
         std::optional<error_kind> misuse;
@@ -504,8 +501,8 @@ private:
             return;
         if (caches_.are_abandoned()) {
             given_back(block);
-            if constexpr (variant::checks)
-                put(block);                                       // Otherwise it would be reported as an overflow.
+            if constexpr (variant::checks) // Otherwise, its fill pattern would be reported as an overflow.
+                put(block);
             slabs_.chunks().listener()->survivor_returned(block); // May destroy this store.
             return;
         }
@@ -542,6 +539,6 @@ private:
 
     local_caches caches_;
     slab_store slabs_;
-    reported entry_{"block_pool", identity().name, {&read_figures, this, is_shared}};
+    reported entry_{"block_pool", identity().name, {&read_statistics, this, is_shared}};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What pools built on block pools need, beyond the public interface.
+/// The internal interface of block pools for the pools and resources that are built on them.
 ///
-/// Thread safety: that of the pool.
+/// Thread safety: as the pool.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -19,7 +19,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// A friend of basic_block_pool.
 struct pool_access
 {
-    /// Returns: a pool whose slabs `listener` owns. Nothing is taken from `upstream` yet.
+    /// Returns: a pool whose slabs `listener` owns. Does not allocate from `upstream` yet.
     template <class Pool>
     static Pool make(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                      slab_listener* listener)
@@ -34,7 +34,7 @@ struct pool_access
         pool.check_count(count);
     }
 
-    /// As `allocate` of the pool. If that fails and `relieve()` returns true, tries once more.
+    /// As `allocate` of the pool. On failure, tries once more if `relieve()` returns true.
     template <class Pool>
     MEMORY_POOL_ALWAYS_INLINE static void* allocate(Pool& pool, base::relief relieve)
     {
@@ -59,7 +59,7 @@ struct pool_access
     }
 
     /// Returns: whether `block` is a block of the pool that is in use. Any pointer is allowed.
-    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a cached block counts as in
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks. Otherwise, a cached block counts as in
     ///   use.
     template <class Pool>
     static bool is_in_use(const Pool& pool, const void* block) noexcept
@@ -68,22 +68,23 @@ struct pool_access
             [block](const slab_store& slabs) { return has_handed_out(slabs.chunks(), block); });
     }
 
-    /// Effects: names the kind of what is built on a pool, in reports: for one thread, or shared by threads.
+    /// Effects: sets the kind, in reports, of a pool or resource that is built on `pool`: `local` if it is for one
+    ///   thread, `shared` if threads share it.
     template <class Pool>
     static void set_kind(const Pool& pool, const char* local, const char* shared) noexcept
     {
-        const auto& its = store(pool);
-        its.entry().set_kind(std::decay_t<decltype(its)>::is_shared ? shared : local);
+        const auto& blocks = store(pool);
+        blocks.entry().set_kind(std::decay_t<decltype(blocks)>::is_shared ? shared : local);
     }
 
-    /// Effects: counts a failure of a pool that is built on `pool`, if its policy counts.
+    /// Effects: counts a failure of a pool that is built on `pool`, if the policy counts.
     template <class Pool>
     static void count_failure(Pool& pool) noexcept
     {
         pool.store_.count_failure();
     }
 
-    /// Effects: notifies the observer of the policy that a pool is being destroyed, before its objects are.
+    /// Effects: notifies the observer of the policy of the destruction of a pool, before its objects are destroyed.
     template <class Pool>
     static void observe_end(Pool& pool) noexcept
     {

@@ -18,8 +18,7 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The largest size requested: a quarter of the address space, or the half of 2^48 that a 64-bit processor commonly
-/// leaves to a program.
+/// Maximum size of a request: 2^47 bytes, the address space that a 64-bit processor commonly leaves to a program.
 inline constexpr std::size_t largest_size =
     std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
@@ -30,7 +29,7 @@ constexpr std::size_t alignment_of_blocks(std::size_t block_size, std::size_t al
     return std::max(alignment != 0 ? alignment : natural, alignof(void*));
 }
 
-/// Returns: the distance between such blocks, each followed by `behind` more bytes, in bytes.
+/// Returns: the distance between blocks of `block_size` bytes, each followed by `behind` more bytes, in bytes.
 constexpr std::size_t stride_of_blocks(std::size_t block_size, std::size_t behind, std::size_t alignment) noexcept
 {
     return base::round_up(block_size + behind, alignment_of_blocks(block_size, alignment));
@@ -66,15 +65,15 @@ inline void check_alignment(std::size_t alignment, const char* name)
             alignment));
 }
 
-/// Returns: the options for blocks that are aligned to `least` bytes or more.
-inline pool_options with_alignment(std::size_t least, pool_options options) noexcept
+/// Returns: the options with an alignment of at least `min_alignment` bytes. Leaves an invalid alignment unchanged.
+inline pool_options with_alignment(std::size_t min_alignment, pool_options options) noexcept
 {
-    if (options.alignment == 0 || base::is_power_of_two(options.alignment)) // else the blocks say so
-        options.alignment = std::max(options.alignment, least);
+    if (options.alignment == 0 || base::is_power_of_two(options.alignment)) // check_alignment reports others
+        options.alignment = std::max(options.alignment, min_alignment);
     return options;
 }
 
-/// Returns: the distance between blocks of `block_size` bytes, each followed by `behind` more bytes, in bytes.
+/// Returns: stride_of_blocks, for validated arguments.
 /// Throws: std::invalid_argument or size_overflow, for invalid arguments.
 MEMORY_POOL_NOINLINE inline std::size_t checked_stride(std::size_t block_size, std::size_t behind,
                                                        const pool_options& options,
@@ -105,7 +104,7 @@ MEMORY_POOL_NOINLINE inline std::size_t checked_stride(std::size_t block_size, s
     return stride_of_blocks(block_size, behind, options.alignment);
 }
 
-/// Returns: whether there can be an array of that many pointers.
+/// Returns: whether an array of `count` pointers is possible.
 constexpr bool is_addressable(std::size_t count) noexcept
 {
     return count <= largest_size / sizeof(void*);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Lists the blocks in use of a pool by call site when it is destroyed, and sets the exit status of a process with
-/// leaks.
+/// Lists the blocks in use of a destroyed pool by call site, and sets the exit status of a process with leaks.
 ///
 ///     pool is destroyed, blocks in use  ->  samples among them  ->  stderr  ->  at exit: status of NP_LEAKS_EXIT
 ///
@@ -25,22 +24,21 @@
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the exit status of a process with leaks; 0: its own.
+/// Returns: the exit status of a process with leaks; 0: leaks do not change the status.
 inline int status_of_leaks() noexcept
 {
     const std::size_t status = os::number_in_environment("NP_LEAKS_EXIT");
     return status <= 255 ? static_cast<int>(status) : 0;
 }
 
-/// Whether it is a function of the library, which allocates for its callers.
+/// Returns: whether `name` is the mangled name of a function of this library.
 inline bool is_own_function(const char* name) noexcept
 {
     const auto begins = [name](const char* with) { return std::strncmp(name, with, std::strlen(with)) == 0; };
     return name != nullptr && (begins("_ZN11memory_pool") || begins("_ZNK11memory_pool"));
 }
 
-/// Returns: the stack without the innermost frames that are known to be of the library; all of it if there are no
-///   others.
+/// Returns: the call stack without its innermost frames in this library; unchanged if all frames are in the library.
 inline profile_sample without_own_functions(profile_sample sample) noexcept
 {
     const code_frame* first = sample.begin;
@@ -58,8 +56,8 @@ inline void end_with_status_of_leaks() noexcept
         os::set_status_at_end<&status_of_leaks>();
 }
 
-/// Effects: lists by call site the samples among the `count` blocks in use of a pool being destroyed, which
-///   `for_each(visit)` visits.
+/// Effects: lists, by call site, the samples among the `count` blocks in use of a pool that is being destroyed.
+///   `for_each(visit)` visits these blocks.
 template <class ForEach>
 void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count, ForEach&& for_each) noexcept
 {
@@ -76,7 +74,7 @@ void list_leaks(const char* pool_name, std::size_t block_size, std::size_t count
     end_with_status_of_leaks();
 }
 
-/// Returns: whether the environment asks for lists of leaks, by the variables of np_alloc.
+/// Returns: whether the environment variables of np_alloc request lists of leaks.
 inline bool lists_leaks() noexcept
 {
     return os::number_in_environment("NP_LEAKS") != 0 || status_of_leaks() != 0;

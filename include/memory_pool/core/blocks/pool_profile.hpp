@@ -3,10 +3,10 @@
 /// \file
 /// The profile of pools whose policy samples blocks.
 ///
-///     allocate:     count the bytes                        ->  a sample: call stack  ->  profile, filter
-///     deallocate:   filter: is it certainly no sample?     ->  it may be one         ->  profile, filter
+///     allocate:     count the bytes                        ->  sample is due: call stack   ->  profile, filter
+///     deallocate:   filter: may this block be a sample?    ->  yes                         ->  profile, filter
 ///
-/// Locks: a pool may call with its lock held, so the lock of the profile comes after those of pools: see
+/// Lock order: the lock of the profile comes after the locks of pools, as a pool may call with its lock held: see
 /// thread_registry.
 ///
 /// Thread safety: any thread.
@@ -34,7 +34,7 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Mean bytes between samples; 0: no sampling. That of NP_PROFILE_BYTES, if it is set, once the profile is made.
+/// Mean bytes between samples; 0: no sampling. The constructor of the profile sets it to NP_PROFILE_BYTES, if set.
 MEMORY_POOL_CONSTINIT inline std::atomic<std::size_t> mean_of_pool_profile{std::size_t{512} * 1024};
 
 MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
@@ -43,7 +43,7 @@ MEMORY_POOL_CONSTINIT inline sample_filter filter_of_pool_profile;
 struct sampling_thread
 {
     byte_sampler sampler;
-    bool is_sampling = false; ///< Its call stack is being taken, which may allocate.
+    bool is_sampling = false; ///< The thread is capturing its call stack, which may allocate.
 };
 
 inline thread_local sampling_thread this_sampling_thread{};
@@ -70,7 +70,7 @@ public:
         this_sampling_thread.sampler.notice_mean();
     }
 
-    /// Effects: counts an allocated block, and samples it if it is due.
+    /// Effects: counts an allocated block, and samples it if a sample is due.
     MEMORY_POOL_ALWAYS_INLINE static void allocated(const char* pool_name, const void* block,
                                                     std::size_t bytes) noexcept
     {
@@ -78,7 +78,7 @@ public:
             sample(pool_name, block, bytes);
     }
 
-    /// Effects: forgets a block that is freed, if it is a sample.
+    /// Effects: removes a freed block from the samples in use, if it is one.
     MEMORY_POOL_ALWAYS_INLINE static void freed(const void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(filter_of_pool_profile.may_have(block)))
@@ -92,11 +92,12 @@ public:
     /// Returns: as allocation_profile::modules.
     const code_module* modules() noexcept { return profile_.modules(); }
 
-    /// Effects: the same, restricted to samples in use among the blocks that `for_each(visit)` visits.
+    /// Effects: as `take`, restricted to samples in use among the blocks that `for_each(visit)` visits.
+    /// Returns: false on OOM.
     template <class ForEach>
     bool take_in_use(taken& to, ForEach&& for_each) noexcept
     {
-        // Not an address, which another pool may have later.
+        // Not the address of the pool, which a later pool may have, too.
         const auto* const mark = reinterpret_cast<const void*>(marks_.fetch_add(1, std::memory_order_relaxed) + 1);
         for_each([&](const void* block) {
             if (filter_of_pool_profile.may_have(block))
@@ -105,16 +106,16 @@ public:
         return profile_.take_in_use_of(mark, to);
     }
 
-    /// Effects: has no fork acquire its lock any more.
+    /// Effects: removes the lock of the profile from the fork handlers.
     static void leave_forks() noexcept { thread_registry::get().remove_inner_lock(for_forks()); }
 
 private:
-    static constexpr std::size_t longest_name = 127; ///< As in reports.
+    static constexpr std::size_t max_name_length = 127; ///< As in reports.
 
-    /// A thread notices a new mean after at most that many bytes.
-    static constexpr std::int64_t most_unnoticed = std::int64_t{64} * 1024;
+    /// A thread notices a new mean after at most this number of bytes.
+    static constexpr std::int64_t max_unnoticed = std::int64_t{64} * 1024;
 
-    /// While this thread takes its call stack, none of its allocations is a sample: the unwinder may allocate.
+    /// Disables samples in this thread while it captures its call stack: the unwinder may allocate.
     class sampling_scope : base::immovable<sampling_scope>
     {
     public:
@@ -153,13 +154,13 @@ private:
         get().profile_.gate().reset();
     }
 
-    // Not inlined: frames from here on are dropped.
+    // Not inlined: samples omit the frames from this function inwards.
     MEMORY_POOL_NOINLINE static void sample(const char* pool_name, const void* block, std::size_t bytes) noexcept
     {
         pool_profile& all = get();
         const std::size_t mean = mean_of_pool_profile.load(std::memory_order_relaxed);
         sampling_thread& thread = this_sampling_thread;
-        if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, most_unnoticed))
+        if (thread.is_sampling || !thread.sampler.is_due_slowly(bytes, mean, max_unnoticed))
             return;
         const sampling_scope scope;
         const sampled_stack calls = all.profile_.take_stack();
@@ -167,7 +168,7 @@ private:
         const void* const* const first = std::find(calls.begin(), calls.end(), caller);
         all.add(block, bytes, mean,
                 {first != calls.end() ? first : calls.begin(), calls.end(),
-                 std::string_view(pool_name).substr(0, longest_name), is_truncated(calls)});
+                 std::string_view(pool_name).substr(0, max_name_length), is_truncated(calls)});
     }
 
     void add(const void* block, std::size_t bytes, std::size_t mean, const sampled_calls& calls) noexcept
@@ -186,8 +187,8 @@ private:
     std::atomic<std::uintptr_t> marks_{0};
 };
 
-/// Constructs the profile at startup, so that fork handlers of the program may use pools; and removes it from forks
-/// when its library is unloaded, as the registry may be in another one.
+/// Constructs the profile at startup, so that fork handlers of the program may use pools. Removes it from the fork
+/// handlers when its library is unloaded, as the registry may be in another library.
 struct profile_in_forks : base::immovable<profile_in_forks>
 {
     profile_in_forks() noexcept { (void)pool_profile::get(); }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The thread that uses a pool, and the end of the pool, for policies that check.
+/// Detects use of a pool by a wrong thread or after its destruction, for policies that check.
 ///
-///     no thread   --- first use --------------------------------------------->   its thread
-///     its thread  --- hand_over(), or use by another when nothing is in use -->  no thread, or the other one
-///     destroyed   --- a mark stays, and is found as long as the memory of the pool has no other use
+///     no owner     --- first use --------------------------------------------->   the thread is the owner
+///     an owner     --- hand_over(), or use by another if no block is in use --->  no owner, or the other thread
+///     destroyed    --- leaves a mark, detectable until the memory of the pool is reused
 ///
-/// A pool that threads share, or that belongs to another resource, allows any thread. So does every pool while the
-/// thread holds a lock of the library, as a pool that threads share or a synchronized_resource does when it calls
-/// upstream.
+/// A pool that threads share, or that belongs to another resource, allows any thread. Every pool does so while the
+/// thread holds a lock of the library: a shared pool, or a synchronized_resource, may call it as upstream.
 ///
-/// Thread safety: any thread, but for the constructor and the destructor.
+/// Thread safety: any thread, except in the constructor and the destructor.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -27,8 +26,8 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The use of one pool. Empty, with empty functions, unless `Checks`: derive from it. If it comes first, free() writes
-/// to `identity_` of a pool on the heap, and not to the mark.
+/// The use of one pool. Unless `Checks`, the class and its functions are empty: derive from it. As the first base of a
+/// pool on the heap, it keeps its mark: free() overwrites `identity_` instead.
 template <bool Checks>
 class pool_use
 {
@@ -52,15 +51,15 @@ protected:
 
     ~pool_use()
     {
-        // Volatile: compilers drop other writes to an object that ends.
+        // Volatile: compilers drop other writes to an object at the end of its lifetime.
         for (std::size_t i = 0; i + 1 != sizeof last_name_ && identity_.name[i] != '\0'; ++i)
             last_name_[i] = identity_.name[i];
         mark_ = mark_of_end();
     }
 
-    /// Effects: reports that the pool was destroyed before `block` is given back; else, use by another thread than that
-    ///   of the pool, once for each such thread in turn. `block` is nullptr unless it is given back. `in_use()` says
-    ///   whether any block is.
+    /// Effects: reports use after the destruction of the pool, or use by a thread other than the owner. Reports several
+    ///   uses in a row by one thread once. `block` is the block being freed, or nullptr. `in_use()` returns whether any
+    ///   block is in use.
     /// Returns: false if the pool was destroyed.
     template <class InUse>
     bool note_use(const void* block, InUse&& in_use) noexcept
@@ -122,13 +121,13 @@ private:
 
     const pool_identity identity_;
     std::atomic<std::uint64_t> owner_{no_thread};
-    std::atomic<std::uint64_t> last_foreign_{no_thread}; ///< The last one that was reported.
+    std::atomic<std::uint64_t> last_foreign_{no_thread}; ///< The thread that was reported last.
     volatile std::uintptr_t mark_ = 0;
-    volatile char last_name_[48] = {}; ///< Once destroyed, as the name may end with the program's objects.
+    volatile char last_name_[48] = {}; ///< Set by the destructor: the name itself may end with objects of the program.
 };
 
-/// Effects: reports that the pool was destroyed before `block` is given back.
-/// Returns: whether it was.
+/// Effects: reports that the pool was destroyed before `block` was freed, if so.
+/// Returns: whether the pool was destroyed.
 inline bool is_gone(const pool_use<true>* pool, const void* block) noexcept
 {
     if (MEMORY_POOL_LIKELY(pool->mark_ != pool->mark_of_end()))
@@ -137,7 +136,7 @@ inline bool is_gone(const pool_use<true>* pool, const void* block) noexcept
     return true;
 }
 
-/// The same for pools and resources without a policy that checks.
+/// For pools and resources without a policy that checks. Returns: false.
 inline bool is_gone(const void*, const void*) noexcept
 {
     return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The blocks of one pool for several threads, with its policy's counts and checks. shared_store.hpp says how blocks
-/// move; local_store.hpp has the same functions for one thread.
+/// The blocks of a pool for several threads, with the counts and checks of its policy. shared_store.hpp shows how
+/// blocks move. local_store.hpp has the same interface for one thread.
 ///
 /// Thread safety: as documented in basic_block_pool for pools shared by threads.
 #pragma once
@@ -16,7 +16,7 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/pool_use.hpp>
 #include <memory_pool/core/blocks/shared_store.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
@@ -54,7 +54,7 @@ public:
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
           use(shared_store::identity()), alignment_(alignment_of_blocks(block_size, options.alignment)),
-          entry_("concurrent_block_pool", identity().name, {&read_figures, this, is_shared})
+          entry_("concurrent_block_pool", identity().name, {&read_statistics, this, is_shared})
     {
         this->allow_any_thread();
         enter_again_with(entry_);
@@ -64,7 +64,7 @@ public:
     ~shared_blocks()
     {
         entry_.leave();
-        if (!is_abandoned()) { // Else each block was freed one by one.
+        if (!is_abandoned()) { // An abandoned pool has no blocks in use: each was freed.
             observe_end(in_use(), false);
             observe_all_freed();
         }
@@ -73,14 +73,14 @@ public:
         base::pool_gone(this);
     }
 
-    /// Notifies the observer of the policy of `count` blocks in use, before the pool frees them when it is destroyed.
+    /// Notifies the observer of the policy of `count` blocks in use, before the destructor of the pool frees them.
     void observe_end(std::size_t count, bool is_leak) noexcept
     {
         base::observe_end<Policy>(identity().name, identity().block_size, count, is_leak,
                                   [this](auto&& visit) { this->for_each_in_use(visit); });
     }
 
-    /// Returns: the bytes of `count` blocks in one slab, without caches.
+    /// Returns: the size of a slab of `count` blocks in bytes, without caches.
     static constexpr std::size_t bytes_for(std::size_t count, std::size_t block_size, std::size_t alignment) noexcept
     {
         return slab_layout(stride_of_blocks(block_size, canary_bytes, alignment),
@@ -98,14 +98,14 @@ public:
 
     // One block.
 
-    /// If that fails, and `relieve()` returns true, tries once more.
+    /// On failure, tries once more if `relieve()` returns true.
     MEMORY_POOL_ALWAYS_INLINE void* allocate(base::relief relieve)
     {
         void* block = nullptr;
         if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
             block = take_uncached(relieve);
         MEMORY_POOL_ASSUME(block != nullptr);
-        return handed_out(block);
+        return note_allocation(block);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
@@ -116,7 +116,7 @@ public:
             if (block == nullptr)
                 return nullptr;
         }
-        return handed_out(block);
+        return note_allocation(block);
     }
 
     void* allocate_wait()
@@ -127,7 +127,7 @@ public:
             return true;
         });
         guard.succeeded();
-        return handed_out(block);
+        return note_allocation(block);
     }
 
     template <class Clock, class Duration>
@@ -138,7 +138,7 @@ public:
                 return waits_until(deadline, ready, lock);
             });
         if (block != nullptr)
-            return handed_out(block);
+            return note_allocation(block);
         count_failure();
         return nullptr;
     }
@@ -178,7 +178,7 @@ public:
     {
         const std::size_t taken = take_cached(blocks, count);
         for (std::size_t i = 0; i != taken; ++i)
-            (void)handed_out(base::address_of(blocks[i]));
+            (void)note_allocation(base::address_of(blocks[i]));
         return taken;
     }
 
@@ -221,7 +221,7 @@ public:
 private:
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
-    /// The first block of a slab begins at a cache line: see shared_store.
+    /// The first block of a slab is aligned to a cache line: see magazine_exchange::suitable_room.
     static constexpr std::size_t alignment_in_slab(std::size_t block_size, std::size_t alignment) noexcept
     {
         return std::max(alignment_of_blocks(block_size, alignment), cache_line_size);
@@ -236,10 +236,10 @@ private:
     /// Saturates where the other duration type would overflow.
     using seconds = std::chrono::duration<long double>;
 
-    /// The longest wait: from now on, it fits into the durations of the system clocks.
+    /// Upper bound of a wait: it fits into the durations of the system clocks.
     static constexpr std::chrono::hours a_century{24 * 365 * 100};
 
-    /// Returns: whether to go on waiting.
+    /// Waits for a while. Returns: whether to continue waiting.
     template <class Clock, class Duration>
     static bool waits_until(const std::chrono::time_point<Clock, Duration>& deadline, std::condition_variable& ready,
                             std::unique_lock<std::mutex>& lock)
@@ -251,14 +251,14 @@ private:
             return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
         if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) { // Follows adjustments of the clock.
             return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
-            // Not with the deadline: it would be converted to another duration type.
+            // Other clocks cannot use wait_until: it would convert the deadline to another duration type.
         } else {
             (void)ready.wait_for(lock, std::chrono::ceil<std::chrono::nanoseconds>(left));
-            return true; // The clock decides.
+            return true; // The next call reads the clock again.
         }
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void* note_allocation(void* block) noexcept
     {
         if constexpr (variant::counts)
             count_allocation();
@@ -313,9 +313,9 @@ private:
             Policy::observer::freed(identity().name, block);
     }
 
-    static report_figures read_figures(const void* pool) noexcept
+    static report_statistics read_statistics(const void* pool) noexcept
     {
-        return static_cast<const shared_blocks*>(pool)->figures(variant::counts);
+        return static_cast<const shared_blocks*>(pool)->reported_statistics(variant::counts);
     }
 
     std::size_t alignment_;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The blocks of one pool that threads share: a cache for each thread, a depot where they exchange magazines, the slabs
-/// behind a lock, and a queue of waiting threads.
+/// The blocks of a shared pool: a cache for each thread, a depot where threads exchange magazines, the slabs behind a
+/// lock, and a queue of waiting threads.
 ///
 ///     thread:  slot -> loaded, previous  <--- whole magazines, no lock --->  depot
 ///                           ^                                                  |
-///                           |   blocks never used, or given back one by one    |  trim, exhaustion, for_each
+///                           |   never-used blocks, and single freed blocks     |  trim, exhaustion, for_each
 ///                           +------------------- slabs, with the lock <--------+
 ///
-///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
+///     outstanding blocks of the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// "No lock on any path but growth": as long as the depot serves a thread, it takes none. Taking blocks out of the
-/// slabs for the first time is growth.
+/// Threads only take the lock for growth: not as long as the depot serves them. Taking blocks out of the slabs for the
+/// first time counts as growth.
 ///
-/// Thread safety: any thread, but for what says otherwise.
+/// Thread safety: any thread, unless documented otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/blocks/block_statistics.hpp>
 #include <memory_pool/core/blocks/cache_revocation.hpp>
-#include <memory_pool/core/blocks/pool_figures.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/core/reports/reported.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -43,8 +43,7 @@ class shared_store
     using locked = cache_revocation::locked;
 
 public:
-    /// Effects: makes a store without slabs. If free blocks are filled to detect misuse, every operation takes the
-    ///   lock.
+    /// Effects: makes a store without slabs. If free blocks are filled to detect misuse, each operation takes the lock.
     shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : gate_(layout, limit, options, identity, upstream)
@@ -54,7 +53,7 @@ public:
     // Blocks.
 
     /// Effects: takes a block out of this thread's cache, into `block`.
-    /// Returns: whether it had one.
+    /// Returns: false if the cache has no block.
     MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) const noexcept
     {
         cache_slot* const mine = gate_.slots_of_threads.slot();
@@ -62,7 +61,7 @@ public:
     }
 
     /// Effects: puts a block into this thread's cache.
-    /// Returns: whether it had room.
+    /// Returns: false if the cache has no room.
     MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) const noexcept
     {
         cache_slot* const mine = gate_.slots_of_threads.slot();
@@ -70,7 +69,7 @@ public:
     }
 
     /// Effects: takes up to `count` blocks out of this thread's cache, or a full magazine of the depot, into `blocks`.
-    /// Returns: how many.
+    /// Returns: their number.
     template <class T>
     std::size_t take_cached(T** blocks, std::size_t count) noexcept
     {
@@ -78,9 +77,9 @@ public:
         return cache != nullptr ? gate_.exchange.take(*cache, blocks, count) : 0;
     }
 
-    /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. nullptr is
-    ///   ignored. Calls `accepted(block)` before the block can be allocated again.
-    /// Returns: how many.
+    /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. Skips nullptr.
+    ///   Calls `accepted(block)` before the block can be allocated again.
+    /// Returns: the number of accepted pointers, including nullptr.
     template <class T, class Accepted>
     std::size_t put_cached(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
     {
@@ -88,10 +87,10 @@ public:
         return cache != nullptr ? gate_.exchange.put(*cache, blocks, count, accepted) : 0;
     }
 
-    /// Effects: takes a block from any source, including the caches of other threads, and upstream.
-    /// Returns: it, or nullptr if all blocks that the limit allows are in use. Where free blocks are filled, it is
-    ///   marked as in use, and reported if it was written to before.
-    /// Throws: what upstream throws, if there is no free block anywhere.
+    /// Effects: takes a block from any source, including the caches of other threads, and upstream. If free blocks are
+    ///   filled, marks the block as in use, and reports a write after free.
+    /// Returns: the block; nullptr if all blocks that the limit allows are in use.
+    /// Throws: exceptions of upstream, if there is no free block anywhere.
     void* take()
     {
         thread_cache* const cache = gate_.cache_of_this_thread();
@@ -101,7 +100,7 @@ public:
         return gate_.marked(gate_.take_locked(cache));
     }
 
-    /// Effects: puts a block back, or hands it to the longest waiter.
+    /// Effects: frees a block, or hands it to the first waiter.
     void put(void* block) noexcept
     {
         thread_cache* const cache = gate_.cache_of_this_thread();
@@ -117,8 +116,8 @@ public:
         gate_.slabs().chunks().listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: puts a block back as `put` does, unless that is misuse, which is reported. Calls `accepted()` before
-    ///   the block can be allocated again.
+    /// Effects: as `put`, but reports misuse instead of freeing the block. Calls `accepted()` before the block can be
+    ///   allocated again.
     /// Preconditions: free blocks are filled.
     template <class Accepted>
     void put_verified(void* block, Accepted&& accepted) noexcept
@@ -133,13 +132,13 @@ public:
                 gate_.put_locked(nullptr, block);
                 return;
             }
-            gate_.cached.put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
+            gate_.cached.put_into_slabs(&block, 1); // Otherwise, its fill pattern would be reported as an overflow.
         }
         gate_.slabs().chunks().listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: reports the misuse that freeing `block` would be, also if a cache has it.
-    /// Returns: whether there was one; not, if the program has poisoned a block in use itself.
+    /// Effects: reports the misuse, if any, of freeing `block`, which may be cached.
+    /// Returns: whether there was any. (Not if the program itself has poisoned a block in use.)
     MEMORY_POOL_SLOW_PATH bool report_misuse_of(const void* block) noexcept
     {
         const cache_revocation::suspension suspended(gate_);
@@ -150,10 +149,11 @@ public:
         return misuse.has_value();
     }
 
-    /// Effects: takes a block as `take` does. If there is none, waits until one is put back; waiters are served in FIFO
-    ///   order. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
-    /// Returns: the block, or nullptr if `wait` gave up; or unless `Throws`, if upstream fails and no block is in use.
-    /// Throws: what upstream throws, if no block is in use, and `Throws`; what `wait` throws.
+    /// Effects: takes a block as `take` does. If there is none, waits until a block is freed, in FIFO order of threads.
+    ///   `wait(condition_variable, lock)` waits for a while and returns whether to continue waiting.
+    /// Returns: the block; nullptr if `wait` returned false, or, unless `Throws`, if upstream fails and no block is in
+    ///   use.
+    /// Throws: exceptions of `wait`; if `Throws` and no block is in use, also exceptions of upstream.
     template <bool Throws, class Wait>
     void* take_waiting(Wait&& wait)
     {
@@ -166,13 +166,13 @@ public:
             gate_.mutex.assume_held();
             block = gate_.take_locked(cache);
         };
-        // If upstream fails, a block may still come back.
+        // If upstream fails, another thread may still free a block.
         if (base::succeeds(take_any) && block != nullptr)
             return gate_.marked(block);
-        if (gate_.cached.slabs.handed_out() == 0) // No block can come back: as in `take`.
+        if (gate_.cached.slabs.outstanding() == 0) // No thread can free a block: as in `take`.
             return Throws ? gate_.marked(gate_.take_locked(cache)) : nullptr;
         cache_revocation::queued_waiter self(gate_);
-        lock.report_early(); // The misuse may be the reason for the exhaustion.
+        lock.report_early(); // Misuse may be the cause of the exhaustion.
         while (self.block == nullptr && wait(self.ready, lock.native()))
             continue;
         return std::exchange(self.block, nullptr);
@@ -181,7 +181,7 @@ public:
     // All blocks.
 
     /// Effects: takes slabs from upstream until the capacity is at least `count`.
-    /// Throws: what upstream throws.
+    /// Throws: exceptions of upstream.
     void reserve(std::size_t count)
     {
         const locked lock(gate_);
@@ -196,8 +196,8 @@ public:
         gate_.cached.slabs.note_step();
     }
 
-    /// Effects: makes the cache of this thread, with its magazines, if it can have one.
-    /// Throws: what upstream throws.
+    /// Effects: makes the cache of this thread, with its magazines, if the thread can have one.
+    /// Throws: exceptions of upstream.
     void reserve_for_thread()
     {
         thread_cache* const existing = gate_.slots_of_threads.existing_cache();
@@ -210,7 +210,7 @@ public:
         (void)gate_.open(*cache);
     }
 
-    /// Effects: returns every chunk in which no block is in use to upstream.
+    /// Effects: returns every chunk without blocks in use to upstream.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
     {
@@ -227,25 +227,24 @@ public:
             }
             gate_.trimmings.enter(mine);
         }
-        gate_.slabs().chunks().leave(mine.detached); // May run user code, which may use the pool.
+        gate_.slabs().chunks().leave(mine.detached); // May call user code, which may use the pool.
         const locked lock(gate_);
         gate_.trimmings.leave(mine);
         gate_.cached.slabs.chunks().give_back(mine.detached);
         return bytes;
     }
 
-    /// Effects: stops taking blocks back; freed blocks go to the listener instead.
-    /// Returns: how many blocks are in use.
+    /// Effects: abandons the store: from now on, freed blocks go to the listener.
+    /// Returns: the number of blocks in use.
     /// Preconditions: there is a listener, and no thread allocates any more.
     std::size_t abandon() noexcept
     {
         const locked lock(gate_);
         gate_.cached.gather();
         gate_.is_abandoned = true; // From here on, no cache is opened.
-        return gate_.cached.slabs.handed_out();
+        return gate_.cached.slabs.outstanding();
     }
 
-    /// Returns: whether abandon() was called.
     bool is_abandoned() const noexcept
     {
         const locked lock(gate_);
@@ -261,7 +260,7 @@ public:
         core::for_each_free(gate_.cached.slabs.chunks(), visit);
     }
 
-    /// Effects: frees every block; and unless `keeps_slabs`, returns all slabs to upstream.
+    /// Effects: frees every block. Unless `keeps_slabs`, returns all slabs to upstream.
     /// Preconditions: no other thread uses the pool.
     void forget_blocks(bool keeps_slabs) noexcept
     {
@@ -269,7 +268,7 @@ public:
         gate_.cached.gather();
         if (!gate_.may_cache)
             gate_.cached.slabs.report_damage();
-        gate_.counts.end_all(gate_.cached.slabs.handed_out());
+        gate_.counts.end_all(gate_.cached.slabs.outstanding());
         gate_.has_lost_threads = false;
         if (!keeps_slabs) {
             gate_.exchange.release(gate_.cached.caches);
@@ -281,8 +280,8 @@ public:
             core::for_each_free(gate_.cached.slabs.chunks(), [this](void* block) { checks().mark_free(block); });
     }
 
-    /// Effects: calls `visit(block)` for each block in use, in the order of addresses. Meanwhile every block moves
-    ///   through the slabs; nothing is locked while `visit` runs.
+    /// Effects: calls `visit(block)` for each block in use, in the order of addresses, without a lock held. The caches
+    ///   stay closed during the call.
     template <class Visit>
     void for_each_in_use(Visit&& visit)
     {
@@ -295,8 +294,8 @@ public:
         }
     }
 
-    /// Effects: calls `look(const slab_store&)` with the lock held. Unless suspended by for_each_in_use, blocks in the
-    ///   caches count as handed out there.
+    /// Effects: calls `look(const slab_store&)` with the lock held. Cached blocks are outstanding there, except within
+    ///   for_each_in_use.
     template <class Look>
     auto with_slabs(Look&& look) const
     {
@@ -304,15 +303,15 @@ public:
         return look(gate_.cached.slabs);
     }
 
-    /// Returns: whether this is the child of a fork and other threads have used the pool before: objects in blocks that
-    ///   they were allocating or freeing may be half constructed or half destroyed. True until `clear` or `release`.
+    /// Returns: whether this is the child of a fork, and other threads had used the pool before the fork: objects that
+    ///   they were constructing or destroying may be incomplete. True until `clear` or `release`.
     bool has_lost_threads() const noexcept
     {
         const locked lock(gate_);
         return gate_.has_lost_threads;
     }
 
-    // Figures. Exact if no other thread uses the pool.
+    // Statistics. Exact if no other thread uses the pool.
 
     const pool_identity& identity() const noexcept { return gate_.slabs().identity(); }
     const slab_layout& layout() const noexcept { return gate_.slabs().layout(); }
@@ -345,14 +344,14 @@ public:
                gate_.cached.in_use();
     }
 
-    /// Returns: how many threads wait for a block.
+    /// Returns: the number of threads that wait for a block.
     std::size_t waiting() const noexcept
     {
         const locked lock(gate_);
         return gate_.queue.size();
     }
 
-    // Counting, by a policy that does.
+    // Counting, for a policy that counts.
 
     void count_allocation() noexcept { gate_.counts.add_allocation(gate_.slots_of_threads.existing_cache()); }
     void count_deallocation() noexcept { gate_.counts.add_deallocation(gate_.slots_of_threads.existing_cache()); }
@@ -371,15 +370,15 @@ public:
         return all;
     }
 
-    /// Returns: the figures for reports; with the counts, if the policy `counts`.
-    report_figures figures(bool counts) const noexcept
+    /// Returns: the statistics for reports, with the counts of the policy if `counts`.
+    report_statistics reported_statistics(bool counts) const noexcept
     {
         const locked lock(gate_);
-        report_figures figures =
-            block_figures(gate_.cached.slabs, gate_.cached.in_use(), gate_.cached.bytes_reserved());
+        report_statistics statistics =
+            block_statistics(gate_.cached.slabs, gate_.cached.in_use(), gate_.cached.bytes_reserved());
         if (counts)
-            add_counts(figures, gate_.counts.sum(gate_.cached.caches));
-        return figures;
+            add_counts(statistics, gate_.counts.sum(gate_.cached.caches));
+        return statistics;
     }
 
     /// Returns: whether the invariants above hold.
@@ -389,11 +388,11 @@ public:
         const locked lock(gate_);
         gate_.cached.gather();
         return gate_.cached.slabs.verify() && gate_.exchange.blocks_in_depot() == 0 &&
-               gate_.cached.in_use() == gate_.cached.slabs.handed_out();
+               gate_.cached.in_use() == gate_.cached.slabs.outstanding();
     }
 
 protected:
-    /// Effects: has the child of a fork, where another thread made the pool, enter it in reports again when it is used.
+    /// Effects: as cache_revocation::enter_again_with.
     void enter_again_with(const reported& entry) noexcept { gate_.enter_again_with(entry); }
 
     ~shared_store() = default;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How objects are made in the blocks of pools, and ended.
+/// Construction and destruction of objects in the blocks of pools.
 ///
-///     T has such a constructor:    T(arguments...)
-///     T is an aggregate:           T{arguments...}
-///     neither:                     T(arguments...), so that the compiler says what is wrong
+///     T has a matching constructor:    T(arguments...)
+///     T is an aggregate:               T{arguments...}
+///     neither:                         T(arguments...), for the compiler's error message
 ///
-/// Braces are for aggregates only: elsewhere they may select an initializer-list constructor unexpectedly.
+/// Braces are for aggregates only: for other types they may select an initializer-list constructor unexpectedly.
 ///
-/// Thread safety: that of the constructor.
+/// Thread safety: as the constructor.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/lifetime_access.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 
 #include <new>
@@ -23,7 +23,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Whether it takes braces to make a `T` from such arguments.
+/// True if only `T{arguments...}` may construct a `T` from these arguments.
 template <class T, class... Arguments>
 inline constexpr bool takes_braces = std::is_aggregate_v<T> && !base::is_constructible<T, Arguments...>;
 
@@ -42,8 +42,8 @@ constexpr bool is_nothrow_makeable() noexcept
 }
 
 /// Effects: constructs a `T` in `block`.
-/// Returns: it.
-/// Throws: what the constructor throws.
+/// Returns: the object.
+/// Throws: exceptions from the constructor.
 template <class T, class... Arguments>
 MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
 {
@@ -59,7 +59,7 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
         return ::new (block) T(std::forward<Arguments>(arguments)...);
 }
 
-/// Destroys an object; a no-op for types that cannot be destroyed, which are rejected elsewhere.
+/// Destroys an object. A no-op for types without an accessible destructor, which are rejected elsewhere.
 template <class T>
 MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
 {
@@ -71,8 +71,8 @@ MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexce
         lifetime_access::destroy(*object);
 }
 
-/// Effects: frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it. A
-///   checking policy reports an overflow; the block is freed anyway.
+/// Effects: frees the block of an object that was destroyed or whose constructor threw. A checking policy reports an
+///   overflow, but the block is freed anyway, as no other call will free it.
 template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {
@@ -83,8 +83,8 @@ MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noex
     blocks.deallocate(block);
 }
 
-/// Returns: the object in a block; nullptr, if `T` is incomplete, for which the standard library would add an error to
-///   that of complete_object.
+/// Returns: the object in a block. nullptr if `T` is incomplete, to avoid an error of the standard library after the
+///   one from complete_object.
 template <class T>
 T* laundered(void* block) noexcept
 {

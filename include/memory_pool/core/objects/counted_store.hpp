@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of intrusively counted objects: one constructs and destroys them at each use, one recycles them.
+/// Stores of intrusively counted objects. One store constructs and destroys an object for each use, the other recycles
+/// its objects.
 ///
 ///     free -- make: construct -------------> in use -- last reference: destroy --> free          constructing_store
 ///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          recycling_store
 ///
-/// Thread safety: that of `Blocks`.
+/// Thread safety: as `Blocks`.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
@@ -35,13 +36,13 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
+/// True if a `Base*` can be cast to `T*`; not if the base is virtual.
 template <class T, class Base, class = void>
 inline constexpr bool is_cast_from = false;
 template <class T, class Base>
 inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>(std::declval<Base*>()))>> = true;
 
-/// The common part of both. `Derived::end(T&)` is called when the last reference is gone, if `end_runs_code`.
+/// The common base of both stores. Calls `Derived::end(T&)` when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
 class counted_store : public object_store<Derived, Blocks>
 {
@@ -66,7 +67,7 @@ protected:
 
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
 
-    /// A new object is at its place.
+    /// Records the position of a new object.
     MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
     {
         object_access::settle(item_in(*object), pool_access::store(this->blocks).layout());
@@ -76,7 +77,7 @@ protected:
 
     void set_end_runs_code(bool runs_code) noexcept { this->give_back = way_back(runs_code); }
 
-    /// From now on, references that come and go do not end the object.
+    /// Makes the object ignore references added and dropped while it ends.
     static void begin_end(T& object) noexcept { count(object).write(reference_zones<std::uint32_t>::idle); }
 
 public:
@@ -84,7 +85,7 @@ public:
     static void* linked(void* block) noexcept { return object_access::linked(item_in(*object_in(block))); }
 
 private:
-    /// Chosen once, not at each call.
+    /// Selects the function once, instead of at each call.
     static slab_listener::give_back_function way_back(bool end_runs_code) noexcept
     {
         return end_runs_code ? &end_and_take_back : &take_back;
@@ -95,7 +96,7 @@ private:
         item* const part = static_cast<item*>(counted);
         if constexpr (is_cast_from<T, item>) {
             return static_cast<T*>(part);
-        } else { // The object begins where its block does.
+        } else { // The object is at the beginning of its block.
             const std::size_t stride = pool_access::store(store.blocks).layout().stride();
             const slab& home = object_access::slab_of(*part);
             const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
@@ -114,14 +115,14 @@ private:
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
             object_access::settle_again(item_in(*ended),
-                                        pool_access::store(store.blocks).layout()); // where a link may be
+                                        pool_access::store(store.blocks).layout()); // overwrites a link
             begin_end(*ended);
             store.end(*ended);
         });
     }
 };
 
-/// Objects that are constructed and destroyed at each use.
+/// A store that constructs and destroys an object for each use.
 template <class T, class Blocks>
 class constructing_store final : public counted_store<constructing_store<T, Blocks>, T, Blocks>
 {
@@ -135,8 +136,8 @@ public:
     {
     }
 
-    /// Effects: makes an object with one reference in a block of this store.
-    /// Throws: what the constructor throws; the block is back then.
+    /// Effects: constructs an object with one reference in `block`, a block of this store.
+    /// Throws: exceptions from the constructor. The block is freed then.
     template <class... Arguments>
     MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
     {
@@ -162,7 +163,7 @@ public:
     }
 };
 
-/// Objects that are constructed once, when the store grows, and recycled.
+/// A store that constructs its objects when it grows and recycles them.
 template <class T, class Blocks>
 class recycling_store final : public recycling_half<counted_store<recycling_store<T, Blocks>, T, Blocks>, T>
 {
@@ -178,8 +179,9 @@ public:
                       "intrusive_pool to find misuse");
     }
 
-    /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
-    /// Throws: what `init` throws; the object is back in the store then, as init has left it.
+    /// Effects: calls `init(object)` for the object in `block`, a block of this store.
+    /// Returns: the object, with one reference.
+    /// Throws: exceptions from `init`. The object is free again then, as `init` left it.
     template <class Init>
     MEMORY_POOL_ALWAYS_INLINE T* hand_out(void* block, Init&& init)
     {
@@ -187,7 +189,7 @@ public:
         T* const object = this->object_in(block);
         this->count(*object).write(1);
         base::failure_guard guard([this, object] {
-            if (this->count(*object).drop() == dropped::the_last) // Else init has kept a pointer to it.
+            if (this->count(*object).drop() == dropped::the_last) // Otherwise init kept a pointer to the object.
                 this->blocks.deallocate(object);
         });
         std::forward<Init>(init)(*object);
@@ -198,7 +200,7 @@ public:
     void end(T& object) noexcept
     {
         this->reset_kept(object);
-        // If the hook has kept a pointer to the object, it is in use again.
+        // If the hook kept a pointer to the object, the object is in use again.
         if (this->count(object).resume() == 0)
             this->blocks.deallocate(std::addressof(object));
     }

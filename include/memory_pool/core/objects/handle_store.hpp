@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects in blocks, each with a place in a table by which handles find it: what a pool with handles stores.
+/// The store of a pool with handles. Each object lies in a block and has a place in a table, which handles refer to.
 ///
 ///     handle { index, generation }  ->  place: | generation | object |  ->  block: | T | index |
 ///
@@ -10,7 +10,7 @@
 ///
 /// Until all objects of a bulk creation are alive, their handles are { index, 0 }, and their places hold the blocks.
 ///
-/// Thread safety: that of the blocks, unless stated otherwise.
+/// Thread safety: as the blocks, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -18,7 +18,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
@@ -69,7 +69,7 @@ protected:
 
     // One object.
 
-    /// Makes an object in `block`, which is given back if that fails.
+    /// Constructs an object in `block`; frees the block on failure.
     template <class... Arguments>
     MEMORY_POOL_ALWAYS_INLINE handle construct(void* block, Arguments&&... arguments)
     {
@@ -82,7 +82,7 @@ protected:
         return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
     }
 
-    /// The same; returns a null handle if there is no block or no place.
+    /// As `construct`, but returns a null handle if there is no block or no place.
     template <class... Arguments>
     handle construct_if(void* block, Arguments&&... arguments) noexcept(is_nothrow_makeable<T, Arguments...>())
     {
@@ -97,7 +97,7 @@ protected:
         return construct_in(*taken, index, block, std::forward<Arguments>(arguments)...);
     }
 
-    /// Returns false, and reports that, for a handle that is not null and that this pool cannot have made.
+    /// Reports a non-null handle that cannot be from this pool, and returns false for it.
     MEMORY_POOL_ALWAYS_INLINE bool is_of_this(handle given) const noexcept
     {
         if constexpr (checks)
@@ -108,13 +108,13 @@ protected:
         return true;
     }
 
-    /// The object, or nullptr if it is gone.
+    /// Returns the object, or nullptr if it was destroyed.
     MEMORY_POOL_ALWAYS_INLINE void* find(handle sought) const noexcept
     {
         return is_of_this(sought) ? places_.find(sought.index, sought.generation) : nullptr;
     }
 
-    /// Makes the handles of an object stale, and destroys it, unless a visitor or `destroy_all_alive` will.
+    /// Makes an object's handles stale. Destroys the object, unless a visitor or `destroy_all_alive` does so later.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_one(handle destroyed) noexcept
     {
         if constexpr (checks)
@@ -145,7 +145,7 @@ protected:
 
     // Many objects.
 
-    /// Takes blocks and places for `count` objects, all or none.
+    /// Allocates blocks and places for `count` objects, all or none.
     /// Throws: as `Blocks::allocate`; pool_exhausted.
     void prepare_many(handle* handles, std::size_t count)
     {
@@ -165,8 +165,8 @@ protected:
         guard.succeeded();
     }
 
-    /// Takes blocks and places for up to `count` objects, as many as are available.
-    /// Returns: how many.
+    /// Allocates blocks and places for up to `count` objects, as available.
+    /// Returns: the number of objects.
     std::size_t try_prepare_many(handle* handles, std::size_t count) noexcept
     {
         std::size_t done = 0;
@@ -181,7 +181,7 @@ protected:
         return done;
     }
 
-    /// Constructs all prepared objects, and only then makes them alive; if a constructor throws, gives everything back.
+    /// Constructs all prepared objects before making any alive. If a constructor throws, frees all blocks and places.
     template <class... Arguments>
     void construct_many(handle* handles, std::size_t count, const Arguments&... arguments)
     {
@@ -205,8 +205,8 @@ protected:
         });
     }
 
-    /// As `destroy_one` for each. The blocks are freed in batches.
-    /// Returns: how many were alive.
+    /// As `destroy_one` for each handle, but frees the blocks in batches if possible.
+    /// Returns: the number of objects that were alive.
     std::size_t destroy_many(const handle* handles, std::size_t count) noexcept
     {
         const auto destroy = [this](handle each) { return this->destroy_one(each); };
@@ -224,13 +224,13 @@ protected:
 
     // All objects.
 
-    /// Destroys every object that is alive, or that destructors make. A no-op if called by one of them.
+    /// Destroys all objects, also objects that destructors create meanwhile. A no-op if called by such a destructor.
     void destroy_all_alive() noexcept
     {
         if (std::is_trivially_destructible_v<complete_object<T>> || pool_access::store(blocks_).has_lost_threads()) {
             blocks_.clear();
             places_.reset();
-            is_clearing_ = false; // A lost thread may have been in here.
+            is_clearing_ = false; // A lost thread may have set it.
             return;
         }
         if (std::exchange(is_clearing_, true))
@@ -243,15 +243,15 @@ protected:
 
     bool is_clearing() const noexcept { return is_clearing_; }
 
-    /// With checks, reports that the wrong thread visits the objects.
+    /// With checks, reports a visit by a wrong thread.
     void note_visit() const noexcept
     {
         if constexpr (checks)
             (void)pool_access::store(blocks_).note_use(nullptr);
     }
 
-    /// Reserves places and blocks for `count` objects. Places come first, as their bytes are a multiple of the
-    /// alignment of blocks.
+    /// Reserves places and blocks for `count` objects. Places come first, as their size is a multiple of the alignment
+    /// of blocks.
     /// Throws: as `Blocks::reserve`; pool_exhausted.
     void reserve_all(std::size_t count)
     {
@@ -277,8 +277,8 @@ protected:
 private:
     static constexpr bool checks = base::checked_policy<typename Blocks::policy>::checks;
 
-    /// So that handles of another pool are not those of this one: multiples of an odd number, modulo 2^31, of which the
-    /// nth is at least 2^31 / 5n away from the others.
+    /// Makes handles of different pools distinguishable. The values are multiples of an odd number modulo 2^31: the nth
+    /// is at least 2^31 / 5n away from the others.
     static std::uint32_t first_generation() noexcept
     {
         if constexpr (checks) {
@@ -288,17 +288,17 @@ private:
         return 0;
     }
 
-    /// Blocks that are taken or given back together.
+    /// Blocks that are allocated or freed together.
     using block_batch = std::array<void*, 64>;
 
-    /// In a block, the index of its place is behind the object.
+    /// The index of the place follows the object in the block.
     static constexpr std::size_t index_offset() noexcept
     {
         return base::round_up(sizeof(complete_object<T>), alignof(std::uint32_t));
     }
     static constexpr std::size_t block_size() noexcept { return index_offset() + sizeof(std::uint32_t); }
 
-    /// Grows the table of places while `is_needed()`. If upstream has no memory, returns free blocks to it and retries.
+    /// Grows the table of places while `is_needed()`. If upstream has no memory, trims the blocks and retries.
     /// Returns: false if the table is at its maximum size and still too small.
     template <class IsNeeded>
     bool grow_places(IsNeeded&& is_needed)
@@ -356,8 +356,8 @@ private:
         return {index, places_.begin(taken, block)};
     }
 
-    /// Takes a place for each of the first `count` blocks, and writes the handles from `handles[done]` on, which `done`
-    /// counts. Gives back the blocks for which `take` finds no place.
+    /// Takes a place for each of the first `count` blocks and stores its handle in `handles[done++]`. Frees the blocks
+    /// left over if `take` finds no place.
     /// Returns: whether each block has a place.
     template <class Take>
     bool place_many(const block_batch& blocks, std::size_t count, handle* handles, std::size_t& done, Take&& take)
@@ -378,7 +378,7 @@ private:
         return true;
     }
 
-    /// Gives back prepared blocks and places.
+    /// Frees prepared blocks and places.
     void give_back_many(handle* handles, std::size_t count) noexcept
     {
         std::for_each(handles, handles + count, [this](handle& each) {
@@ -389,7 +389,7 @@ private:
         });
     }
 
-    /// `count` is at most the size of a batch.
+    /// Preconditions: `count` is at most the size of a batch.
     std::size_t destroy_batch(const handle* handles, std::size_t count) noexcept
     {
         block_batch freed;
@@ -416,8 +416,8 @@ private:
         (void)blocks_.check(block);
     }
 
-    /// Destroys the objects that are alive, once through the table.
-    /// Returns: whether there was one.
+    /// Destroys the objects that are alive, in one pass through the table.
+    /// Returns: whether there were any.
     bool destroy_round() noexcept
     {
         bool has_destroyed = false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The places behind the handles of a pool for one thread. shared_places.hpp has the same functions for several.
+/// The places for handles of a pool for one thread. shared_places.hpp has the same interface for several threads.
 ///
 ///     free:  | generation, even | next free place | nullptr |
-///     alive: | generation, odd  |                 | object  |     a handle of that generation finds the object
+///     alive: | generation, odd  |                 | object  |     a handle of this generation finds the object
 ///
-/// Free places are used in LIFO order: the place used last is in the processor's cache, and the table stays short and
-/// dense, which makes iteration cheap. Places used in FIFO order would take longer to run out of generations, but a
-/// place that does is only lost, not unsafe: 16 bytes for each 2^31 objects.
+/// Free places are used in LIFO order: the place freed last is likely in the processor's cache, and the table stays
+/// short and dense, which makes iteration cheap. FIFO order would take longer to exhaust the generations of a place,
+/// but an exhausted place is only lost, not unsafe: 16 bytes for each 2^31 objects.
 ///
 /// Thread safety: none.
 #pragma once
@@ -42,10 +42,10 @@ public:
 
     // One place.
 
-    /// Effects: takes a free place, for the object in `block`, and writes its index into `index`. `grow(need)` makes
-    ///   the table grow, by its `grow`, if `need()` is true.
+    /// Effects: takes a free place, and stores the index of the place in `index`. `grow(is_needed)` calls the table's
+    ///   `grow` if `is_needed()`.
     /// Returns: the place, or nullptr if `grow` returned false.
-    /// Throws: what `grow` throws.
+    /// Throws: exceptions from `grow`.
     template <class Grow>
     MEMORY_POOL_ALWAYS_INLINE place* take(std::uint32_t& index, const void*, Grow&& grow)
     {
@@ -57,7 +57,7 @@ public:
         return &taken;
     }
 
-    /// Effects: gives back a place that was taken, and whose object was not made, or is gone.
+    /// Effects: frees a place whose object was destroyed, or never constructed.
     MEMORY_POOL_ALWAYS_INLINE void put_back(place& freed, std::uint32_t index, const void*) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(freed.generation == retired_generation))
@@ -66,14 +66,14 @@ public:
     }
 
     /// Effects: makes the object in the place alive.
-    /// Returns: its generation.
+    /// Returns: the generation of the object.
     MEMORY_POOL_ALWAYS_INLINE static generation_type begin(place& taken, void* object) noexcept
     {
         taken.object = object;
         return ++taken.generation;
     }
 
-    /// Effects: stores in a taken place the block of an object that will `begin` later.
+    /// Effects: stores the block of an object that will `begin` later.
     static void hold(place& taken, void* block) noexcept { taken.object = block; }
 
     /// Returns: the block that the place holds.
@@ -86,8 +86,8 @@ public:
         return found != nullptr ? found->object : nullptr;
     }
 
-    /// Effects: makes the handles of the object stale, if it is alive. `object` is then the object, which the caller
-    ///   destroys before it gives back the place.
+    /// Effects: makes the handles of the object stale, if it is alive. Sets `object` to the object, which the caller
+    ///   destroys before freeing the place.
     /// Returns: the place, or nullptr if the object was not alive.
     MEMORY_POOL_ALWAYS_INLINE place* end_object(std::uint32_t index, generation_type generation, void*& object) noexcept
     {
@@ -99,7 +99,7 @@ public:
         return found;
     }
 
-    /// Effects: makes the handles of the object stale, if it is alive, and leaves it to `take_object`.
+    /// Effects: makes the handles of the object stale, if it is alive. The object stays until `take_object`.
     /// Returns: whether it was alive.
     bool end_object_later(std::uint32_t index, generation_type generation) noexcept
     {
@@ -116,11 +116,11 @@ public:
         return place_table::may_have_had(index, generation, [](const place& of) { return of.generation; });
     }
 
-    /// Returns: the generation of that place.
+    /// Returns: the generation of the place.
     /// Preconditions: as `at`.
     generation_type generation(std::uint32_t index) const noexcept { return at(index).generation; }
 
-    /// Effects: calls `use(object)` for the object in that place, if it is alive.
+    /// Effects: calls `use(object)` for the object in the place, if it is alive.
     template <class Use, class Destroy>
     MEMORY_POOL_ALWAYS_INLINE static void visit(place& visited, Use&& use, Destroy&&)
     {
@@ -153,7 +153,7 @@ public:
     };
 
     /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
-    /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
+    /// Returns: the object, which the caller destroys before freeing the place; nullptr if there is none.
     static void* take_object(place& taken) noexcept
     {
         if (is_of_object(taken.generation))
@@ -161,7 +161,7 @@ public:
         return std::exchange(taken.object, nullptr);
     }
 
-    /// Effects: makes all handles stale. All places are free, and used in the order of their numbers.
+    /// Effects: makes all handles stale and all places free. They are used in index order again.
     void reset() noexcept
     {
         for (walk each; each.next(*this);)
@@ -170,7 +170,7 @@ public:
         free_ = none;
     }
 
-    /// Returns: whether each place is free, retired, or has one of `alive` objects.
+    /// Returns: whether exactly `alive` places have an object, and all others are free or retired.
     bool verify(std::size_t alive) const noexcept
     {
         std::size_t free = 0;

@@ -7,10 +7,10 @@
 ///
 ///     abandoned (the pool is gone):    survivors = objects in use     0: the store is deleted
 ///
-/// While the pool lives, returned blocks go to the blocks, and nothing is counted. When the pool abandons the store,
-/// the objects in use are counted once; from then on each returning object decrements the count.
+/// While the pool lives, the store does not count objects. When the pool abandons the store, the store counts the
+/// objects in use once; from then on each returning object decrements the count.
 ///
-/// Thread safety: that of `Blocks`.
+/// Thread safety: as `Blocks`.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -37,28 +37,31 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The blocks of the objects, and their owner once the pool is gone. `Derived` says with `keeps_objects` whether there
-/// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for
-/// its end, and `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
+/// Contains the blocks of the objects, and keeps them after the pool is gone. `Derived` defines
+///   - `keeps_objects`: whether free blocks contain objects,
+///   - `destroy_kept(block)`: destroys the object in such a block,
+///   - `link(block, next)`: stores `next` in an object that is pending destruction,
+///   - `linked(block)`: returns that link.
 template <class Derived, class Blocks>
 class object_store : public slab_listener
 {
 public:
-    /// The blocks. The last one that returns after the pool is gone deletes the store.
+    /// The blocks. After the pool is gone, the last block to return deletes the store.
     Blocks blocks;
 
     const pool_options& options() const noexcept { return options_; }
 
-    /// Effects: returns slabs without objects in use. If a destructor that runs meanwhile makes the pool abandon the
-    ///   store, that is deferred to the end, when all these objects are destroyed and what they owned is no leak.
+    /// Effects: returns slabs without objects in use. If an object's destructor makes the pool abandon the store
+    ///   meanwhile, that is deferred to the end: objects owned by the destroyed ones must not be reported as leaks.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept { return do_trim(); }
 
-    /// Effects: deletes the store as soon as the last object has returned; reports objects in use as the policy says.
+    /// Effects: reports objects in use as leaks if the policy demands it. Deletes the store when the last object has
+    ///   returned.
     /// Preconditions: no more objects are requested.
     void abandon() noexcept { do_abandon(true); }
 
-    /// Effects: the same, without a report.
+    /// Effects: as `abandon`, without a report.
     void abandon_silently() noexcept { do_abandon(false); }
 
     /// Deletes a store abandoned by its pool.
@@ -79,8 +82,7 @@ protected:
     }
     ~object_store() = default;
 
-    /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its
-    ///   turn comes.
+    /// Effects: calls `end(object)`, now or, if another object of this `scope` is ending in this thread, after that.
     template <class Object, class End>
     MEMORY_POOL_ALWAYS_INLINE static void in_turn(const void* scope, Object* object, End&& end)
     {
@@ -92,11 +94,11 @@ protected:
 private:
     using way_to_abandon = void (object_store::*)() noexcept;
 
-    // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries
-    // that hide their symbols have an innermost_release_scope each.
+    // Virtual, so that calls reach the shared library that created the store, where the objects end, too: each library
+    // with hidden symbols has an innermost_release_scope of its own.
     virtual std::size_t do_trim() noexcept
     {
-        if (is_trimming()) // Called by such a destructor.
+        if (is_trimming()) // Called by the destructor of an object.
             return blocks.trim();
         std::size_t bytes = 0;
         {
@@ -104,7 +106,7 @@ private:
             bytes = blocks.trim();
         }
         if (abandon_after_trim_ != nullptr)
-            (this->*abandon_after_trim_)(); // With it, this may be gone.
+            (this->*abandon_after_trim_)(); // This may delete the store.
         return bytes;
     }
 
@@ -138,7 +140,7 @@ private:
         derived().destroy_kept(block);
     }
 
-    /// The key of the release_scope while this thread trims.
+    /// The key of the release_scope while a thread trims.
     const void* scope_of_trim() const noexcept { return &options_; }
 
     bool is_trimming() const noexcept { return release_scope::of(scope_of_trim()) != nullptr; }
@@ -155,16 +157,16 @@ private:
     {
         const std::size_t in_use = end_idle_objects();
         const std::size_t returned = not_counted_yet - survivors_.load();
-        const release_scope* const ending = release_scope::of(this); // Those are in use, but not referenced.
-        const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
-        if (in_use > held_by_nobody)
-            report_leak(in_use - held_by_nobody);
+        const release_scope* const ending = release_scope::of(this); // Its objects are in use, but not referenced.
+        const std::size_t unreferenced = returned + (ending != nullptr ? ending->objects : 0);
+        if (in_use > unreferenced)
+            report_leak(in_use - unreferenced);
         count_survivors(in_use);
     }
 
     void abandon_now() noexcept { count_survivors(end_idle_objects()); }
 
-    /// Returns: how many objects were in use before. Objects owned by idle ones may have returned meanwhile.
+    /// Returns: the number of objects that were in use before. Objects owned by idle ones may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
     {
         const std::size_t in_use = pool_access::store(blocks).abandon();
@@ -173,7 +175,7 @@ private:
         return in_use;
     }
 
-    /// Until this is called, survivors_ is too large for returning objects to bring it to 0.
+    /// Before this call, survivors_ is too large to reach 0 by returning objects.
     void count_survivors(std::size_t in_use) noexcept
     {
         const std::size_t excess = not_counted_yet - in_use;
@@ -187,7 +189,7 @@ private:
             count_off();
         } else {
             base::permit_access(block, blocks.block_size());
-            // A scope of its own, not that of the store: an object may come here on its way back, which is in that one.
+            // This scope differs from the store's, in which an object that returns here may still be ending.
             in_turn(&survivors_, block, [this](void* ended) {
                 derived().destroy_kept(ended);
                 count_off();
@@ -195,7 +197,7 @@ private:
         }
     }
 
-    /// Effects: decrements the survivors. The last one deletes the store.
+    /// Decrements the survivors. The last one deletes the store.
     void count_off() noexcept
     {
         if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -222,8 +224,8 @@ private:
     way_to_abandon abandon_after_trim_ = nullptr;
 };
 
-/// The common part of stores that construct their objects once, when they grow, and recycle them. `Base` is the rest of
-/// a store of objects of type `T`.
+/// The common base of stores that construct their objects when they grow, and recycle them. `Base` is the rest of such
+/// a store.
 template <class Base, class T>
 class recycling_half : public Base
 {
@@ -255,7 +257,7 @@ protected:
     void reset_kept(T& object) noexcept { reset_object(reset_, object, this->blocks.name()); }
 
 private:
-    /// What the constructor throws leaves the blocks added before.
+    /// If a constructor throws, the blocks added before stay.
     void add_blocks(slab& home, std::size_t count, std::size_t stride) override
     {
         for (; count != 0; --count) {
@@ -271,8 +273,9 @@ private:
 template <class Store>
 using object_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
 
-/// Effects: makes a store, and takes `options.initial_capacity` objects from `upstream`.
-/// Throws: on invalid options, and what upstream or a constructor throws; on failure nothing is left.
+/// Effects: creates a store with `options.initial_capacity` objects in memory from `upstream`.
+/// Throws: std::invalid_argument on invalid options; exceptions from upstream or a constructor. On failure all memory
+///   is freed.
 template <class Store, class... Arguments>
 object_store_owner<Store> make_object_store(const pool_options& options, std::pmr::memory_resource* upstream,
                                             Arguments&&... arguments)

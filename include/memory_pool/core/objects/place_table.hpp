@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The table of places behind the handles of a pool. It only grows, and no place ever moves, so a handle can be looked
-/// up without a lock while another thread makes the table grow.
+/// The table of places for the handles of a pool. It only grows, and places never move, so a handle can be looked up
+/// without a lock while another thread grows the table.
 ///
 ///     chunk 0: 64 places    chunk 1: 128 places    chunk 2: 256 places    ...    fewer if upstream is short
 ///
 ///     index of a place: | place in the chunk, 27 bits | chunk, 5 bits |
 ///
-/// So it takes no search, and no instruction that finds the highest bit, to find a place. Indices go up from place to
-/// place in a chunk, and then on to the next one: see `after`. They need not be in the order of numbers.
+/// Finding a place takes no search and no instruction that finds the highest bit. Iteration visits the places of a
+/// chunk, then those of the next chunk (see `after`), so the indices do not increase monotonically.
 ///
-/// The table keeps its chunks until it ends, so that generations outlive the memory of the objects.
+/// The table keeps its chunks until it is destroyed, so that generations outlive the memory of the objects.
 ///
-/// Thread safety: any thread may look places up. One at a time may make the table grow.
+/// Thread safety: any thread may look up places. Only one thread at a time may grow the table.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -31,27 +31,28 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Which object of a place a handle means. Odd while that object is alive, even before and after.
+/// Distinguishes the successive objects of a place. Odd while an object is alive, even before and after.
 using generation_type = std::uint32_t;
 
-/// Returns: whether handles of that generation may be of an object that is alive.
+/// Returns: whether the generation is one of a live object.
 constexpr bool is_of_object(generation_type generation) noexcept
 {
     return generation % 2 != 0;
 }
 
-/// The last generation of a place: it has had 2^31 - 1 objects, and is not used again, so no two handles are equal.
+/// The last generation of a place. After 2^31 - 1 objects, the place is not used again, so handles stay unique.
 inline constexpr generation_type retired_generation = 0xffff'fffe;
 
-/// A table of up to `MostChunks` chunks of places. A `Place` begins with its generation.
-template <class Place, unsigned MostChunks = 22>
-class place_table : base::immovable<place_table<Place, MostChunks>>
+/// A table of up to `ChunkLimit` chunks of places. A `Place` begins with its generation.
+template <class Place, unsigned ChunkLimit = 22>
+class place_table : base::immovable<place_table<Place, ChunkLimit>>
 {
 public:
-    /// An index that is never one of a place.
+    /// An index that no place has.
     static constexpr std::uint32_t none = 0xffff'ffff;
 
-    /// Effects: makes an empty table. Its chunks will be from `upstream`, and new places have the generation `first`.
+    /// Effects: constructs an empty table. Chunks will be allocated from `upstream`, with `first` as the generation of
+    ///   new places.
     explicit place_table(std::pmr::memory_resource* upstream, generation_type first = 0) noexcept
         : first_generation_(first), upstream_(upstream)
     {
@@ -65,16 +66,16 @@ public:
             upstream_->deallocate(chunk(number), places_of_chunk(number) * sizeof(Place), alignment);
     }
 
-    /// Returns: the place, or nullptr if the table has none of that index.
+    /// Returns: the place, or nullptr if the table has no such index.
     MEMORY_POOL_ALWAYS_INLINE Place* find(std::uint32_t index) const noexcept
     {
         const unsigned number = chunk_of(index);
-        const std::uint32_t place = index / most_chunks;
+        const std::uint32_t place = index / max_chunks;
         return MEMORY_POOL_LIKELY(place < places_of_chunk(number)) ? chunk(number) + place : nullptr;
     }
 
     /// Returns: the place.
-    /// Preconditions: the table has one of that index.
+    /// Preconditions: the table has this index.
     MEMORY_POOL_ALWAYS_INLINE Place& at(std::uint32_t index) const noexcept
     {
         Place* const place = find(index);
@@ -82,16 +83,16 @@ public:
         return *place;
     }
 
-    /// Effects: adds a chunk of as many places as there are; if upstream is short of memory, of half as many, down to
-    ///   an eighth.
-    /// Returns: whether it did; not if the table has `MostChunks`.
-    /// Throws: what upstream throws. Nothing has changed then.
+    /// Effects: adds a chunk, which doubles the table. If upstream is short of memory, tries smaller chunks, down to an
+    ///   eighth of that size.
+    /// Returns: whether a chunk was added; false if the table has `ChunkLimit` chunks.
+    /// Throws: exceptions from upstream. Nothing changes then.
     /// Thread safety: one thread at a time.
     bool grow()
     {
-        if (chunk_count_ == MostChunks)
+        if (chunk_count_ == ChunkLimit)
             return false;
-        const late_notes notes;
+        const deferred_callbacks notes;
         const std::size_t usual = std::size_t{1} << (bits_of_first_chunk + chunk_count_);
         for (std::size_t count = usual; places_of_chunk(chunk_count_) == 0; count /= 2)
             base::try_to([&] { add_chunk(count); }, [=] { return count > usual / 8; });
@@ -99,15 +100,15 @@ public:
         return true;
     }
 
-    /// Returns: the index of the place after that of `index`, which may not be in the table yet. The first is 0.
+    /// Returns: the index of the place that follows `index`. That place may not exist yet. The first index is 0.
     /// Preconditions: as `at`.
     std::uint32_t after(std::uint32_t index) const noexcept
     {
-        const bool is_last = index / most_chunks + 1 == places_of_chunk(chunk_of(index));
-        return is_last ? chunk_of(index) + 1 : index + most_chunks;
+        const bool is_last = index / max_chunks + 1 == places_of_chunk(chunk_of(index));
+        return is_last ? chunk_of(index) + 1 : index + max_chunks;
     }
 
-    /// Iterates over places in the order of `after`; cheaper than looking up each one.
+    /// Iterates over places in the order of `after`. Cheaper than looking up each place.
     class walk
     {
     public:
@@ -120,7 +121,7 @@ public:
                 go_to_next_chunk(table);
             } else {
                 ++place_;
-                index_ += most_chunks;
+                index_ += max_chunks;
             }
             return index_ != end;
         }
@@ -134,8 +135,8 @@ public:
     private:
         void go_to_next_chunk(const place_table& table) noexcept
         {
-            static_assert(chunk_of(none) == most_chunks - 1); // so that the first one is next
-            const unsigned number = (chunk_of(index_) + 1) % most_chunks;
+            static_assert(chunk_of(none) == max_chunks - 1); // so that the first one is next
+            const unsigned number = (chunk_of(index_) + 1) % max_chunks;
             index_ = number;
             place_ = table.find(index_);
             last_ = place_ != nullptr ? place_ + (table.places_of_chunk(number) - 1) : nullptr;
@@ -146,8 +147,8 @@ public:
         std::uint32_t index_ = none;
     };
 
-    /// Returns: whether a place of that index could have been of an object of that generation by now, or soon: then
-    ///   this thread sees the place as it was shortly before. `of(place)` is the generation of a place.
+    /// Returns: whether the place may have reached this generation. Allows for a few generations more than it has now,
+    ///   as this thread may see an old value. `of(place)` returns the generation of a place.
     template <class GenerationOf>
     bool may_have_had(std::uint32_t index, generation_type generation, GenerationOf&& of) const noexcept
     {
@@ -157,7 +158,7 @@ public:
         return generation - first_generation_ <= std::uint64_t{latest - first_generation_} + soon;
     }
 
-    /// Returns: how many places there are.
+    /// Returns: the number of places.
     /// Thread safety: as `grow`.
     std::size_t capacity() const noexcept { return capacity_; }
 
@@ -165,27 +166,27 @@ public:
     /// Thread safety: as `grow`.
     std::size_t bytes() const noexcept { return capacity() * sizeof(Place); }
 
-    /// Returns: how many places there can be.
-    static constexpr std::size_t max_capacity() noexcept { return usual_places(MostChunks); }
+    /// Returns: the maximum number of places.
+    static constexpr std::size_t max_capacity() noexcept { return usual_places(ChunkLimit); }
 
     /// Returns: the bytes of a table for `count` places.
     static constexpr std::size_t bytes_for(std::size_t count) noexcept
     {
         unsigned chunks = 0;
-        while (usual_places(chunks) < count && chunks != MostChunks)
+        while (usual_places(chunks) < count && chunks != ChunkLimit)
             ++chunks;
         return usual_places(chunks) * sizeof(Place);
     }
 
 private:
-    static constexpr unsigned most_chunks = 32;
+    static constexpr unsigned max_chunks = 32;
     static constexpr unsigned bits_of_first_chunk = 6;
     static constexpr std::size_t alignment = cache_line_size;
-    static_assert(MostChunks + bits_of_first_chunk <= 28 && alignof(Place) <= alignment);
+    static_assert(ChunkLimit + bits_of_first_chunk <= 28 && alignof(Place) <= alignment);
 
-    static constexpr unsigned chunk_of(std::uint32_t index) noexcept { return index % most_chunks; }
+    static constexpr unsigned chunk_of(std::uint32_t index) noexcept { return index % max_chunks; }
 
-    /// Returns: places in that many chunks, unless upstream was short of memory.
+    /// Returns: the number of places in `chunks` chunks, unless upstream was short of memory.
     static constexpr std::size_t usual_places(unsigned chunks) noexcept
     {
         return ((std::size_t{1} << chunks) - 1) << bits_of_first_chunk;
@@ -201,7 +202,7 @@ private:
         capacity_ += count;
     }
 
-    /// Returns: places in that chunk; 0 if it does not exist.
+    /// Returns: the number of places in the chunk; 0 if the chunk does not exist.
     MEMORY_POOL_ALWAYS_INLINE std::uint32_t places_of_chunk(unsigned number) const noexcept
     {
         return sizes_[number].load(std::memory_order_acquire);
@@ -212,10 +213,10 @@ private:
         return chunks_[number].load(std::memory_order_relaxed);
     }
 
-    std::array<std::atomic<std::uint32_t>, most_chunks> sizes_{};
-    std::array<std::atomic<Place*>, most_chunks> chunks_{};
+    std::array<std::atomic<std::uint32_t>, max_chunks> sizes_{};
+    std::array<std::atomic<Place*>, max_chunks> chunks_{};
     std::size_t capacity_ = 0;
-    unsigned chunk_count_ = 0; ///< Read and written by the thread that makes the table grow.
+    unsigned chunk_count_ = 0; ///< Accessed by the thread that grows the table.
     const generation_type first_generation_;
     std::pmr::memory_resource* upstream_;
 };

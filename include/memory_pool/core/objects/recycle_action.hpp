@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The action on a recycled object when it returns to its pool: nothing, its own `destroy()`, or a function.
+/// The action applied to a recycled object when it returns to its pool: nothing, the object's `destroy()`, or a
+/// function.
 ///
-/// Thread safety: the function's, if there is one.
+/// Thread safety: as the function, if there is one.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -16,7 +17,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Calls `object.destroy()`, or does nothing if there is no such function.
+/// Calls `object.destroy()`; a no-op if there is no such function.
 template <class T, class = void>
 struct destroy_function
 {
@@ -30,7 +31,7 @@ struct destroy_function<T, std::void_t<decltype(std::declval<T&>().destroy())>>
     static void call(T& object) { object.destroy(); }
 };
 
-/// One of these actions.
+/// An action.
 template <class T>
 class recycle_action
 {
@@ -53,7 +54,7 @@ public:
                 base::message("memory_pool: the function that resets objects is empty; pass recycle::nothing instead"));
     }
 
-    /// Returns: whether it runs user code.
+    /// Returns: whether the action runs user code.
     bool runs_code() const noexcept { return calls_destroy_ || function_; }
 
     void operator()(T& object) const
@@ -69,7 +70,7 @@ private:
     std::function<void(T&)> function_;
 };
 
-/// Effects: calls `action(object)`, and reports what it throws.
+/// Effects: calls `action(object)`, and reports an exception from it.
 template <class T>
 void reset_object(const recycle_action<T>& action, T& object, const char* pool_name) noexcept
 {

@@ -4,14 +4,14 @@
 /// Saturating reference counts, for one thread and for many.
 ///
 ///     0        1                     quarter                 half                                      max
-///     | gone   | in use ...          | not in use            | saturated: stays for ever ...           |
+///     | gone   | in use ...          | not in use            | saturated: never released ...           |
 ///
-/// A count that reaches the half has saturated: it is set back to three quarters whenever it moves, so that no number
-/// of threads can overflow it. The object is never released then, which is a leak, but no use after free. (Linux's
-/// refcount_t does so.) Before something is in use, and while it ends, its count stands at a quarter, so that
-/// references added and dropped in its constructor and destructor do not release it.
+/// A count that reaches the half is saturated: each change sets it to three quarters, so that no number of threads can
+/// overflow it. The object is never released then, which is a leak, but not a use after free. Linux's refcount_t works
+/// alike. Before an object is in use, and while it ends, its count is at a quarter, so that references added and
+/// dropped by its constructor and destructor do not release it.
 ///
-/// Thread safety: of plain_reference_count none, of atomic_reference_count any thread.
+/// Thread safety: plain_reference_count: none. atomic_reference_count: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -27,10 +27,10 @@ enum class dropped
 {
     one_of_many,
     the_last,
-    one_too_many ///< There was none.
+    one_too_many ///< There was no reference to drop.
 };
 
-/// The zones above.
+/// The boundaries of the zones above.
 template <class Integer>
 struct reference_zones
 {
@@ -69,11 +69,11 @@ public:
     /// Effects: sets the count, whatever it was.
     void write(Integer value) noexcept { value_ = value; }
 
-    /// Effects: from now on, it is in use, and has one reference beside those that were added.
+    /// Effects: makes the object in use, with one reference in addition to references added so far.
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept { value_ = static_cast<Integer>(value_ - (zones::idle - 1)); }
 
-    /// Effects: what is ending is in use again, if references were added that are still there.
-    /// Returns: how many those are.
+    /// Effects: makes an ending object in use again, if it has new references.
+    /// Returns: the number of references.
     Integer resume() noexcept { return value_ = static_cast<Integer>(value_ - zones::idle); }
 
 private:
@@ -102,11 +102,11 @@ public:
             value_.store(zones::saturated, std::memory_order_relaxed);
     }
 
-    /// Acquire: the thread that drops the last reference sees what others did before they dropped theirs.
+    /// Acquire: the thread that drops the last reference sees all writes that preceded other drops.
     MEMORY_POOL_ALWAYS_INLINE dropped drop() noexcept
     {
-        // The owner of the only reference owns it exclusively: no other thread can add one. That saves most counts
-        // their second locked instruction.
+        // No other thread can add a reference while this thread owns the only one. This saves most objects their second
+        // locked instruction.
         if (value_.load(std::memory_order_acquire) == 1) {
             value_.store(0, std::memory_order_relaxed);
             return dropped::the_last;
@@ -122,14 +122,14 @@ public:
 
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept
     {
-        // No other thread can count now, unless a reference was passed to it, which adds one.
+        // The count differs if the constructor passed a reference elsewhere; other threads may change it then.
         if (MEMORY_POOL_LIKELY(value_.load(std::memory_order_acquire) == zones::idle))
             write(1);
         else
             value_.fetch_sub(zones::idle - 1, std::memory_order_acq_rel);
     }
 
-    /// Acquire: sees what others did before they dropped theirs.
+    /// Acquire: sees all writes that preceded other drops.
     Integer resume() noexcept
     {
         return static_cast<Integer>(value_.fetch_sub(zones::idle, std::memory_order_acq_rel) - zones::idle);

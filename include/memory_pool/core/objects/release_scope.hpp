@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Iterative instead of recursive destruction of objects that release others, so that a chain of any length needs no
-/// stack.
+/// Iterative destruction of objects that release other objects, so that a chain of any length needs no stack.
 ///
 ///     end(A) { destructor of A releases B: pending = B }   end(B) { releases C: pending = C }   end(C) ...
 ///
-/// While an object of a store is destroyed, other objects of that store released in the same thread are pending. Those
-/// of other stores are destroyed at once, so the stack depth is bounded by the number of stores.
+/// While an object of a store is destroyed, other objects of that store that this thread releases are pending. Objects
+/// of other stores are destroyed at once, so the number of stores bounds the stack depth.
 ///
 /// Thread safety: a local variable.
 #pragma once
@@ -20,14 +19,14 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 class release_scope;
 
-// Without constructor or destructor to run, so that the compiler puts no guard before each access.
+// Trivial, so that the compiler does not guard each access.
 inline thread_local release_scope* innermost_release_scope = nullptr;
 
-/// During its lifetime, released objects of a store are pending.
+/// While a scope exists, objects of its store that this thread releases are pending.
 class release_scope : base::immovable<release_scope>
 {
 public:
-    /// Effects: begins one for `store`.
+    /// Effects: begins a scope for `store`.
     MEMORY_POOL_ALWAYS_INLINE explicit release_scope(const void* store) noexcept
         : store_(store), outer_(innermost_release_scope)
     {
@@ -35,8 +34,8 @@ public:
     }
     MEMORY_POOL_ALWAYS_INLINE ~release_scope() { innermost_release_scope = outer_; }
 
-    /// Returns: that of `store` in this thread, or nullptr.
-    /// Complexity: linear in stores with an active scope in this thread.
+    /// Returns: the scope of `store` in this thread, or nullptr.
+    /// Complexity: linear in active scopes of this thread.
     MEMORY_POOL_ALWAYS_INLINE static release_scope* of(const void* store) noexcept
     {
         release_scope* scope = innermost_release_scope;
@@ -45,10 +44,10 @@ public:
         return scope;
     }
 
-    /// The pending object released last; each links to the one before it.
+    /// The pending object released last. Each pending object links to the one before.
     void* pending = nullptr;
 
-    /// The object that is ending, and those that wait.
+    /// The number of pending objects, plus the object that is ending.
     std::size_t objects = 1;
 
 private:
@@ -56,8 +55,8 @@ private:
     release_scope* outer_;
 };
 
-/// Effects: calls `end(object)`, now or, if it is called by `end` for another object of `store`, later; until then,
-///   `link(object, next)` keeps in the object what `linked(object)` gives back.
+/// Effects: calls `end(object)`. If this thread is in `end` of another object of `store`, the call is deferred until
+///   that returns; meanwhile `link(object, next)` stores a pointer in the object, which `linked(object)` returns.
 template <class Object, class End, class Link, class Linked>
 MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, End&& end, Link&& link, Linked&& linked)
 {

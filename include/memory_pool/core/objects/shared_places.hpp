@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The places behind the handles of a pool that threads share. local_places.hpp has the same functions for one thread.
+/// The places for handles of a pool that threads share. local_places.hpp has the same interface for one thread.
 ///
 ///     word: | visitors, 32 bits | generation, 32 bits |
 ///
-///     visit:    generation is that of the handle: visitors + 1, in one exchange; then the object cannot be destroyed
-///     destroy:  generation is that of the handle: generation + 1. The handles are stale from here on
+///     visit:    if the handle has this generation: visitors + 1, by compare-exchange. The object cannot be destroyed
+///     destroy:  if the handle has this generation: generation + 1. All handles of the object are stale
 ///
-///     The thread that makes the generation even without visitors, or the last visitor that finds it even, destroys
-///     the object and frees the place. All others leave it alone.
+///     If destroy finds no visitors, its caller destroys the object and frees the place; otherwise the last visitor to
+///     leave does so.
 ///
-/// The word is all that threads share when they visit an object. Free places are on several stacks, selected by the
-/// address of the object's block, as threads take blocks from different pages, and so do not meet there, as a rule.
+/// Threads that visit an object share only the word. Free places are on several stacks, selected by the address of the
+/// object's block: threads usually allocate blocks from different pages, so they rarely use the same stack.
 ///
-/// Thread safety: any thread, but for what says otherwise.
+/// Thread safety: any thread, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -50,10 +50,10 @@ public:
 
     // One place.
 
-    /// Effects: takes a free place, for the object in `block`, and writes its index into `index`. `grow(need)` makes
-    ///   the table grow, by its `grow`, if `need()` is true, while no other thread does.
+    /// Effects: takes a free place for the object in `block`, and stores the index of the place in `index`.
+    ///   `grow(is_needed)` calls the table's `grow` if `is_needed()`, while no other thread does.
     /// Returns: the place, or nullptr if `grow` returned false.
-    /// Throws: what `grow` throws.
+    /// Throws: exceptions from `grow`.
     template <class Grow>
     place* take(std::uint32_t& index, const void* block, Grow&& grow)
     {
@@ -62,7 +62,7 @@ public:
         return take_new(index, grow);
     }
 
-    /// Effects: gives back a place that was taken, and whose object was not made, or is gone.
+    /// Effects: frees a place whose object was destroyed, or never constructed.
     void put_back(place& freed, std::uint32_t index, const void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(generation_of(freed) != retired_generation))
@@ -70,7 +70,7 @@ public:
     }
 
     /// Effects: makes the object in the place alive.
-    /// Returns: its generation.
+    /// Returns: the generation of the object.
     static generation_type begin(place& taken, void* object) noexcept
     {
         const generation_type generation = generation_of(taken) + 1;
@@ -80,7 +80,7 @@ public:
         return generation;
     }
 
-    /// Effects: stores in a taken place the block of an object that will `begin` later.
+    /// Effects: stores the block of an object that will `begin` later.
     static void hold(place& taken, void* block) noexcept { taken.object.store(block, std::memory_order_relaxed); }
 
     /// Returns: the block that the place holds.
@@ -95,8 +95,8 @@ public:
                    : nullptr;
     }
 
-    /// Effects: makes the handles of the object stale, if it is alive. `object` is then the object, which the caller
-    ///   destroys before it gives back the place; or nullptr if the last visitor does so.
+    /// Effects: makes the handles of the object stale, if it is alive. Sets `object` to the object if the caller must
+    ///   destroy it and then free the place, or to nullptr if the last visitor will.
     /// Returns: the place, or nullptr if the object was not alive.
     place* end_object(std::uint32_t index, generation_type generation, void*& object) noexcept
     {
@@ -114,7 +114,7 @@ public:
         return found;
     }
 
-    /// Effects: makes the handles of the object stale, if it is alive, and leaves it to `take_object`.
+    /// Effects: makes the handles of the object stale, if it is alive. The object stays until `take_object`.
     /// Returns: whether it was alive.
     /// Thread safety: no other thread uses the places.
     // NOLINTNEXTLINE(readability-make-member-function-const): it changes a place
@@ -132,14 +132,14 @@ public:
         return place_table::may_have_had(index, generation, generation_of);
     }
 
-    /// Returns: the generation of that place.
+    /// Returns: the generation of the place.
     /// Preconditions: as `at`.
     generation_type generation(std::uint32_t index) const noexcept { return generation_of(at(index)); }
 
-    /// Effects: calls `use(object)`, if the object is alive, which is not destroyed before that returns. If its handles
-    ///   became stale meanwhile, and this was the last visitor, calls `destroy(place, object)`, which destroys it and
-    ///   frees the place.
-    /// Returns: whether it was alive.
+    /// Effects: calls `use(object)` if the object is alive, and keeps the object alive until `use` returns. If the
+    ///   handles become stale meanwhile and this is the last visitor, calls `destroy(place, object)`, which destroys
+    ///   the object and frees the place.
+    /// Returns: whether the object was alive.
     template <class Use, class Destroy>
     bool visit(std::uint32_t index, generation_type generation, Use&& use, Destroy&& destroy)
     {
@@ -147,7 +147,7 @@ public:
         return found != nullptr && visit_object(*found, generation, use, destroy);
     }
 
-    /// Effects: as the other, for the object that is in that place, if there is one.
+    /// Effects: as the other overload, for the object in the place, if any.
     template <class Use, class Destroy>
     static void visit(place& visited, Use&& use, Destroy&& destroy)
     {
@@ -169,7 +169,7 @@ public:
     };
 
     /// Effects: makes handles of the object stale, also if `end_object_later` left it or `hold` stored it.
-    /// Returns: the object, which the caller destroys before it gives back the place; or nullptr if there is none.
+    /// Returns: the object, which the caller destroys before freeing the place; nullptr if there is none.
     /// Thread safety: no other thread uses the places, or the place holds a block.
     static void* take_object(place& taken) noexcept
     {
@@ -178,7 +178,7 @@ public:
         return object_of_ended(taken);
     }
 
-    /// Effects: makes all handles stale. All places are free, and used in the order of their numbers.
+    /// Effects: makes all handles stale and all places free. They are used in index order again.
     /// Thread safety: no other thread uses the places.
     void reset() noexcept
     {
@@ -189,7 +189,7 @@ public:
             each.stack.clear();
     }
 
-    /// Returns: whether each place is free, retired, or has one of `alive` objects.
+    /// Returns: whether exactly `alive` places have an object, and all others are free or retired.
     /// Thread safety: no other thread uses the places.
     bool verify(std::size_t alive) const noexcept
     {
@@ -239,7 +239,8 @@ private:
         return true;
     }
 
-    /// Returns: whether the object is alive, and has this visitor now.
+    /// Counts this visitor, if the object is alive.
+    /// Returns: whether it is.
     static bool enter(place& visited, generation_type generation) noexcept
     {
         std::uint64_t word = visited.word.load(std::memory_order_relaxed);
@@ -252,7 +253,7 @@ private:
         return true;
     }
 
-    /// Returns: the object, if it was destroyed meanwhile and this was the last visitor; else nullptr.
+    /// Returns: the object, if its handles became stale and this was the last visitor; otherwise nullptr.
     static void* leave(place& visited) noexcept
     {
         const std::uint64_t word = visited.word.fetch_sub(one_visitor, std::memory_order_acq_rel) - one_visitor;
@@ -275,21 +276,21 @@ private:
     };
 
     using free_stack = tagged_stack<publishing_orders, 32>;
-    static_assert(none <= free_stack::most_nodes);
+    static_assert(none <= free_stack::max_nodes);
 
     struct alignas(cache_line_size) stripe
     {
         free_stack stack;
     };
 
-    /// The same for a block each time, so that its stack has a place for it again, as a rule.
+    /// Maps a block always to one stack, which therefore usually has the place that the block freed last.
     free_stack& stack_for(const void* block) noexcept
     {
         constexpr std::uintptr_t page = 4096;
         return free_[reinterpret_cast<std::uintptr_t>(block) / page % free_.size()].stack;
     }
 
-    /// So that no more places are used than there were objects alive at once.
+    /// Limits the number of places used to the peak number of live objects.
     MEMORY_POOL_NOINLINE bool take_from_any_stack(std::uint32_t& index) noexcept
     {
         return std::any_of(free_.begin(), free_.end(),

@@ -7,14 +7,14 @@
 ///     | node | control block [ object T ]|      constructed at each use, by std::allocate_shared
 ///     +------+---------------------------+
 ///     +----------+------+---------------+
-///     | object T | node | control block |       kept: the object is there before its control block, and after it
+///     | object T | node | control block |       recycled: the object outlives its control blocks
 ///     +----------+------+---------------+
 ///
-///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block back
+///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block freed
 ///
-/// The size of the standard library's control block is measured by making one, once for each type.
+/// The store allocates one sample for each type to measure the standard library's control block.
 ///
-/// Thread safety: that of `Blocks`.
+/// Thread safety: as `Blocks`.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -22,7 +22,7 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policy_checks.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
@@ -39,23 +39,23 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The node in a block, beside the object and its control block.
+/// The store's own data in a block.
 struct shared_node
 {
-    static constexpr std::uintptr_t object_waits = 1; ///< Pending destruction, after the last shared_ptr is gone.
+    static constexpr std::uintptr_t object_waits = 1; ///< The last shared_ptr is gone, destruction is pending.
     static constexpr std::uintptr_t control_is_gone = 2;
 
-    void* store;                       ///< Whose the block is.
-    std::atomic<std::uintptr_t> state; ///< Those; and while the object waits, a link: see release_scope.
+    void* store;                       ///< The owner of the block.
+    std::atomic<std::uintptr_t> state; ///< The two flags; while the object waits, also a link: see release_scope.
 
-    explicit shared_node(void* its_store) noexcept : store(its_store), state(0) {}
+    explicit shared_node(void* owner) noexcept : store(owner), state(0) {}
 
     /// Effects: marks the object as pending. Its control block still exists.
     void wait(void* next) noexcept
     {
         state.store(reinterpret_cast<std::uintptr_t>(next) | object_waits, std::memory_order_relaxed);
-        // The object may lie in the control block, and lives on in memory of which the compiler may see that it is no
-        // control block any more: whatever was written to the object has to be there.
+        // The object may lie in the control block and outlive it. The compiler must not drop writes to the object
+        // because it can see the control block end.
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
@@ -65,7 +65,7 @@ struct shared_node
     }
 
     /// Effects: marks a pending object as destroyed.
-    /// Returns: whether its control block was gone before.
+    /// Returns: whether the control block was gone before.
     bool end_waiting() noexcept
     {
         return (state.fetch_and(~object_waits, std::memory_order_acq_rel) & control_is_gone) != 0;
@@ -74,21 +74,21 @@ struct shared_node
     bool is_waiting() const noexcept { return (state.load(std::memory_order_acquire) & object_waits) != 0; }
 
     /// Effects: marks the control block as gone.
-    /// Returns: whether the object is not pending any more.
+    /// Returns: whether the object is no longer pending.
     bool lose_control() noexcept
     {
         return (state.fetch_or(control_is_gone, std::memory_order_acq_rel) & object_waits) == 0;
     }
 };
 
-/// A control block made to measure its size.
+/// The measurements of a sample control block.
 struct sample_of_control
 {
     std::size_t bytes = 0;
     const std::byte* begin = nullptr;
 };
 
-/// The allocator of such control blocks. As large as any other allocator here.
+/// The allocator of sample control blocks. It has the size of `shared_ptr_store::allocator`, which control blocks hold.
 template <class U>
 struct sampling_allocator
 {
@@ -115,8 +115,8 @@ struct sampling_allocator
     sample_of_control* sample;
 };
 
-/// The common part of both stores. `Derived` says where in a block things are: `node_offset`, `control_offset`,
-/// `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
+/// The common base of both stores. `Derived` defines the layout of a block with `node_offset`, `control_offset` and
+/// `block_of(object)`. It ends an object whose last shared_ptr is gone in `end(object)`.
 template <class Derived, class T, class Blocks>
 class shared_ptr_store : public object_store<Derived, Blocks>
 {
@@ -134,22 +134,22 @@ protected:
     }
     ~shared_ptr_store() = default;
 
-    // For those that are kept, which begin where their blocks do.
+    // For recycling_half, whose objects begin where their blocks do.
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
     static void settle(T*) noexcept {}
     static void begin_end(T&) noexcept {}
     static void set_end_runs_code(bool) noexcept {}
 
-    /// Where control blocks lie.
+    /// The alignment of control blocks.
     static constexpr std::size_t alignment = std::max(alignof(T), alignof(std::max_align_t));
 
-    /// The allocator of a control block in a block, which it frees.
+    /// The allocator of the control block in `block`. Deallocating the control block releases `block`.
     template <class U>
     struct allocator
     {
         using value_type = U;
 
-        explicit allocator(void* its_block) noexcept : block(its_block) {}
+        explicit allocator(void* given_block) noexcept : block(given_block) {}
         template <class V>
         allocator(const allocator<V>& other) noexcept : block(other.block)
         {
@@ -184,19 +184,19 @@ protected:
 
     static Derived& store_of(void* block) noexcept { return *static_cast<Derived*>(node_of(block).store); }
 
-    /// Effects: makes the node of a block that is handed out.
+    /// Effects: constructs the node of an allocated block.
     void begin_use(void* block) noexcept
     {
         ::new (static_cast<void*>(static_cast<char*>(block) + Derived::node_offset))
             shared_node(static_cast<Derived*>(this));
     }
 
-    /// Effects: ends an object, now or when it is no longer pending.
+    /// Effects: ends an object now, or later if another object of this store is ending in this thread.
     void object_released(T* object) noexcept
     {
         if constexpr (std::is_trivially_destructible_v<T> && !Derived::keeps_objects)
             return;
-        // Unless it has to wait, its control block is still there when it ends, and goes after it.
+        // An object that ends at once still has its control block, which is deallocated afterwards.
         bool has_waited = false;
         this->in_turn(this, object, [this, &has_waited](T* ended) {
             void* const block = Derived::block_of(ended);
@@ -216,7 +216,7 @@ private:
     {
         if (shared_node& node = node_of(block); node.is_waiting()) {
             base::content_outlives_object(
-                block, this->blocks.block_size()); // The object may lie in what was its control block.
+                block, this->blocks.block_size()); // The object may lie in the memory of the control block.
             if (!node.lose_control())
                 return;
         }
@@ -224,7 +224,7 @@ private:
     }
 };
 
-/// Objects that are constructed and destroyed at each use.
+/// A store that constructs and destroys an object for each use.
 template <class T, class Blocks>
 class constructing_shared_store final : public shared_ptr_store<constructing_shared_store<T, Blocks>, T, Blocks>
 {
@@ -241,8 +241,8 @@ public:
     {
     }
 
-    /// Returns: a pointer to an object made in a block of this store.
-    /// Throws: what the constructor throws; the block is back then.
+    /// Returns: a pointer to an object constructed in `block`, a block of this store.
+    /// Throws: exceptions from the constructor. The block is freed then.
     template <class... Arguments>
     std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
     {
@@ -268,13 +268,13 @@ private:
         std::size_t object_offset;
     };
 
-    /// In place of an object: aligned as one, and as large but for a multiple of what blocks are aligned to.
+    /// Stands in for an object. It has the alignment of `T`, and its size up to a multiple of the block alignment.
     struct alignas(T) full_stand_in
     {
-        static constexpr std::size_t most = 2 * base_type::alignment;
-        std::byte bytes[sizeof(T) < most ? sizeof(T) : base_type::alignment + sizeof(T) % base_type::alignment];
+        static constexpr std::size_t limit = 2 * base_type::alignment;
+        std::byte bytes[sizeof(T) < limit ? sizeof(T) : base_type::alignment + sizeof(T) % base_type::alignment];
     };
-    /// In place of one that a standard library may leave no room for.
+    /// Stands in for an empty object, to which a standard library may give no storage.
     struct alignas(T) empty_stand_in
     {
     };
@@ -282,7 +282,7 @@ private:
 
     static const block_layout& layout()
     {
-        static const block_layout its = [] {
+        static const block_layout measured = [] {
             sample_of_control sample;
             const auto object = std::allocate_shared<stand_in>(sampling_allocator<stand_in>(sample));
             const auto in_control =
@@ -290,7 +290,7 @@ private:
             return block_layout{control_offset + sample.bytes - sizeof(stand_in) + sizeof(T),
                                 control_offset + in_control};
         }();
-        return its;
+        return measured;
     }
 
     static void* block_of(void* object) noexcept { return static_cast<char*>(object) - layout().object_offset; }
@@ -298,7 +298,7 @@ private:
     static void end(T* object) noexcept { destroy_object(object); }
 };
 
-/// Whether a `T` gets a weak_ptr to itself.
+/// Detects std::enable_shared_from_this as a base of `T`.
 template <class T, class = void>
 struct knows_itself : std::false_type
 {
@@ -308,7 +308,7 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 {
 };
 
-/// Objects that are constructed once.
+/// A store that constructs its objects when it grows and recycles them.
 template <class T, class Blocks>
 class recycling_shared_store final
     : public recycling_half<shared_ptr_store<recycling_shared_store<T, Blocks>, T, Blocks>, T>
@@ -332,8 +332,9 @@ public:
                       "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
     }
 
-    /// Returns: a pointer to the object in a block of this store, after `init(object)`.
-    /// Throws: what `init` throws; the object is back then, as init has left it.
+    /// Effects: calls `init(object)` for the object in `block`, a block of this store.
+    /// Returns: a pointer to the object.
+    /// Throws: exceptions from `init`. The object is free again then, as `init` left it.
     template <class Init>
     std::shared_ptr<T> hand_out(void* block, Init&& init)
     {
@@ -350,12 +351,12 @@ private:
     template <class U>
     using allocator = typename base_type::template allocator<U>;
 
-    /// What the control block calls when the last shared_ptr is gone.
+    /// The deleter of the shared_ptr. Returns the object to its store.
     struct deleter
     {
         void operator()(T* object) const noexcept
         {
-            if (object != nullptr) // A sample has none.
+            if (object != nullptr) // The sample has no object.
                 base_type::store_of(object).released(object);
         }
     };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools of reference-counted objects: one constructs an object for each use, one recycles it. intrusive_pool.hpp,
-/// recycling_pool.hpp and shared_pool.hpp have the usual instances.
+/// Bases of the pools of reference-counted objects. One pool constructs an object for each use, the other recycles its
+/// objects. The usual instances are in intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp.
 ///
 ///     constructing_pool_base  make(arguments...) -> T(arguments...) -> Pointer -> last reference dropped: T destroyed
 ///     recycling_pool_base     allocate()         -> existing T      -> Pointer -> last reference dropped: T reset
 ///
 ///     pool ----owns----> store ----> blocks         release: the old store lives until its last object is back
 ///
-/// Thread safety: that of the blocks.
+/// Thread safety: as the blocks.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/static_checks.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
@@ -28,7 +28,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace detail::core {
-/// Returns: a `Pointer` that owns the reference which `object` already has.
+/// Returns: a `Pointer` to the object, which takes over a reference instead of adding one.
 template <class Pointer, class T>
 MEMORY_POOL_ALWAYS_INLINE Pointer adopt(T* object)
 {
@@ -41,9 +41,8 @@ Pointer adopt(Pointer pointer)
 }
 } // namespace detail::core
 
-/// The common part of these pools, over a `Store` of objects. They can be moved, and so swapped: the store stays where
-/// it is, and so do the objects and the pointers to them. A pool that was moved from may be destroyed or assigned to,
-/// and nothing else.
+/// The common base of these pools. Moving or swapping pools does not move their stores or objects, so pointers stay
+/// valid. A moved-from pool may only be destroyed or assigned to.
 template <class Store>
 class store_pool_base
 {
@@ -51,14 +50,14 @@ public:
     /// The pool's policy.
     using policy = typename decltype(Store::blocks)::policy;
 
-    /// Effects: takes the store and the objects of `other`.
+    /// Effects: takes over the store and the objects of `other`.
     /// Complexity: O(1).
     /// Thread safety: no other thread may use either pool at the same time; releasing objects is allowed.
     store_pool_base(store_pool_base&& other) noexcept = default;
 
-    /// Effects: releases what this pool had, as its destructor does, and takes the store and the objects of `other`.
-    ///   Destructors that run meanwhile find the new store in this pool.
-    /// Complexity: O(1), and that of the destructor.
+    /// Effects: takes over the store and the objects of `other`, and releases this pool's previous objects as its
+    ///   destructor does. Object destructors that run meanwhile already see the new store.
+    /// Complexity: O(1) plus the destructor.
     /// Thread safety: as the move constructor.
     store_pool_base& operator=(store_pool_base&& other) noexcept = default;
 
@@ -71,16 +70,16 @@ public:
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks().is_bounded(); }
 
-    /// Returns: objects in use. Those that outlived a `release` are not counted.
-    /// Complexity: O(1); linear in threads where threads share the pool.
+    /// Returns: the number of objects in use, without objects that outlived a `release`.
+    /// Complexity: O(1); linear in threads if threads share the pool.
     std::size_t in_use() const noexcept { return blocks().in_use(); }
 
-    /// Returns: how many more objects are available: in a bounded pool until it is exhausted, in any other without a
-    ///   call upstream.
+    /// Returns: in a bounded pool, the number of objects left until it is exhausted; otherwise, the number available
+    ///   without a call upstream.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return blocks().available(); }
 
-    /// Returns: how often the pool has grown since it was made or released, by a step or by `reserve`.
+    /// Returns: how often the pool has grown, by a step or by `reserve`, since it was constructed or last released.
     std::size_t growth_count() const noexcept { return blocks().growth_count(); }
 
     /// Returns: bytes held from upstream, bookkeeping included.
@@ -92,22 +91,23 @@ public:
     /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return blocks().upstream_resource(); }
 
-    /// Returns: exact statistics since the pool was made or released.
+    /// Returns: exact statistics since the pool was constructed or last released.
     /// Preconditions: `Policy::counts`.
     pool_statistics statistics() const noexcept { return blocks().statistics(); }
 
-    /// Effects: makes the objects in use now the peak of the statistics.
+    /// Effects: resets the peak in the statistics to the number of objects in use.
     /// Preconditions: `Policy::counts`.
     void reset_peak() noexcept { store_->blocks.reset_peak(); }
 
-    /// Effects: takes memory from upstream until `capacity()` is at least `count`.
+    /// Effects: allocates memory from upstream until `capacity()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` objects exceed the address
-    ///   space; what upstream and constructors of recycled objects throw. What was added before is kept.
-    /// Complexity: linear in slabs added, and in objects that are constructed.
+    ///   space; exceptions from upstream and from constructors of recycled objects. On failure the pool keeps the
+    ///   objects added before.
+    /// Complexity: linear in the slabs added and the objects constructed.
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
     /// Effects: as `basic_block_pool::reserve_for_thread`, for a pool shared by threads.
-    /// Throws: what upstream throws.
+    /// Throws: exceptions from upstream.
     /// Complexity: as `basic_block_pool::reserve_for_thread`.
     void reserve_for_thread() { store_->blocks.reserve_for_thread(); }
 
@@ -116,17 +116,18 @@ public:
     /// Thread safety: no other thread may use the pool or its objects at the same time.
     void hand_over() noexcept { store_->blocks.hand_over(); }
 
-    /// Effects: returns slabs without objects in use to upstream. Recycled objects there are destroyed first. Their
-    ///   destructors may release or destroy the pool: objects that this destroys are destroyed once the memory is
+    /// Effects: returns slabs without objects in use to upstream, after destroying recycled objects in them. Their
+    ///   destructors may release or destroy the pool, whose other idle objects are then destroyed once the memory is
     ///   returned.
     /// Returns: the number of bytes returned.
-    /// Complexity: linear in slabs, and in objects that are destroyed.
+    /// Complexity: linear in slabs and destroyed objects.
     std::size_t trim() noexcept { return store_->trim(); }
 
-    /// Effects: resets the pool. Objects in use live on, with their memory, until their last reference is gone, which
-    ///   no policy reports as a leak; all others are destroyed now, and their memory returns to upstream.
-    /// Throws: what upstream throws when asked for a few hundred bytes for a new store. On failure nothing has changed.
-    /// Complexity: linear in slabs, and in objects that are destroyed.
+    /// Effects: resets the pool. Objects in use and their memory live until their last reference is gone; no policy
+    ///   reports them as leaks. Idle objects are destroyed now, and their memory returns to upstream.
+    /// Throws: exceptions from upstream, which allocates a few hundred bytes for a new store. On failure nothing
+    ///   changes.
+    /// Complexity: linear in slabs and destroyed objects.
     /// Thread safety: no other thread may acquire objects at the same time; releasing them is allowed.
     void release()
     {
@@ -166,7 +167,7 @@ private:
     detail::core::object_store_owner<Store> store_;
 };
 
-/// A pool whose objects are constructed and destroyed at each use, owned by `Pointer`.
+/// A pool that constructs an object for each use and destroys it afterwards. `Pointer` owns objects in use.
 template <class Store, class Pointer>
 class constructing_pool_base : public store_pool_base<Store>
 {
@@ -176,10 +177,10 @@ public:
     /// The owning pointer type.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`, in slabs
-    ///   aligned to 64 KiB or more.
-    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
-    ///   of them; by two at the same time only when objects outlive the pool, or a `release`.
+    /// Effects: constructs a pool with room for `options.initial_capacity` objects. All slabs are allocated from
+    ///   `upstream`, aligned to 64 KiB or more.
+    /// Preconditions: `upstream` outlives the pool and its objects. If threads share them, any of these threads may
+    ///   call `upstream`; concurrent calls occur only if objects outlive the pool or a `release`.
     /// Throws: as basic_block_pool.
     /// Complexity: O(1).
     explicit constructing_pool_base(const pool_options& options = {},
@@ -188,28 +189,28 @@ public:
     {
     }
 
-    /// Effects: as the first, with default options, from `upstream`.
+    /// Effects: as the first constructor, with default options and `upstream`.
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit constructing_pool_base(Resource* upstream) : constructing_pool_base(pool_options{}, upstream)
     {
     }
 
-    /// Effects: as that of store_pool_base.
+    /// Effects: as the move constructor of store_pool_base.
     constructing_pool_base(constructing_pool_base&&) noexcept = default;
 
-    /// Effects: as that of store_pool_base.
+    /// Effects: as the move assignment of store_pool_base.
     constructing_pool_base& operator=(constructing_pool_base&&) noexcept = default;
 
-    /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
-    ///   that as a leak.
+    /// Effects: releases the pool. Objects in use live until their last pointer is gone; some policies report them as
+    ///   leaks.
     ~constructing_pool_base() = default;
 
-    /// Effects: makes an object from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
-    /// Returns: a pointer to it, never nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. On
+    /// Effects: constructs an object as `T(arguments...)`, or as `T{arguments...}` if `T` is an aggregate.
+    /// Returns: a pointer to the object, never nullptr.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; exceptions from upstream and the constructor. On
     ///   failure no additional object is in use.
-    /// Complexity: O(1), and the constructor; occasionally a batch from the slabs or a call upstream.
-    /// Thread safety: that of the pool.
+    /// Complexity: O(1) plus the constructor; occasionally a batch from the slabs or a call upstream.
+    /// Thread safety: as the pool.
     template <class... Arguments>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer make(Arguments&&... arguments)
     {
@@ -218,11 +219,11 @@ public:
             store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
     }
 
-    /// Effects: makes an object as `make` does, if a block is available.
-    /// Returns: a pointer to it; or nullptr if the pool is at its limit, or upstream fails.
-    /// Throws: what the constructor throws.
+    /// Effects: as `make`, if a block is available.
+    /// Returns: a pointer to the object; nullptr if the pool is at its limit or upstream fails.
+    /// Throws: exceptions from the constructor.
     /// Complexity: as `make`.
-    /// Thread safety: that of the pool.
+    /// Thread safety: as the pool.
     template <class... Arguments>
     [[nodiscard]] Pointer try_make(Arguments&&... arguments) noexcept(
         detail::core::is_nothrow_makeable<value_type, Arguments...>())
@@ -230,14 +231,14 @@ public:
         return make_if(this->store().blocks.try_allocate(), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: makes an object as `make` does, as soon as a block is available: another thread drops the last pointer
-    ///   to an object. Waiting threads are served in FIFO order, and before any that does not wait.
-    /// Returns: a pointer to it, never nullptr.
-    /// Preconditions: threads share the pool; otherwise it does not compile. Not called by a destructor of its objects,
-    ///   whose block may be the one that it waits for.
-    /// Throws: what upstream throws, if no object is in use that could come back; what the constructor throws. On
+    /// Effects: as `make`, but waits for a block until another thread drops the last pointer to an object. Waiting
+    ///   threads are served in FIFO order, before threads that do not wait.
+    /// Returns: a pointer to the object, never nullptr.
+    /// Preconditions: threads share the pool; otherwise the call does not compile. Not called by the destructor of a
+    ///   pooled object: the thread may wait for the block of that very object.
+    /// Throws: exceptions from upstream, if there is no object in use to wait for; exceptions from the constructor. On
     ///   failure no additional object is in use.
-    /// Complexity: as `make`, and the wait.
+    /// Complexity: as `make`, plus the wait.
     /// Thread safety: any thread.
     template <class... Arguments>
     [[nodiscard]] Pointer make_wait(Arguments&&... arguments)
@@ -245,11 +246,11 @@ public:
         return make_if(this->store().blocks.allocate_wait(), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: as `make_wait`, but gives up at `deadline`; or after a century, if that is sooner.
-    /// Returns: a pointer to the object; or nullptr if no block came in time, or upstream fails and no object is in use
-    ///   that could come back.
+    /// Effects: as `make_wait`, but gives up at `deadline`, or after a century if that is sooner.
+    /// Returns: a pointer to the object; nullptr after a timeout, or if upstream fails and there is no object in use to
+    ///   wait for.
     /// Preconditions: as `make_wait`.
-    /// Throws: what the clock and the constructor throw. On failure no additional object is in use.
+    /// Throws: exceptions from the clock and the constructor. On failure no additional object is in use.
     /// Complexity, thread safety: as `make_wait`.
     template <class Clock, class Duration, class... Arguments>
     [[nodiscard]] Pointer try_make_until(const std::chrono::time_point<Clock, Duration>& deadline,
@@ -258,7 +259,7 @@ public:
         return make_if(this->store().blocks.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: as `make_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Effects: as `make_wait`, but gives up after `patience`, or after a century if that is sooner.
     /// Returns, throws: as `try_make_until`.
     /// Preconditions: as `make_wait`.
     /// Complexity, thread safety: as `make_wait`.
@@ -286,10 +287,10 @@ using if_no_action =
              takes<const pool_options&, recycle_action<typename Pool::value_type>, const Pool&>, Given...>;
 } // namespace detail::core
 
-/// A pool whose objects are constructed once, when it grows, and recycled, owned by `Pointer`. They need a default
-/// constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far stay in
-/// the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and LeakSanitizer does
-/// not scan them: what they own is reported as leaked if the process ends before the pool, unless LSAN_OPTIONS has
+/// A pool that constructs its objects when it grows and recycles them. `Pointer` owns objects in use. `T` needs a
+/// default constructor, which must not use the pool. If the constructor throws while the pool grows, the pool keeps the
+/// objects constructed so far. Idle objects are poisoned for AddressSanitizer, even for each other. LeakSanitizer does
+/// not scan them: it reports the memory they own as leaked if the process ends before the pool, unless LSAN_OPTIONS has
 /// use_poisoned=1.
 template <class Store, class Pointer>
 class recycling_pool_base : public store_pool_base<Store>
@@ -300,17 +301,17 @@ public:
     /// The owning pointer type.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, in slabs
-    ///   aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: returned objects are left
-    ///   unchanged, have their `destroy()` called, or are passed to the function. It may use the pool. What it or
-    ///   `destroy()` throws goes to the error handler as error_kind::hook_failed, which aborts unless it was replaced;
-    ///   the object is back, unchanged. Where threads share the pool, several may call it concurrently. When the pool
-    ///   grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
-    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
-    ///   of them; by two at the same time only when objects outlive the pool, or a `release`.
+    /// Effects: constructs a pool and `options.initial_capacity` objects. All slabs are allocated from `upstream`,
+    ///   aligned to 64 KiB or more. `action` is a `recycle` value, which leaves returned objects unchanged or calls
+    ///   their `destroy()`, or a function to call with each returned object as a `T&`. The function and `destroy()` may
+    ///   use the pool; if threads share the pool, several threads may call them concurrently. If one of them throws,
+    ///   the error handler is called with error_kind::hook_failed, and aborts by default; the object returns to the
+    ///   pool as it is. The pool grows by `options.growth_step` objects; if that is 0, it doubles.
+    /// Preconditions: `upstream` outlives the pool and its objects. If threads share them, any of these threads may
+    ///   call `upstream`; concurrent calls occur only if objects outlive the pool or a `release`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
-    ///   what constructors throw.
-    /// Complexity: linear in objects constructed.
+    ///   exceptions from constructors.
+    /// Complexity: linear in the objects constructed.
     explicit recycling_pool_base(const detail::core::recycle_action<value_type>& action = recycle::nothing,
                                  const pool_options& options = {},
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -318,64 +319,64 @@ public:
     {
     }
 
-    /// Effects: as the first, with recycle::nothing.
+    /// Effects: as the first constructor, with recycle::nothing.
     explicit recycling_pool_base(const pool_options& options,
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : recycling_pool_base(recycle::nothing, options, upstream)
     {
     }
 
-    /// Effects: as the first, with default options, from `upstream`.
+    /// Effects: as the first constructor, with default options and `upstream`.
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit recycling_pool_base(const detail::core::recycle_action<value_type>& action, Resource* upstream)
         : recycling_pool_base(action, pool_options{}, upstream)
     {
     }
 
-    /// Effects: as the first, with recycle::nothing and default options, from `upstream`.
+    /// Effects: as the first constructor, with recycle::nothing, default options and `upstream`.
     template <class Resource, class = detail::core::if_resource<Resource>>
     explicit recycling_pool_base(Resource* upstream) : recycling_pool_base(recycle::nothing, pool_options{}, upstream)
     {
     }
 
-    /// Effects: as that of store_pool_base.
+    /// Effects: as the move constructor of store_pool_base.
     recycling_pool_base(recycling_pool_base&&) noexcept = default;
 
-    /// Effects: as that of store_pool_base.
+    /// Effects: as the move assignment of store_pool_base.
     recycling_pool_base& operator=(recycling_pool_base&&) noexcept = default;
 
-    /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
-    ///   that as a leak. All others are destroyed.
+    /// Effects: destroys idle objects. Objects in use live until their last pointer is gone; some policies report them
+    ///   as leaks.
     ~recycling_pool_base() = default;
 
-    /// Effects: applies `action` to objects returned from now on, instead of the previous action. Objects that outlived
-    ///   the last `release` keep the action they were handed out with.
-    /// Preconditions: no object is being returned, in this thread or another.
-    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing has changed
-    ///   then.
+    /// Effects: replaces the action for objects returned from now on. Objects that outlived the last `release` keep the
+    ///   action they were allocated with.
+    /// Preconditions: no thread is returning an object, this one included.
+    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty. On failure nothing
+    ///   changes.
     /// Complexity: O(1).
-    /// Thread safety: one thread at a time, and no other may release objects.
+    /// Thread safety: one thread at a time; no other thread may release objects meanwhile.
     void set_recycle_action(detail::core::recycle_action<value_type> action)
     {
         this->store().set_reset(std::move(action));
     }
 
-    /// Effects: hands out an object, as it was returned, or as its constructor made it.
-    /// Returns: a pointer to it, never nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream or a constructor throws, if the
-    ///   pool cannot grow by a single object. No additional object is in use then.
-    /// Complexity: O(1), and occasionally growth, which is linear in the objects it adds.
-    /// Thread safety: that of the pool.
+    /// Effects: allocates an object, in the state in which it was constructed or last returned.
+    /// Returns: a pointer to the object, never nullptr.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; exceptions from upstream or a constructor, if
+    ///   the pool cannot grow by a single object. On failure no additional object is in use.
+    /// Complexity: O(1); if the pool grows, linear in the objects added.
+    /// Thread safety: as the pool.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate()
     {
         return allocate_through_function([](value_type&) {});
     }
 
-    /// Effects: hands out an object after `object.init(arguments...)`.
+    /// Effects: allocates an object and calls `object.init(arguments...)`.
     /// Returns: as `allocate`.
-    /// Throws: as `allocate`, and what `init` throws: the object is back in the pool then, as `init` has left it.
-    /// Complexity: as `allocate`, and `init`.
-    /// Thread safety: that of the pool.
+    /// Throws: as `allocate`; exceptions from `init`, after which the object returns to the pool as `init` left it.
+    /// Complexity: as `allocate`, plus `init`.
+    /// Thread safety: as the pool.
     template <class... Arguments>
     [[nodiscard]] Pointer allocate_through_init(Arguments&&... arguments)
     {
@@ -383,12 +384,12 @@ public:
             [&](value_type& object) { object.init(std::forward<Arguments>(arguments)...); });
     }
 
-    /// Effects: hands out an object after `function(object)`.
+    /// Effects: allocates an object and calls `function(object)`.
     /// Returns: as `allocate`.
-    /// Throws: as `allocate`, and what `function` throws: the object is back in the pool then, as `function` has left
-    ///   it, unless that has kept a pointer to it.
-    /// Complexity: as `allocate`, and the function.
-    /// Thread safety: that of the pool.
+    /// Throws: as `allocate`; exceptions from `function`, after which the object returns to the pool as `function` left
+    ///   it, unless `function` kept a pointer to the object.
+    /// Complexity: as `allocate`, plus the function.
+    /// Thread safety: as the pool.
     template <class Function>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate_through_function(Function&& function)
     {
@@ -397,10 +398,10 @@ public:
     }
 
     /// Effects: as `allocate`, if an object is available.
-    /// Returns: a pointer to it; or nullptr if the pool is at its limit, or cannot grow, as upstream or a constructor
-    ///   fails.
+    /// Returns: a pointer to the object; nullptr if the pool is at its limit, or cannot grow because upstream or a
+    ///   constructor fails.
     /// Complexity: as `allocate`.
-    /// Thread safety: that of the pool.
+    /// Thread safety: as the pool.
     [[nodiscard]] Pointer try_allocate() noexcept
     {
         return try_allocate_through_function([](value_type&) {});
@@ -408,9 +409,9 @@ public:
 
     /// Effects: as `allocate_through_init`, if an object is available.
     /// Returns: as `try_allocate`.
-    /// Throws: what `init` throws.
+    /// Throws: exceptions from `init`.
     /// Complexity: as `allocate_through_init`.
-    /// Thread safety: that of the pool.
+    /// Thread safety: as the pool.
     template <class... Arguments>
     [[nodiscard]] Pointer try_allocate_through_init(Arguments&&... arguments)
     {
@@ -420,23 +421,23 @@ public:
 
     /// Effects: as `allocate_through_function`, if an object is available.
     /// Returns: as `try_allocate`.
-    /// Throws: what `function` throws.
+    /// Throws: exceptions from `function`.
     /// Complexity: as `allocate_through_function`.
-    /// Thread safety: that of the pool.
+    /// Thread safety: as the pool.
     template <class Function>
     [[nodiscard]] Pointer try_allocate_through_function(Function&& function)
     {
         return hand_out_if(this->store().blocks.try_allocate(), std::forward<Function>(function));
     }
 
-    /// Effects: as `allocate`, as soon as an object is available: another thread drops the last pointer to one. Waiting
-    ///   threads are served in FIFO order, and before any that does not wait.
-    /// Returns: a pointer to it, never nullptr.
-    /// Preconditions: threads share the pool; otherwise it does not compile. Not called while this thread resets one of
-    ///   its objects, which may be the one that it waits for.
-    /// Throws: what upstream or a constructor throws, if the pool cannot grow by a single object and none is in use
-    ///   that could come back. No additional object is in use then.
-    /// Complexity: as `allocate`, and the wait.
+    /// Effects: as `allocate`, but waits until another thread drops the last pointer to an object. Waiting threads are
+    ///   served in FIFO order, before threads that do not wait.
+    /// Returns: a pointer to the object, never nullptr.
+    /// Preconditions: threads share the pool; otherwise the call does not compile. Not called while this thread resets
+    ///   a pooled object: the thread may wait for that very object.
+    /// Throws: exceptions from upstream or a constructor, if the pool cannot grow by a single object and there is no
+    ///   object in use to wait for. On failure no additional object is in use.
+    /// Complexity: as `allocate`, plus the wait.
     /// Thread safety: any thread.
     template <class Shared = Store>
     [[nodiscard]] Pointer allocate_wait()
@@ -444,11 +445,11 @@ public:
         return hand_out_if(this->store().blocks.allocate_wait(), [](value_type&) {});
     }
 
-    /// Effects: as `allocate_wait`, but gives up at `deadline`; or after a century, if that is sooner.
-    /// Returns: a pointer to the object; or nullptr if none came in time, or the pool cannot grow and no object is in
-    ///   use that could come back.
+    /// Effects: as `allocate_wait`, but gives up at `deadline`, or after a century if that is sooner.
+    /// Returns: a pointer to the object; nullptr after a timeout, or if the pool cannot grow and there is no object in
+    ///   use to wait for.
     /// Preconditions: as `allocate_wait`.
-    /// Throws: what the clock throws.
+    /// Throws: exceptions from the clock.
     /// Complexity, thread safety: as `allocate_wait`.
     template <class Clock, class Duration>
     [[nodiscard]] Pointer try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
@@ -456,7 +457,7 @@ public:
         return hand_out_if(this->store().blocks.try_allocate_until(deadline), [](value_type&) {});
     }
 
-    /// Effects: as `allocate_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Effects: as `allocate_wait`, but gives up after `patience`, or after a century if that is sooner.
     /// Returns: as `try_allocate_until`.
     /// Preconditions: as `allocate_wait`.
     /// Complexity, thread safety: as `allocate_wait`.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Allocations and memory in use by call stack, from samples.
+/// Allocations and memory in use by call stack, estimated from samples.
 ///
-///     sample:   address -> bytes, weight, home, call stack          while it is in use
+///     sample:   address -> bytes, weight, home, call stack          while the block is in use
 ///                                                |
 ///     stack:                                     frames with their modules, blocks and bytes allocated
 ///
-/// The owner decides which allocations are samples (byte_sampler.hpp), and notifies the profile when a block that may
-/// be one is freed. Blocks and bytes in use are summed up on request.
+/// The owner decides which allocations to sample (byte_sampler.hpp), and notifies the profile when a block that may be
+/// a sample is freed. Blocks and bytes in use are summed up on request.
 ///
 /// Recording is best effort: on OOM a sample is dropped.
 ///
-/// Modules are noted when a sample's stack is taken, before anything on it can be unloaded, and again when a profile
-/// is. While the loader's lock is held, that of the profile may be acquired, but not the reverse.
+/// The profile records the loaded modules when it captures the stack of a sample, before any of them can be unloaded,
+/// and when it is copied. Lock order: the loader's lock before the profile's lock.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -36,7 +36,7 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A copy of a profile, the stacks with most bytes in use first.
+/// A copy of a profile, sorted by bytes in use in descending order.
 template <class Pages>
 class taken_profile : base::immovable<taken_profile<Pages>>
 {
@@ -63,14 +63,14 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The samples of a process, in pages from Pages: see system_pages.
+/// The samples of a process, in memory from Pages: see system_pages.
 template <class Mutex, class Pages>
 class allocation_profile : base::immovable<allocation_profile<Mutex, Pages>>
 {
 public:
     constexpr allocation_profile() noexcept = default;
 
-    /// Effects: sets the mean bytes between samples; 0: no sampling.
+    /// Effects: sets the mean bytes between samples; 0 disables sampling.
     void set_mean_bytes(std::size_t bytes) noexcept { mean_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t mean_bytes() const noexcept { return mean_bytes_.load(std::memory_order_relaxed); }
 
@@ -81,8 +81,8 @@ public:
         return sampled_stack::of_this_thread();
     }
 
-    /// Effects: samples a block that was allocated for a request of `bytes`, at least 1. `home`: see forget_all_of.
-    /// Returns: whether the caller has to call forget when the block is freed; false on OOM.
+    /// Effects: adds a block of `bytes`, as requested and at least 1, as a sample. `home`: see forget_all_of.
+    /// Returns: whether the caller must call forget when the block is freed; false on OOM.
     bool add(const void* block, std::size_t bytes, std::size_t mean, const sampled_calls& calls,
              const void* home) noexcept
     {
@@ -98,7 +98,7 @@ public:
             by->allocated_blocks += weight;
             by->allocated_bytes += weight * static_cast<double>(bytes);
         }
-        if (sample* const known = find(block)) // It was freed without a call to forget.
+        if (sample* const known = find(block)) // The previous block was freed without a call to forget.
             remove(known);
         if (by == nullptr || !samples_.has_room())
             return false;
@@ -107,8 +107,8 @@ public:
         return true;
     }
 
-    /// Effects: forgets a block that is about to be free, if it is a sample.
-    /// Returns: whether it was.
+    /// Effects: removes a block that is about to be freed, if it is a sample.
+    /// Returns: whether it was a sample.
     bool forget(const void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(count_.load(std::memory_order_relaxed) == 0))
@@ -128,7 +128,7 @@ public:
             known->home = home;
     }
 
-    /// Effects: forgets all samples that were added with that home.
+    /// Effects: removes all samples with this home.
     /// Complexity: linear in samples.
     void forget_all_of(const void* home) noexcept
     {
@@ -149,7 +149,7 @@ public:
         sample moved = *known;
         moved.address = reinterpret_cast<std::uintptr_t>(to);
         samples_.remove(known);
-        (void)samples_.add(moved); // There is room: one has just gone.
+        (void)samples_.add(moved); // There is room: a sample has just been removed.
     }
 
     /// Effects: records the new size of a block, if it is a sample.
@@ -162,14 +162,15 @@ public:
             known->bytes = bytes;
     }
 
-    /// Effects: copies the profile to `taken`, which is empty.
+    /// Effects: copies the profile to `taken`.
+    /// Preconditions: `taken` is empty.
     /// Returns: false on OOM.
     bool take(taken_profile<Pages>& taken) noexcept
     {
         return take_if(taken, [](const sample&) { return true; }, [](const stack_entry&) { return true; });
     }
 
-    /// Effects: the same, restricted to samples in use with that home, and to stacks that have samples in use.
+    /// Effects: as `take`, but counts only samples with this home, and omits stacks without samples in use.
     bool take_in_use_of(const void* home, taken_profile<Pages>& taken) noexcept
     {
         return take_if(
@@ -177,17 +178,18 @@ public:
             [](const stack_entry& each) { return each.blocks_in_use > 0; });
     }
 
-    /// Returns: samples in use.
+    /// Returns: the number of samples in use.
     std::size_t samples_in_use() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Returns: the first of all modules, after a profile was taken; nullptr if there is none.
+    /// Returns: the head of the list of modules; nullptr if there is none.
+    /// Preconditions: a profile was taken.
     const code_module* modules() noexcept
     {
         const base::lock_guard lock(mutex_);
         return modules_.first();
     }
 
-    /// For fork handlers, which close it before they acquire any lock.
+    /// For fork handlers, which close the gate before acquiring any lock.
     loader_gate& gate() noexcept { return gate_; }
 
     /// The lock, for fork handlers: no other lock is acquired while it is held.
@@ -209,7 +211,7 @@ private:
 
     static std::uint64_t rounded(double number) noexcept
     {
-        // NOLINTNEXTLINE(bugprone-incorrect-roundings): it is not negative; std::llround would need another library
+        // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative; std::llround would need another library
         return static_cast<std::uint64_t>(number + 0.5);
     }
 
@@ -263,7 +265,7 @@ private:
         return true;
     }
 
-    /// Effects: notes which modules are loaded, unless a fork is pending.
+    /// Records which modules are loaded, unless a fork is pending.
     void note_modules() noexcept
     {
         if (!gate_.enter())
@@ -300,7 +302,7 @@ private:
     }
 
     std::atomic<std::size_t> mean_bytes_{0};
-    std::atomic<std::size_t> count_{0}; ///< Of samples_.
+    std::atomic<std::size_t> count_{0}; ///< The number of samples_.
     loader_gate gate_;
     Mutex mutex_;
     code_modules<Pages> modules_ MEMORY_POOL_GUARDED_BY(mutex_);

@@ -26,11 +26,12 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The call stacks that were reported.
+/// The set of reported call stacks.
 class reported_calls : base::immovable<reported_calls>
 {
 public:
-    /// Returns: whether this call stack is new, and there is room for it.
+    /// Effects: adds a call stack, if it is new and there is room.
+    /// Returns: whether it was added.
     /// Thread safety: any thread.
     template <class Calls>
     bool add(const Calls& calls) noexcept
@@ -48,7 +49,7 @@ public:
     }
 
 private:
-    /// Returns: a hash that is not 0.
+    /// Returns: a nonzero hash.
     template <class Calls>
     static std::uint64_t hash_of(const Calls& calls) noexcept
     {
@@ -83,8 +84,8 @@ private:
     os::basic_call_stack<32> all_;
 };
 
-/// Effects: reports an allocation as the scope demands: not at all, once per call stack, or each time and then to the
-///   error handler. For the member `note` of a scope.
+/// Effects: reports an allocation as the scope demands: not at all, once per call stack, or each time with a call of
+///   the error handler. For the member `note` of a scope.
 MEMORY_POOL_SLOW_PATH inline void report_allocation(np_no_allocation_scope* scope, std::size_t bytes,
                                                     const char* allocator)
 {

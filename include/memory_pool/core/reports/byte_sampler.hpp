@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which allocations of a thread are samples, by bytes: a Poisson process.
+/// Selects the allocations of a thread to sample, by bytes: a Poisson process.
 ///
 ///     bytes allocated:   |----A----|-B-|------------C------------|--D--|-E-|
 ///     points:                  x                    x    x                     at exponential distances
 ///     samples:                 A                    C
 ///
-/// So a block of s bytes is a sample with the probability 1 - exp(-s / mean), and stands for 1 / that blocks like it.
-/// Zeros are a sampler that has not begun.
+/// A block of s bytes is a sample with the probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of its size.
+/// A sampler of all zeros is valid: it has not begun.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -22,8 +22,8 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Returns: the natural logarithm of a normal number above 0, up to 1e-12; without the mathematical library of C, which
-///   a program in C may not be linked with.
+/// Returns: the natural logarithm of a normal number above 0, with an error up to 1e-12. Does not use libm, which a C
+///   program may not be linked with.
 inline double natural_logarithm(double number) noexcept
 {
     constexpr double of_2 = 0.693147180559945309417;
@@ -40,7 +40,8 @@ inline double natural_logarithm(double number) noexcept
     return 2 * ratio * sum + exponent * of_2;
 }
 
-/// Returns: 1 - exp(-number), for a number that is not negative.
+/// Returns: 1 - exp(-number).
+/// Preconditions: `number` is not negative.
 inline double one_minus_exp_of_minus(double number) noexcept
 {
     constexpr double all_but_1 = 64;
@@ -57,43 +58,43 @@ inline double one_minus_exp_of_minus(double number) noexcept
     return sum;
 }
 
-/// Returns: how many blocks a sample of that many bytes stands for.
+/// Returns: the number of blocks that a sample of `bytes` stands for.
 inline double weight_of_sample(std::size_t bytes, std::size_t mean) noexcept
 {
     return 1 / one_minus_exp_of_minus(static_cast<double>(bytes) / static_cast<double>(mean));
 }
 
-/// Counts the bytes that a thread allocates.
+/// Counts the bytes that a thread allocates, and selects samples.
 class byte_sampler
 {
 public:
     constexpr byte_sampler() noexcept = default;
 
-    /// Seeds the random numbers. `seed` is not 0.
+    /// Effects: seeds the random numbers with `seed`, which is not 0.
     constexpr explicit byte_sampler(std::uint64_t seed) noexcept : state_(seed) {}
 
-    /// Returns: whether a block of that many bytes is a sample. `mean`: 0 if there are none.
+    /// Returns: whether to sample a block of `bytes`. If `mean` is 0, there are no samples.
     MEMORY_POOL_ALWAYS_INLINE bool is_due(std::size_t bytes, std::size_t mean) noexcept
     {
         const bool may_be = may_be_due(bytes);
         return MEMORY_POOL_UNLIKELY(may_be || mean != mean_) && is_due_slowly(bytes, mean);
     }
 
-    /// Effects: counts a block of that many bytes.
-    /// Returns: whether is_due_slowly has to be called for it. Unlike is_due, this does not notice a new mean.
+    /// Effects: counts a block of `bytes`.
+    /// Returns: whether the caller must call is_due_slowly for the block. Does not notice a new mean, unlike is_due.
     MEMORY_POOL_ALWAYS_INLINE bool may_be_due(std::size_t bytes) noexcept
     {
         left_ -= static_cast<std::int64_t>(bytes);
         return left_ < 0;
     }
 
-    /// Returns: as is_due. `most`: may_be_due returns true after at most that many bytes.
+    /// Returns: as is_due. `max_step`: the maximum number of bytes before may_be_due returns true again.
     MEMORY_POOL_NOINLINE bool is_due_slowly(std::size_t bytes, std::size_t mean,
-                                            std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
+                                            std::int64_t max_step = std::numeric_limits<std::int64_t>::max()) noexcept
     {
         if (mean == 0) {
             mean_ = 0;
-            left_ = most;
+            left_ = max_step;
             return false;
         }
         if (mean != mean_) {
@@ -102,12 +103,12 @@ public:
             behind_ = distance();
         }
         while (left_ < 0 && behind_ != 0)
-            move_on(most);
+            move_on(max_step);
         if (left_ >= 0)
             return false;
         left_ = 0;
         behind_ = distance();
-        move_on(most);
+        move_on(max_step);
         return true;
     }
 
@@ -118,7 +119,7 @@ public:
         left_ = 0;
     }
 
-    /// Returns: whether a block of that many bytes is certainly no sample. If so, pass has to be called for it.
+    /// Returns: whether a block of `bytes` is certainly no sample. If so, the caller must call pass for the block.
     MEMORY_POOL_ALWAYS_INLINE bool may_pass(std::size_t bytes, std::size_t mean) const noexcept
     {
         return left_ >= static_cast<std::int64_t>(bytes) && mean == mean_;
@@ -126,19 +127,19 @@ public:
 
     MEMORY_POOL_ALWAYS_INLINE void pass(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes); }
 
-    /// Returns: bytes until the next sample, if it has begun.
+    /// Returns: the bytes until the next sample, if the sampler has begun.
     std::int64_t left() const noexcept { return left_ + behind_; }
 
 private:
-    void move_on(std::int64_t most) noexcept
+    void move_on(std::int64_t max_step) noexcept
     {
-        const std::int64_t step = std::min(behind_, most);
+        const std::int64_t step = std::min(behind_, max_step);
         left_ += step;
         behind_ -= step;
     }
 
-    /// Returns: a random number of the exponential distribution. In a program whose threads begin in the same order,
-    ///   they are the same in each run.
+    /// Returns: an exponentially distributed random number. The sequence is reproducible if the threads of a program
+    ///   begin in the same order in each run.
     std::int64_t distance() noexcept
     {
         static std::atomic<std::uint64_t> samplers{0};
@@ -150,8 +151,8 @@ private:
         const std::uint64_t bits = (state_ * 0x2545'F491'4F6C'DD1DU) >> 11U;
         constexpr double two_to_53 = 9007199254740992.0;
         const double uniform = (static_cast<double>(bits) + 1) / two_to_53; // above 0, at most 1
-        constexpr double most = 4611686018427387904.0;                      // 2^62, which leaves room for sums
-        return static_cast<std::int64_t>(std::min(-natural_logarithm(uniform) * static_cast<double>(mean_), most));
+        constexpr double limit = 4611686018427387904.0;                     // 2^62, which leaves room for sums
+        return static_cast<std::int64_t>(std::min(-natural_logarithm(uniform) * static_cast<double>(mean_), limit));
     }
 
     std::int64_t left_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The code of the program and its libraries, also of those that were unloaded. A frame of a sample names its module,
-/// so that another library at the same addresses is not taken for it.
+/// The code of the program and its libraries, including unloaded ones. A frame of a sample refers to its module, so
+/// that another library loaded at the same addresses later is not mistaken for it.
 ///
 ///     address  ->  code_frame: module, offset  ->  "lib.so+0x1139" and a build ID, or a symbol while it is loaded
 ///
-/// A library that is loaded again, perhaps elsewhere, is the same module.
+/// A library that is loaded again, even at other addresses, keeps its module.
 ///
 /// Thread safety: as documented at each class.
 #pragma once
@@ -31,11 +31,11 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// Thread safety: any thread.
 struct code_module
 {
-    static constexpr std::size_t max_build_id_bytes = 64; ///< Longer ones are cut off.
+    static constexpr std::size_t max_build_id_bytes = 64; ///< Longer IDs are cut off.
 
-    std::atomic<std::uintptr_t> base;     ///< As in loaded_code; when it was loaded last.
-    std::atomic<bool> is_loaded;          ///< When modules were noted last.
-    std::atomic<const code_module*> next; ///< In the order in which they were noted.
+    std::atomic<std::uintptr_t> base;     ///< As in loaded_code, from the last load.
+    std::atomic<bool> is_loaded;          ///< As of the last walk.
+    std::atomic<const code_module*> next; ///< In the order of discovery.
     const std::uint64_t number;           ///< Counted from 1.
     const std::uintptr_t begin;           ///< As in loaded_code.
     const std::size_t bytes;
@@ -50,11 +50,11 @@ struct code_module
     }
 };
 
-/// A place in the code. A default-constructed one stands for the callers that a truncated stack does not have.
+/// A place in the code. A default-constructed frame stands for the missing callers of a truncated stack.
 struct code_frame
 {
     const code_module* module = nullptr;
-    std::uintptr_t offset = 0; ///< From the base of the module; the address if there is no module.
+    std::uintptr_t offset = 0; ///< From the base of the module; without a module, the address.
 
     bool is_truncation() const noexcept { return module == nullptr && offset == 0; }
 
@@ -81,20 +81,21 @@ struct code_frame
     }
 };
 
-/// All modules so far, in memory from Pages. To note changes, the owner visits all loaded code: begin, note, ..., end.
+/// All modules so far, in memory from Pages. To update them, the owner walks over all loaded code: begin, note, ...,
+/// end.
 ///
-/// Thread safety: none, the owner has a lock; but modules may be read by any thread.
+/// Thread safety: none, the owner has a lock. Any thread may read the modules.
 template <class Pages>
 class code_modules : base::immovable<code_modules<Pages>>
 {
 public:
-    /// Returns: a number for a walk over all loaded code; 0 if nothing has changed since the last one.
+    /// Returns: the number of a walk over all loaded code; 0 if nothing has changed since the last walk.
     std::uint64_t begin(const os::load_counts& now) noexcept
     {
         return now.loads == counts_.loads && now.unloads == counts_.unloads ? 0 : ++walks_;
     }
 
-    /// Effects: notes code that is loaded. Best effort: on OOM it gets no module.
+    /// Effects: records loaded code. Best effort: on OOM the code gets no module.
     void note(const os::loaded_code& code, std::uint64_t walk) noexcept
     {
         code_module* noted = find_if([&](const code_module& each) {
@@ -113,11 +114,11 @@ public:
         noted->is_loaded.store(true, std::memory_order_relaxed);
     }
 
-    /// Effects: notes that modules which the walk has not visited were unloaded.
+    /// Effects: marks modules that the walk has not visited as unloaded.
     void end(std::uint64_t walk, const os::load_counts& counts) noexcept
     {
         if (walk < last_end_)
-            return; // Another thread was faster.
+            return; // A later walk has ended before.
         last_end_ = walk;
         counts_ = counts;
         (void)find_if([walk](code_module& each) {
@@ -128,7 +129,7 @@ public:
     }
 
     /// Effects: writes the frames of code addresses to `to`.
-    /// Complexity: linear in addresses, and in modules for each that is in another one than the address before.
+    /// Complexity: linear in addresses; linear in modules for each address whose module differs from the previous one.
     void find(const void* const* first, const void* const* last, code_frame* to) const noexcept
     {
         const code_module* found = nullptr;
@@ -158,10 +159,10 @@ private:
 
     static code_module* next_of(const code_module& one) noexcept
     {
-        return const_cast<code_module*>(one.next.load(std::memory_order_relaxed)); // They are from `add`.
+        return const_cast<code_module*>(one.next.load(std::memory_order_relaxed)); // `add` creates it non-const.
     }
 
-    /// Returns: whether a module has that code. Without a build ID, the file decides.
+    /// Returns whether the module is that of `code`. Compares files if there is no build ID.
     static bool is_same(const code_module& one, const os::loaded_code& code) noexcept
     {
         if (one.begin != code.begin || one.bytes != code.bytes || one.file_offset != code.file_offset ||
@@ -191,7 +192,7 @@ private:
             ::new (memory) code_module{{code.base}, {true},           {nullptr},      number,         code.begin,
                                        code.bytes,  code.file_offset, {path, length}, {id, id_bytes}, 0};
         if (last_ != nullptr)
-            last_->next.store(added, std::memory_order_release); // It may be read without the lock.
+            last_->next.store(added, std::memory_order_release); // Readers need no lock.
         else
             first_ = added;
         last_ = added;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An open-addressing hash table in pages of its own, for metadata of blocks that cannot be stored in the blocks.
+/// An open-addressing hash table in its own pages, for metadata of blocks that cannot be stored in the blocks.
 ///
-///     | entry | gap | entry | entry | gap | ...       an entry is at its own place, or probed linearly from there
+///     | entry | gap | entry | entry | gap | ...       linear probing from the place given by an entry's hash
 ///
-///     at most 3 of 4 places are taken; at least 1 of 8 if there are more than 64 places
+///     load factor: at most 3/4; at least 1/8 if there are more than 64 places
 ///
-/// An Entry is a struct, all zeros if absent, with the members `is_there()`, `hash()` and `is(other)`, which compares
-/// keys; an entry to look up may have its key only. Pages provides the memory: see system_pages.
+/// An Entry is a struct that is all zeros if absent, with the members `is_there()`, `hash()` and `is(other)`, which
+/// compares keys. An entry to look up needs only its key. Pages provides the memory: see system_pages.
 ///
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
@@ -25,14 +25,14 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 using base::mixed;
 
-/// Entries by key.
+/// A set of entries, found by key.
 template <class Entry, class Pages>
 class hash_table : base::immovable<hash_table<Entry, Pages>>
 {
 public:
     static_assert(std::is_trivially_copyable_v<Entry>, "entries are copied bytewise");
 
-    ~hash_table() = default; // Tables of the process are never destroyed: see release().
+    ~hash_table() = default; // Does not return the pages, as process-wide tables are never destroyed: see release().
 
     /// Effects: returns the pages.
     void release() noexcept
@@ -43,17 +43,17 @@ public:
 
     std::size_t count() const noexcept { return count_; }
 
-    /// Returns: bytes of its pages.
+    /// Returns: the bytes of the table's pages.
     std::size_t bytes() const noexcept { return Pages::whole(places_ * sizeof(Entry)); }
 
     /// Effects: makes room for one more entry.
     /// Returns: false on OOM.
     bool has_room() noexcept
     {
-        return (count_ + 1) * 4 <= places_ * 3 || move_to(places_ != 0 ? 2 * places_ : least_places);
+        return (count_ + 1) * 4 <= places_ * 3 || move_to(places_ != 0 ? 2 * places_ : min_places);
     }
 
-    /// Returns: the entry with the key of `wanted`, valid until one is added or removed; nullptr if there is none.
+    /// Returns: the entry with the key of `wanted`, valid until an entry is added or removed; nullptr if there is none.
     Entry* find(const Entry& wanted) const noexcept
     {
         if (count_ == 0)
@@ -63,15 +63,15 @@ public:
     }
 
     /// Effects: adds an entry.
-    /// Returns: the entry, valid until one is added or removed.
-    /// Preconditions: no entry has its key; has_room().
+    /// Returns: the entry, valid until an entry is added or removed.
+    /// Preconditions: no entry in the table has this key; has_room().
     Entry& add(const Entry& added) noexcept
     {
         ++count_;
         return entries_[place_of(added)] = added;
     }
 
-    /// Effects: removes an entry that was found, and shrinks the table if it is sparse.
+    /// Effects: removes an entry returned by `find`, and shrinks the table if it is sparse.
     void remove(Entry* removed) noexcept
     {
         take_out(static_cast<std::size_t>(removed - entries_));
@@ -84,12 +84,12 @@ public:
     {
         for (std::size_t place = 0; place != places_; ++place)
             while (entries_[place].is_there() && is_removed(static_cast<const Entry&>(entries_[place])))
-                take_out(place); // Another entry may be there now.
+                take_out(place); // This may move another entry to this place.
         shrink_if_sparse();
     }
 
     /// Effects: calls `visit(const Entry&)` for each entry, until one call returns false.
-    /// Returns: whether no call returned false.
+    /// Returns: whether all calls returned true.
     template <class Visit>
     bool for_each(Visit&& visit) const
     {
@@ -108,12 +108,12 @@ public:
     }
 
 private:
-    static constexpr std::size_t least_places = 64;
+    static constexpr std::size_t min_places = 64;
 
     std::size_t after(std::size_t place) const noexcept { return (place + 1) & (places_ - 1); }
     std::size_t own_place_of(const Entry& entry) const noexcept { return entry.hash() & (places_ - 1); }
 
-    /// Returns: where an entry with that key is, or the gap where it would be inserted.
+    /// Returns: the place of the entry with this key, or the gap to insert it at.
     std::size_t place_of(const Entry& wanted) const noexcept
     {
         std::size_t place = own_place_of(wanted);
@@ -125,7 +125,7 @@ private:
     void take_out(std::size_t gap) noexcept
     {
         for (std::size_t next = after(gap); entries_[next].is_there(); next = after(next)) {
-            // It may move to the gap if that is not before its own place, going around the end.
+            // An entry may move to the gap unless the gap precedes the entry's own place (modulo the table size).
             const std::size_t from_own_place = (next - own_place_of(entries_[next])) & (places_ - 1);
             if (from_own_place >= ((next - gap) & (places_ - 1)))
                 entries_[std::exchange(gap, next)] = entries_[next];
@@ -137,14 +137,14 @@ private:
     void shrink_if_sparse() noexcept
     {
         std::size_t places = places_;
-        while (count_ * 8 < places && places > least_places)
+        while (count_ * 8 < places && places > min_places)
             places /= 2;
         if (places != places_)
             (void)move_to(places); // On OOM the table is unchanged.
     }
 
-    /// Effects: moves the entries to that many places, a power of two that leaves gaps.
-    /// Returns: false on OOM; the table is then unchanged.
+    /// Effects: moves the entries to a table of `places`, a power of two that leaves gaps.
+    /// Returns: false on OOM; the table is unchanged then.
     bool move_to(std::size_t places) noexcept
     {
         auto* const entries = static_cast<Entry*>(Pages::take(places * sizeof(Entry))); // Zeros are gaps.

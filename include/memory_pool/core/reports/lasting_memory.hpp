@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory for entries that stay where they are as long as the process runs.
+/// Memory for entries that never move and are never freed.
 ///
 ///     | entry | entry | entry | rest |        in chunks of pages
 ///
-/// Thread safety: none; the owner has a lock.
+/// Thread safety: none, the owner has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -15,13 +15,12 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Pages provides the chunks: see system_pages.
+/// A bump allocator. Pages provides the chunks: see system_pages.
 template <class Pages>
 class lasting_memory : base::immovable<lasting_memory<Pages>>
 {
 public:
-    /// Effects: provides `bytes`, at most 64 KiB, at an address aligned to 8.
-    /// Returns: the address; nullptr on OOM. It is the same again until `take`.
+    /// Returns: room for `bytes`, at most 64 KiB, aligned to 8; nullptr on OOM. The room is not taken until `take`.
     std::byte* peek(std::size_t bytes) noexcept
     {
         if (bytes <= left_)
@@ -34,7 +33,7 @@ public:
         return chunk;
     }
 
-    /// Effects: takes the first `bytes` of the memory that `peek` has returned.
+    /// Effects: takes the first `bytes` of the room that `peek` returned.
     void take(std::size_t bytes) noexcept
     {
         const std::size_t taken = base::round_up(bytes, std::size_t{8});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Makes a fork wait until no thread holds the lock of the loader: in the child, it would stay locked for ever.
+/// Makes a fork wait until no thread holds the loader's lock, which would stay locked in the child forever.
 ///
 ///     fork:      close, wait until no thread is inside    ...    open; in the child: reset
-///     thread:    enter; if it is closed, do without the loader
+///     thread:    enter; if the gate is closed, proceed without the loader
 ///
-/// It is closed before any lock is taken for the fork, so that no thread inside waits for one.
+/// Fork handlers close the gate before they acquire any lock, so that no thread inside waits for these locks.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,11 +19,11 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Threads in the loader, and threads that fork.
+/// Counts threads in the loader and threads that fork.
 class loader_gate : base::immovable<loader_gate>
 {
 public:
-    /// Returns: whether it is open. If so, leave has to be called.
+    /// Returns: whether the gate is open. If so, the caller must call leave.
     bool enter() noexcept
     {
         inside_.fetch_add(1, std::memory_order_seq_cst);
@@ -44,7 +44,7 @@ public:
 
     void open() noexcept { forks_.fetch_sub(1, std::memory_order_release); }
 
-    /// Effects: in the child of a fork, opens it: other threads do not exist there.
+    /// Effects: opens the gate in the child of a fork, which has no other threads.
     void reset() noexcept
     {
         inside_.store(0, std::memory_order_relaxed);

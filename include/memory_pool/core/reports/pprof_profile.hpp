@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A profile as pprof reads it: profile.proto of github.com/google/pprof, not compressed.
+/// A profile in the format of pprof: profile.proto of github.com/google/pprof, not compressed.
 ///
 ///     begin, sample, sample, ...
 ///
 ///     Profile:   sample types | mappings | locations and samples, as they come | strings, as they are needed
 ///
-/// Samples of a pool have a label with its name.
+/// Samples of a pool have a label with the pool's name.
 ///
-/// Code is named by its addresses, and by the files of its modules with their build IDs: pprof finds symbols there.
-/// Each module is a mapping, also if it was unloaded; then another one may have the same addresses. What is written is
-/// not kept: of the locations, a few are remembered, so that most stand there once.
+/// The profile contains addresses of code, and the files and build IDs of modules, in which pprof finds the symbols.
+/// Each module is a mapping, even after it was unloaded, so mappings may overlap. The writer keeps no output. It
+/// remembers only some locations, so a few are written more than once.
 ///
 /// Thread safety: as the output.
 #pragma once
@@ -37,7 +37,7 @@ public:
 
     void begin(const profile_header& header)
     {
-        // In the order of `values`; strings are numbered from 0, which is the empty one.
+        // In the order of `values`. Strings are numbered from 0, the empty string.
         for (const std::string_view each :
              {"", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "space", "pool"})
             (void)string(each);
@@ -103,14 +103,14 @@ private:
         to_ << head.bytes() << bytes;
     }
 
-    /// Returns: the number of the string.
+    /// Writes a string and returns its number.
     std::uint64_t string(std::string_view text)
     {
         message(string_table, text);
         return strings_++;
     }
 
-    /// Returns: the index of the name, which is written if it differs from that of the previous sample.
+    /// Returns the number of the name. Writes the name if it differs from the previous sample's.
     std::uint64_t string_of_pool(std::string_view name)
     {
         if (name != last_pool_) {
@@ -148,7 +148,7 @@ private:
         message(mapping_field, mapping.bytes());
     }
 
-    /// Returns: the number of the location of a frame, which is written if it is not remembered.
+    /// Returns the number of a frame's location. Writes the location unless it is remembered.
     std::uint64_t location(const code_frame& frame)
     {
         const std::uint64_t address = frame.address();
@@ -169,7 +169,7 @@ private:
         return known.number;
     }
 
-    /// Returns: the number of the only function, which is written at the first call.
+    /// Returns the number of the only function. Writes the function at the first call.
     std::uint64_t function_of_truncation(std::string_view name)
     {
         if (!has_function_) {

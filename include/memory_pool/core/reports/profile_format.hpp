@@ -22,11 +22,11 @@ enum class profile_format
 {
     pprof,  ///< profile.proto of github.com/google/pprof, not compressed.
     folded, ///< A line for each call stack, for flame graphs: bytes in use.
-    text,   ///< For humans.
+    text,   ///< A human-readable list.
 };
 
 namespace detail::core {
-/// Returns: text if the path ends in .txt, folded if it ends in .folded, else pprof.
+/// Returns: text if the path ends in .txt, folded if it ends in .folded, otherwise pprof.
 inline profile_format profile_format_of(std::string_view path) noexcept
 {
     const auto has_ending = [path](std::string_view ending) {
@@ -37,7 +37,7 @@ inline profile_format profile_format_of(std::string_view path) noexcept
     return has_ending(".txt") ? profile_format::text : profile_format::pprof;
 }
 
-/// Effects: writes `prepare(sample)` for each sample of `taken`, in its order.
+/// Effects: writes `prepare(sample)` for each sample of `taken`, in order.
 template <class Format, class Taken, class Prepare>
 void write_profile_as(const profile_header& header, const Taken& taken, Prepare&& prepare, report_output to)
 {
@@ -58,9 +58,9 @@ void write_profile(profile_format format, const profile_header& header, const Ta
     }
 }
 
-/// Effects: writes a file by `write(format, output)`, which returns an error or 0. When complete, it replaces the file
-///   at the path.
-/// Returns: the error, or 0.
+/// Effects: writes a file with `write(format, output)`, which returns an error number or 0. The complete file replaces
+///   the one at `path`.
+/// Returns: the error number, or 0.
 template <class Write>
 int write_profile_file(const char* path, Write&& write)
 {
@@ -72,7 +72,7 @@ int write_profile_file(const char* path, Write&& write)
         return error;
     if (file.finish())
         return 0;
-    return errno != 0 ? errno : ENOTSUP; // Where such files are not supported, errno is unchanged.
+    return errno != 0 ? errno : ENOTSUP; // If the OS does not support replaced_file, errno is unchanged.
 }
 } // namespace detail::core
 }} // namespace memory_pool::MEMORY_POOL_ABI

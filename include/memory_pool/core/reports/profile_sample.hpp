@@ -26,45 +26,45 @@ struct profile_values
     std::uint64_t bytes_in_use = 0;
 };
 
-/// The call stack of a sample, with one frame more than is kept, so that it is known whether there are more.
+/// The captured call stack of a sample. It has one frame more than a profile keeps, to detect truncation.
 ///
 ///     | call_stack | sampler | allocate | parse | main |
 using sampled_stack = os::basic_call_stack<64 + 1>;
 
-/// Returns: whether the last frame of a stack is the one that is not kept.
+/// Returns: whether the stack has more frames than a profile keeps.
 inline bool is_truncated(const sampled_stack& stack) noexcept
 {
-    return static_cast<std::size_t>(stack.end() - stack.begin()) == sampled_stack::most;
+    return static_cast<std::size_t>(stack.end() - stack.begin()) == sampled_stack::max_frames;
 }
 
 /// The calls of a sample.
 struct sampled_calls
 {
     const void* const* begin; ///< The innermost frame.
-    const void* const* end;   ///< At most sampled_stack::most further.
-    std::string_view pool;    ///< The name of the pool; empty if it is of none.
-    bool are_truncated;       ///< A mark takes the place of the last one.
+    const void* const* end;   ///< At most sampled_stack::max_frames frames after `begin`.
+    std::string_view pool;    ///< The name of the pool; empty if the sample is not from a pool.
+    bool are_truncated;       ///< If so, a mark replaces the last frame.
 };
 
 /// A call stack, and its blocks.
 struct profile_sample
 {
-    static constexpr std::size_t max_frames = sampled_stack::most; ///< One may be a truncation.
+    static constexpr std::size_t max_frames = sampled_stack::max_frames; ///< Including the mark of a truncated stack.
 
     const code_frame* begin; ///< The innermost frame.
-    const code_frame* end;   ///< At most max_frames further.
+    const code_frame* end;   ///< At most max_frames after `begin`.
     profile_values values;
-    // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
-    std::string_view pool{}; ///< The name of the pool; empty if they are of none.
+    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers without it
+    std::string_view pool{}; ///< The name of the pool; empty if the blocks are not from a pool.
 };
 
-/// What a profile describes.
+/// The metadata of a profile.
 struct profile_header
 {
     std::uint64_t unix_ms;
     std::uint64_t period_bytes;           ///< Mean bytes between samples.
-    std::string_view dropped_frames;      ///< A regular expression of functions that pprof drops, with their callees.
-    std::string_view library;             ///< The library that allocates.
-    const code_module* modules = nullptr; ///< The first of all, which are linked.
+    std::string_view dropped_frames;      ///< A regular expression: pprof drops matching functions and their callees.
+    std::string_view library;             ///< The allocating library.
+    const code_module* modules = nullptr; ///< The head of the list of all modules.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

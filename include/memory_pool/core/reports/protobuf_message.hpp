@@ -17,24 +17,25 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A message of up to `Most` bytes.
-template <std::size_t Most>
+/// A message of up to `Capacity` bytes.
+template <std::size_t Capacity>
 class protobuf_message
 {
 public:
-    /// Bytes of a field with a number, at most: a tag and a varint.
-    static constexpr std::size_t most_of_number = 5 + 10;
+    /// The maximum size of a number field: a tag and a varint.
+    static constexpr std::size_t max_number_bytes = 5 + 10;
 
     std::string_view bytes() const noexcept { return {bytes_.data(), length_}; }
 
-    /// Preconditions, here and below: there is room for it.
+    /// Effects: adds a number field.
+    /// Preconditions, here and below: the message has room for the addition.
     void number(std::uint32_t field, std::uint64_t value) noexcept
     {
         varint(std::uint64_t{field} << 3U);
         varint(value);
     }
 
-    /// Effects: adds the tag and the length of a field with `length` bytes, which follow.
+    /// Effects: adds the tag and the length of a field of `length` bytes. The caller writes the bytes after it.
     void begin(std::uint32_t field, std::size_t length) noexcept
     {
         varint(std::uint64_t{field} << 3U | 2U);
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    std::array<char, Most> bytes_{};
+    std::array<char, Capacity> bytes_{};
     std::size_t length_ = 0;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A report as JSON, and as text for people. Neither allocates: np_alloc writes them, too.
+/// A report as JSON and as text. Neither writer allocates, as np_alloc uses them, too.
 ///
 ///     begin, entry, entry, ..., end
 ///
@@ -11,8 +11,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
 #include <memory_pool/core/reports/report_registry.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,8 +22,8 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A number as text. (Not by std::to_chars: libstdc++'s has a table for the whole process, which keeps a library that
-/// uses it from being unloaded.)
+/// A number as text. (std::to_chars of libstdc++ has a process-wide table, which prevents libraries that use it from
+/// being unloaded.)
 class decimal
 {
 public:
@@ -42,7 +42,7 @@ private:
     std::size_t first_ = 20;
 };
 
-/// Where a report goes, piece by piece.
+/// The destination of a report, written in pieces.
 class report_output
 {
 public:
@@ -58,7 +58,7 @@ public:
 
     report_output& operator<<(std::uint64_t number) { return *this << decimal(number).text(); }
 
-    /// Effects: writes spaces, to fill up a column of `width` after `used` characters.
+    /// Effects: pads a column of `used` characters to `width` with spaces.
     void fill(std::size_t used, std::size_t width)
     {
         for (; used < width; ++used)
@@ -73,7 +73,7 @@ private:
     void* argument_;
 };
 
-/// Returns: how many bytes the UTF-8 character at the beginning of `text` has; 0 if it is invalid.
+/// Returns: the length in bytes of the UTF-8 character at the beginning of `text`; 0 if it is invalid.
 inline std::size_t utf8_length(std::string_view text) noexcept
 {
     const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
@@ -96,25 +96,25 @@ inline bool is_control(std::string_view character) noexcept
     return number < 0x20 || number == 0x7F;
 }
 
-/// Effects: writes a text such that it is valid UTF-8, and that `escape(character)` is what stands for a character, a
-///   std::string_view, or an empty text if that stands for itself.
+/// Effects: writes `text` as valid UTF-8. Replaces each character by `escape(character)`, a std::string_view; if that
+///   is empty, writes the character unchanged.
 template <class Escape>
 void write_escaped(report_output& to, std::string_view text, Escape&& escape)
 {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
-        // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): substr would need libstdc++, to throw
+        // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): substr may throw, which needs libstdc++
         const std::string_view character(text.data(), length);
         const std::string_view escaped = length != 0 ? escape(character) : std::string_view();
         if (length == 0)
-            to << "\xEF\xBF\xBD"; // U+FFFD, which stands for an invalid character
+            to << "\xEF\xBF\xBD"; // U+FFFD, the replacement character
         else
             to << (escaped.empty() ? character : escaped);
         text.remove_prefix(length == 0 ? 1 : length);
     }
 }
 
-/// Effects: writes a text as part of a string of JSON.
+/// Effects: writes a text as part of a JSON string.
 inline void write_json_characters(report_output& to, std::string_view text)
 {
     std::array<char, 6> code{'\\', 'u', '0', '0', '0', '0'};
@@ -129,7 +129,7 @@ inline void write_json_characters(report_output& to, std::string_view text)
     });
 }
 
-/// Effects: writes a text as a string of JSON, in quotes.
+/// Effects: writes a text as a JSON string, in quotes.
 inline void write_json_string(report_output& to, std::string_view text)
 {
     to << "\"";
@@ -149,16 +149,16 @@ public:
             << static_cast<std::uint64_t>(process) << R"(, "pools": [)";
     }
 
-    void entry(const report_view& its)
+    void entry(const report_view& view)
     {
-        const report_figures& all = its.figures;
+        const report_statistics& all = view.statistics;
         to_ << (count_++ == 0 ? "\n" : ",\n") << R"(  {"kind": )";
-        write_json_string(to_, its.kind.data());
+        write_json_string(to_, view.kind.data());
         to_ << R"(, "name": )";
-        write_json_string(to_, its.name.data());
+        write_json_string(to_, view.name.data());
         member("block_size", all.block_size);
         member("capacity", all.capacity);
-        member("limit", all.limit, all.limit != report_figures::unlimited);
+        member("limit", all.limit, all.limit != report_statistics::unlimited);
         member("in_use", all.in_use);
         member("peak_in_use", all.peak_in_use, all.counts != 0);
         member("allocations", all.allocations, all.counts != 0);
@@ -168,12 +168,12 @@ public:
         member("bytes_in_use", all.bytes_in_use);
         member("bytes_cached", all.bytes_cached);
         member("bytes_of_slack", all.bytes_of_slack);
-        member("age_ms", its.age_ms, its.is_published);
-        to_ << R"(, "of_lost_thread": )" << (its.is_of_lost_thread ? "true}" : "false}");
+        member("age_ms", view.age_ms, view.is_published);
+        to_ << R"(, "of_lost_thread": )" << (view.is_of_lost_thread ? "true}" : "false}");
     }
 
-    /// Effects: ends it. `write_np_alloc(report_output&)` writes the statistics of np_alloc as JSON, or null;
-    ///   behind them, it may write more members of the report, each with a comma before it.
+    /// Effects: ends the report. `write_np_alloc(report_output&)` writes the statistics of np_alloc as JSON, or null.
+    ///   It may append more members to the report, each after a comma.
     template <class WriteNpAlloc>
     void end(std::size_t left_out, const report_totals& sums, WriteNpAlloc&& write_np_alloc)
     {
@@ -197,7 +197,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The report for people: a table.
+/// The report as a table.
 class text_report
 {
 public:
@@ -216,22 +216,22 @@ public:
         to_ << "\n";
     }
 
-    void entry(const report_view& its)
+    void entry(const report_view& view)
     {
-        const report_figures& all = its.figures;
-        printable(its.name.data());
-        left(its.kind.data(), kind_width);
+        const report_statistics& all = view.statistics;
+        printable(view.name.data());
+        left(view.kind.data(), kind_width);
         right(all.block_size, all.block_size != 0, number_width);
         right(all.in_use, true, number_width);
         right(all.peak_in_use, all.counts != 0, number_width);
         right(all.capacity, all.block_size != 0, number_width);
-        right(all.limit, all.limit != report_figures::unlimited, number_width);
+        right(all.limit, all.limit != report_statistics::unlimited, number_width);
         right(all.slabs, all.slabs != 0, number_width);
         for (const std::uint64_t bytes : {all.bytes_reserved, all.bytes_in_use, all.bytes_cached, all.bytes_of_slack})
             right(bytes, true, bytes_width);
         right(all.failures, all.counts != 0, bytes_width);
-        right(its.age_ms, its.is_published, bytes_width);
-        to_ << (its.is_of_lost_thread ? "  of a thread that was lost in a fork\n" : "\n");
+        right(view.age_ms, view.is_published, bytes_width);
+        to_ << (view.is_of_lost_thread ? "  of a thread that was lost in a fork\n" : "\n");
     }
 
     template <class WriteNpAlloc>
@@ -271,7 +271,7 @@ private:
         right(is_known ? decimal(number).text() : std::string_view("-"), width);
     }
 
-    /// Writes a name, with a question mark for each control character.
+    /// Writes a name with control characters replaced by question marks.
     void printable(std::string_view name)
     {
         write_escaped(to_, name, [](std::string_view each) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Lists the pools of the program in the reports of np_alloc (NP_REPORT), if the program is linked with it, or runs
-/// with libnp_malloc.so preloaded.
+/// Lists the pools of the program in the reports of np_alloc (NP_REPORT), if the program is linked with np_alloc or
+/// runs with libnp_malloc.so preloaded.
 ///
-/// np_alloc is referenced by weak symbols (ELF): without it, and elsewhere, this is a no-op.
+/// References np_alloc by weak symbols (ELF). A no-op without np_alloc or ELF.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -17,11 +17,11 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: registers `visit` to be called for a report: it calls `each(view, bytes, argument)` for each record. The
-///   view, of `bytes` bytes, is a report_view.
+/// Effects: registers `visit`. For a report, np_alloc calls it; it then calls `each(view, bytes, argument)` for each
+///   record. The view, of `bytes` bytes, is a report_view.
 MEMORY_POOL_WEAK void memory_pool_np_add_reports(
     void (*visit)(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)) noexcept;
-/// Effects: unregisters it, after waiting for a call in progress.
+/// Effects: unregisters `visit`, after waiting for a call in progress.
 MEMORY_POOL_WEAK void memory_pool_np_remove_reports(
     void (*visit)(void (*each)(const void* view, std::size_t bytes, void* argument), void* argument)) noexcept;
 }
@@ -32,7 +32,7 @@ inline void visit_report_records(void (*each)(const void* view, std::size_t byte
     report_registry::get().for_each([each, argument](const report_view& view) { each(&view, sizeof view, argument); });
 }
 
-/// Registered for its lifetime: a shared library may have its own registry, and be unloaded.
+/// Registers the registry during its lifetime. A shared library may have its own registry, and may be unloaded.
 class report_listener : base::immovable<report_listener>
 {
 public:

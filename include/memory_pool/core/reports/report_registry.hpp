@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The registry of the pools and resources that have a name, for reports.
+/// The registry of named pools and resources, for reports.
 ///
-///     pool  ->  record: kind, name, published figures  <-  list of the registry
+///     pool  ->  record: kind, name, published statistics  <-  list of the registry
 ///       ^                    |
 ///       +---- source --------+       shared pools are read under their lock; others publish on their slow paths
 ///
-/// Records are allocated one by one, so that the list is intact in the child of a fork, where pools on the stacks of
-/// lost threads are gone without having been removed. There, pools made by other threads are not read until they are
-/// used again; their records show what was published last.
+/// Records are allocated one by one, so that the list stays intact in the child of a fork, where pools on the stacks of
+/// lost threads are gone without having removed their records. In the child, the registry does not read pools created
+/// by other threads until they are used again; their records show the statistics published last.
 ///
-/// The lock is never held while a pool is read: the record is pinned meanwhile, and the pool's destructor waits.
+/// The registry does not hold its lock while it reads a pool. It pins the record, and the pool's destructor waits.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -21,9 +21,9 @@
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/core/reports/published_figures.hpp>
-#include <memory_pool/core/reports/report_figures.hpp>
+#include <memory_pool/core/reports/published_statistics.hpp>
 #include <memory_pool/core/reports/report_source.hpp>
+#include <memory_pool/core/reports/report_statistics.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -39,7 +39,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
-/// Effects: registers the fork handlers of pools that threads share. Missing in a program without any: see
+/// Effects: registers the fork handlers of pools that threads share. Null in a program without such pools: see
 ///   thread_registry.hpp.
 MEMORY_POOL_WEAK void prepare_forks_of_pools() noexcept;
 #endif
@@ -51,7 +51,7 @@ inline thread_local const char mark_of_this_thread = 0;
 class report_record : base::immovable<report_record>
 {
 public:
-    static constexpr std::size_t longest_name = 128;
+    static constexpr std::size_t max_name_length = 128;
 
     report_record(const char* kind, const char* name, report_source source) noexcept
         : kind_(kind), source_(source), maker_(&mark_of_this_thread)
@@ -59,7 +59,7 @@ public:
         std::strncpy(name_.data(), name, name_.size() - 1);
     }
 
-    published_figures published;
+    published_statistics published;
 
 private:
     friend class report_registry;
@@ -68,32 +68,32 @@ private:
     friend void set_more_bytes(report_record& record, std::uint64_t bytes) noexcept;
     friend void enter_again(report_record& record) noexcept;
     std::atomic<const char*> kind_;
-    std::array<char, longest_name> name_{};
+    std::array<char, max_name_length> name_{};
     report_source source_;
-    std::atomic<const char*> maker_;           ///< nullptr: a thread that was lost in a fork.
-    std::atomic<std::uint64_t> more_bytes_{0}; ///< Reserved by what is built on the pool.
+    std::atomic<const char*> maker_;           ///< Identifies a thread; nullptr if it was lost in a fork.
+    std::atomic<std::uint64_t> more_bytes_{0}; ///< Reserved by a class that is built on the pool.
     std::uint64_t serial_ = 0;
-    std::uint32_t pins_ = 0; ///< Threads that are reading it without the lock.
+    std::uint32_t pins_ = 0; ///< Threads that are reading the record without the lock.
     report_record* next_ = nullptr;
     report_record* previous_ = nullptr;
 };
 
-/// What a reader is shown of a record.
+/// A snapshot of a record, for readers.
 struct report_view
 {
     std::array<char, 48> kind;
-    std::array<char, report_record::longest_name> name;
-    report_figures figures;
-    std::uint64_t age_ms;   ///< Since they were published; 0 if the pool was read.
-    bool is_published;      ///< By the owner; else the pool was read.
-    bool is_of_lost_thread; ///< Made by a thread that was lost in a fork, and not used since.
+    std::array<char, report_record::max_name_length> name;
+    report_statistics statistics;
+    std::uint64_t age_ms;   ///< Time since the statistics were published; 0 if the pool was read.
+    bool is_published;      ///< The owner published the statistics; otherwise the pool was read.
+    bool is_of_lost_thread; ///< A thread lost in a fork created the pool, and no thread has used it since.
 };
 
-/// All pools and resources with a name.
+/// All named pools and resources.
 class report_registry
 {
 public:
-    /// Returns: the process-wide instance. Never destroyed: pools may outlive static destructors.
+    /// Returns: the process-wide instance. It is never destroyed, as pools may outlive static destructors.
     static report_registry& get() noexcept
     {
         alignas(report_registry) static std::byte memory[sizeof(report_registry)];
@@ -104,7 +104,7 @@ public:
     /// As enter_in_reports.
     MEMORY_POOL_NOINLINE report_record* enter(const char* kind, const char* name, report_source source) noexcept
     {
-        void* const memory = std::malloc(sizeof(report_record)); // Not from `new`, which may use such a pool.
+        void* const memory = std::malloc(sizeof(report_record)); // Not `new`, which may use a named pool.
         const base::lock_guard lock(mutex_);
         if (memory == nullptr) {
             ++left_out_;
@@ -130,10 +130,10 @@ public:
         std::free(record);
     }
 
-    /// Effects: calls `visit(const report_view&)` for each record, in the order in which they came. No lock is held
-    ///   and no record is pinned meanwhile. While a pool is read, no other record is pinned: its lock may be held by a
-    ///   thread whose upstream destroys another pool.
-    /// Complexity: linear in records, a few at a time; for very many, n^2 / 32.
+    /// Effects: calls `visit(const report_view&)` for each record, in the order of creation, without a lock or a pinned
+    ///   record. While a pool is read, only its own record is pinned: the pool's lock may be held by a thread whose
+    ///   upstream destroys another pool.
+    /// Complexity: linear in records; for very many, n^2 / 32, as each batch of 32 walks the list to its first record.
     template <class Visit>
     MEMORY_POOL_NOINLINE void for_each(Visit&& visit)
     {
@@ -146,7 +146,7 @@ public:
         } while (count != 0);
     }
 
-    /// Returns: how many pools with a name have no record, for lack of memory.
+    /// Returns: the number of named pools without a record, due to OOM.
     std::size_t left_out() noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -175,7 +175,7 @@ private:
         mutex_.unlock();
     }
 
-    /// Looks at the first records after the serial number `last`, and moves that on. Returns: how many.
+    /// Reads the first records after the serial number `last`, and advances it. Returns the number of records.
     std::size_t look(std::array<report_view, batch_size>& views, std::uint64_t& last) noexcept
     {
         std::size_t count = 0;
@@ -197,7 +197,7 @@ private:
         return pinned(first);
     }
 
-    /// Unpins a record. Returns: the next one, pinned, unless no more `are_wanted`.
+    /// Unpins a record. Pins and returns the next one if more `are_wanted`.
     report_record* pin_next(report_record& record, bool are_wanted) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -214,21 +214,21 @@ private:
 
     static report_view view(const report_record& record) noexcept
     {
-        report_view seen{};
-        std::strncpy(seen.kind.data(), record.kind_.load(std::memory_order_relaxed), seen.kind.size() - 1);
-        seen.name = record.name_;
-        seen.is_of_lost_thread = record.maker_.load(std::memory_order_acquire) == nullptr;
-        seen.is_published = !record.source_.is_shared || seen.is_of_lost_thread;
-        if (!seen.is_published) {
-            seen.figures = record.source_.read(record.source_.pool);
-            seen.figures.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
-            return seen;
+        report_view snapshot{};
+        std::strncpy(snapshot.kind.data(), record.kind_.load(std::memory_order_relaxed), snapshot.kind.size() - 1);
+        snapshot.name = record.name_;
+        snapshot.is_of_lost_thread = record.maker_.load(std::memory_order_acquire) == nullptr;
+        snapshot.is_published = !record.source_.is_shared || snapshot.is_of_lost_thread;
+        if (!snapshot.is_published) {
+            snapshot.statistics = record.source_.read(record.source_.pool);
+            snapshot.statistics.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
+            return snapshot;
         }
-        const std::uint64_t when = record.published.read(seen.figures);
-        seen.figures.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
+        const std::uint64_t when = record.published.read(snapshot.statistics);
+        snapshot.statistics.bytes_reserved += record.more_bytes_.load(std::memory_order_relaxed);
         const std::uint64_t now = os::coarse_milliseconds();
-        seen.age_ms = now - std::min(now, when);
-        return seen;
+        snapshot.age_ms = now - std::min(now, when);
+        return snapshot;
     }
 
     base::mutex mutex_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The entry of a pool or resource in reports, if it has a name.
+/// The entry of a named pool or resource in reports.
 ///
-/// Thread safety: that of the pool.
+/// Thread safety: as the pool.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -19,15 +19,15 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The names of pools to which the program gives none.
+/// The names of pools that the program does not name.
 inline constexpr const char* default_name = "unnamed";
 inline constexpr const char* default_name_of_pool_resource = "of a pool resource";
 
-/// The entry of a pool in reports. A pool without a name has none, and all of this is a test of a pointer.
+/// The entry of a pool in reports. A pool without a name has no entry, and each function only tests a pointer.
 class reported : base::immovable<reported>
 {
 public:
-    /// Effects: enters a pool, if it has a name.
+    /// Effects: adds the entry, if the pool has a name.
     reported(const char* kind, const char* name, report_source source) noexcept
         : record_(has_name(name) ? enter_in_reports(kind, name, source) : nullptr)
     {
@@ -35,7 +35,7 @@ public:
 
     ~reported() { leave(); }
 
-    /// Effects: removes the entry, before a pool that may be read is destroyed.
+    /// Effects: removes the entry. Required before a pool is destroyed that other threads may read.
     void leave() noexcept
     {
         if (record_ != nullptr)
@@ -51,7 +51,7 @@ public:
             core::publish(*record_);
     }
 
-    /// Effects: names the kind of what is built on the pool.
+    /// Effects: as core::set_kind.
     void set_kind(const char* kind) const noexcept
     {
         if (record_ != nullptr)
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Returns: whether the program has chosen it.
+    /// Returns whether the program chose the name.
     static bool has_name(const char* name) noexcept
     {
         return name != nullptr && *name != '\0' && std::strcmp(name, default_name) != 0 &&
@@ -83,7 +83,7 @@ private:
     report_record* record_;
 };
 
-/// Fork handlers are registered at startup, so that those of the program may use pools with a name. In each unit, as
-/// static objects of libmemory_pool may be constructed after those of the program.
+/// Registers fork handlers at startup, so that the program's fork handlers may use named pools. Each translation unit
+/// does so, as static objects of libmemory_pool may be constructed after those of the program.
 inline const bool reports_are_prepared = (prepare_reports(), true);
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -3,11 +3,11 @@
 /// \file
 /// A counting filter that rules out most blocks as samples.
 ///
-///     address / 64, modulo 262,144  ->  | 0 | 0 | 1 | 0 | 2 | ... |      samples that have that number
+///     address / 64, modulo 262,144  ->  | 0 | 0 | 1 | 0 | 2 | ... |      the number of samples at this index
 ///
-/// Adjacent blocks have adjacent counts, so freeing many touches few cache lines.
+/// Adjacent blocks have adjacent counts, so freeing many of them touches few cache lines.
 ///
-/// Thread safety: any thread; the allocation of a block happens before its free.
+/// Thread safety: any thread, if the allocation of a block happens before the block is freed.
 #pragma once
 
 #include <memory_pool/base/atomic_bytes.hpp>
@@ -34,7 +34,7 @@ public:
         change(block, [](count_type count) { return ++count; });
     }
 
-    /// Preconditions: it was added.
+    /// Preconditions: the block was added.
     void remove(const void* block) noexcept
     {
         change(block, [](count_type count) { return --count; });
@@ -46,7 +46,7 @@ private:
     using atomic_count = std::atomic<count_type>;
     static_assert(sizeof(atomic_count) == sizeof(count_type));
 
-    static constexpr count_type most = 255; ///< Saturated: never decremented.
+    static constexpr count_type saturated = 255; ///< Never decremented.
 
     static atomic_count& count_of(count_type& count) noexcept { return reinterpret_cast<atomic_count&>(count); }
     static const atomic_count& count_of(const count_type& count) noexcept
@@ -64,11 +64,11 @@ private:
     {
         atomic_count& count = count_of(counts_[place_of(block)]);
         count_type known = count.load(std::memory_order_relaxed);
-        while (known != most && !count.compare_exchange_weak(known, changed(known), std::memory_order_relaxed))
+        while (known != saturated && !count.compare_exchange_weak(known, changed(known), std::memory_order_relaxed))
             continue;
     }
 
-    /// Not an array of atomics: those would be initialized one by one, by the compiler or at startup.
+    /// Not an array of atomics, whose elements would be initialized one by one, by the compiler or at startup.
     std::array<count_type, places> counts_{};
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The call stacks of a profile, each once, with what was allocated there.
+/// The distinct call stacks of a profile, with the blocks and bytes allocated by each.
 ///
 ///     hash -> entry -> | blocks, bytes | frames | frame, frame, ... | name of a pool |      in pages of the table
 ///
-/// An entry stays where it is as long as the process runs.
+/// Entries never move and are never freed.
 ///
-/// Thread safety: none, the owner has a lock; but what an entry does not count may be read by any thread.
+/// Thread safety: none, the owner has a lock. Any thread may read the frames and the pool of an entry.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -23,12 +23,12 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A call stack, innermost frame first, and estimates of what was allocated there, from one pool if it names one.
+/// A call stack, innermost frame first, with estimates of its allocations (from one pool, if the entry names a pool).
 struct stack_entry
 {
     double allocated_blocks;
     double allocated_bytes;
-    double blocks_in_use; ///< Summed up when a profile is taken.
+    double blocks_in_use; ///< Updated when a profile is taken, as are the bytes.
     double bytes_in_use;
     std::size_t frames;
     std::size_t name_length;
@@ -39,13 +39,13 @@ struct stack_entry
     std::string_view pool() const noexcept { return {reinterpret_cast<const char*>(end()), name_length}; }
 };
 
-/// The frames of a call stack that may be in a table.
+/// The key of an entry: the frames of a call stack.
 struct stack_frames
 {
     const code_frame* begin;
     const code_frame* end;
-    // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns where it is left out
-    std::string_view pool{}; ///< Its name.
+    // NOLINTNEXTLINE(readability-redundant-member-init): otherwise GCC warns about initializers without it
+    std::string_view pool{}; ///< The name of the pool, if any.
 
     std::size_t count() const noexcept { return static_cast<std::size_t>(end - begin); }
 
@@ -65,7 +65,7 @@ template <class Pages>
 class stack_table : base::immovable<stack_table<Pages>>
 {
 public:
-    /// Returns: the entry of that stack, a new one if there was none; nullptr on OOM.
+    /// Returns: the entry of the stack, which is added if there is none; nullptr on OOM.
     stack_entry* find_or_add(const stack_frames& frames) noexcept
     {
         const std::uint64_t hash = frames.hash();
@@ -79,7 +79,7 @@ public:
 
     std::size_t count() const noexcept { return places_.count(); }
 
-    /// Effects: calls `visit(stack_entry&)` for each.
+    /// Effects: calls `visit(stack_entry&)` for each entry.
     template <class Visit>
     void for_each(Visit&& visit) const
     {
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// An entry, or frames that one is looked for by.
+    /// An entry, or the frames to look up.
     struct place
     {
         stack_entry* entry;
@@ -105,7 +105,7 @@ private:
         }
     };
 
-    /// Returns: a new entry of those frames; nullptr on OOM.
+    /// Returns a new entry with these frames; nullptr on OOM.
     stack_entry* take_entry(const stack_frames& frames) noexcept
     {
         const std::size_t bytes = sizeof(stack_entry) + frames.count() * sizeof(code_frame) + frames.pool.size();

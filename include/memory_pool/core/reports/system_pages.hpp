@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pages of the OS, for tables that must not use malloc.
+/// Pages from the OS, for tables that must not use malloc.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,13 +14,13 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Pages that no statistics count.
+/// Pages that are not counted in any statistics.
 struct system_pages
 {
-    /// Returns: the size of the whole pages that hold that many bytes.
+    /// Returns: `bytes` rounded up to whole pages.
     static std::size_t whole(std::size_t bytes) noexcept { return base::round_up(bytes, os::page_size()); }
 
-    /// Returns: pages for that many bytes, filled with zeros; nullptr on OOM.
+    /// Returns: zeroed pages for `bytes`; nullptr on OOM.
     static void* take(std::size_t bytes) noexcept
     {
         void* const pages = os::reserve_addresses(whole(bytes));
@@ -30,7 +30,7 @@ struct system_pages
         return nullptr;
     }
 
-    /// Effects: returns the pages to the OS. nullptr is ignored.
+    /// Effects: returns the pages to the OS. Ignores nullptr.
     static void give(void* pages, std::size_t bytes) noexcept
     {
         if (pages != nullptr)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A profile as text: folded stacks, and for people.
+/// A profile as text: folded stacks and human-readable lists.
 ///
 ///     folded_profile:   main;parse;make_node 81920               outermost first, bytes in use
 ///     text_profile:     bytes in use | blocks | bytes allocated | blocks, and the stack below, innermost first
 ///     list_in_use:      call site | blocks | bytes, and its callers below
 ///
-/// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the figures.
+/// The name of a pool is the outermost frame of a folded stack; elsewhere it follows the statistics.
 ///
-/// Code is named by what its module exports (dladdr), as it is mangled; else, or if the module was unloaded, by the
-/// module and the offset there. So programs show more of themselves if they are linked with -rdynamic.
+/// Code is shown as the mangled name of an exported symbol (dladdr). Without such a symbol, or if the module was
+/// unloaded, it is shown as module and offset. Programs linked with -rdynamic show more symbols.
 ///
 /// Thread safety: as the output.
 #pragma once
@@ -28,7 +28,7 @@
 #include <string_view>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: writes the name of code.
+/// Effects: writes the symbol, or the module and offset, of a frame.
 inline void write_code_name(report_output& to, const code_frame& frame)
 {
     const os::code_place where = frame.place();
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    /// Separators of frames and stacks become blanks.
+    /// Replaces separators of frames and stacks by blanks.
     void write_name(std::string_view name)
     {
         for (const char each : name) {
@@ -93,7 +93,7 @@ private:
     report_output to_;
 };
 
-/// Effects: writes how the figures came about. `period_bytes`: 1 if each block is a sample; 0 if none is from now on.
+/// Effects: writes how the statistics were sampled. `period_bytes`: 1 if each block is a sample; 0 if sampling is off.
 inline void write_sampling(report_output& to, std::uint64_t period_bytes)
 {
     if (period_bytes == 0)
@@ -102,7 +102,7 @@ inline void write_sampling(report_output& to, std::uint64_t period_bytes)
         to << ", estimated from samples, one per " << period_bytes << " bytes on average";
 }
 
-/// A list for people, in the order of the samples.
+/// A human-readable list, in the order of the samples.
 class text_profile
 {
 public:
@@ -129,7 +129,7 @@ private:
     report_output to_;
 };
 
-/// Blocks in use by call site, with its callers, as np_leak_report lists them.
+/// Blocks in use by call site, with the callers, as listed by np_leak_report.
 class in_use_list
 {
 public:
@@ -138,7 +138,7 @@ public:
     /// Effects: writes the title. `period_bytes`: 1 if each block is a sample.
     void begin(std::string_view subject, std::uint64_t period_bytes)
     {
-        to_ << subject << ": in use, by allocation site";
+        to_ << subject << ": in use, by call site";
         write_sampling(to_, period_bytes);
         to_ << ":\n";
     }
@@ -150,7 +150,7 @@ public:
             write_code_name(to_, *taken.begin);
         else
             to_ << "unknown";
-        write_figures(taken.values.blocks_in_use, taken.values.bytes_in_use);
+        write_statistics(taken.values.blocks_in_use, taken.values.bytes_in_use);
         if (taken.begin != taken.end)
             write_frames(to_, taken.begin + 1, taken.end);
     }
@@ -158,11 +158,11 @@ public:
     void end(std::uint64_t blocks, std::uint64_t bytes)
     {
         to_ << "  in all";
-        write_figures(blocks, bytes);
+        write_statistics(blocks, bytes);
     }
 
 private:
-    void write_figures(std::uint64_t blocks, std::uint64_t bytes)
+    void write_statistics(std::uint64_t blocks, std::uint64_t bytes)
     {
         to_ << "  " << blocks << (blocks == 1 ? " block  " : " blocks  ") << bytes << " bytes\n";
     }

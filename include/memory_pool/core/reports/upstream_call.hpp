@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Calls of upstream, counted in the no_allocation_scope of the thread: see no_allocation_scope.hpp.
+/// Calls of upstream, counted in the thread's no_allocation_scope: see no_allocation_scope.hpp.
 ///
 ///     innermost scope of the thread  ->  np_no_allocation_scope: name, allocations, ...
 ///            ^
-///     upstream_call: clears the scope, so that allocations of upstream do not count; counts one allocation in it if
-///                    upstream succeeds; restores it at the end
-///     late_notes: calls the function of the scope, which may use the pool, when an operation that holds a lock, or is
-///                 half done, is over
+///     upstream_call:        clears the scope, so that allocations by upstream do not count; counts one allocation in
+///                           the scope if upstream succeeds; restores the scope at the end
+///     deferred_callbacks:   delays calls of the scope's function, which may use the pool, until the pool has released
+///                           its lock and finished its operation
 ///
-/// np_alloc holds the innermost scope of a thread if it is linked into the program or preloaded as libnp_malloc.so; it
-/// is referenced by a weak symbol (ELF). Otherwise the scope is held here.
+/// np_alloc holds the innermost scope of a thread if np_alloc is linked into the program or preloaded as
+/// libnp_malloc.so. It is referenced by a weak symbol (ELF). Otherwise this file holds the scope.
 ///
-/// Thread safety: any thread; a scope belongs to one.
+/// Thread safety: any thread; each scope belongs to one thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -27,7 +27,7 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// np_set_no_allocation_scope under another name: if that one were declared weak, calls of it by the program would not
+/// An alias of np_set_no_allocation_scope. If that function itself were declared weak, calls by the program would not
 /// link it from an archive.
 MEMORY_POOL_WEAK np_no_allocation_scope* memory_pool_np_set_no_allocation_scope(np_no_allocation_scope* scope) noexcept;
 }
@@ -39,7 +39,7 @@ MEMORY_POOL_ONE_PER_PROCESS extern thread_local np_no_allocation_scope* innermos
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local np_no_allocation_scope* innermost_scope = nullptr;
 
-/// Effects: as np_set_no_allocation_scope, which it calls if that is present.
+/// Effects: as np_set_no_allocation_scope. Calls that function if it is present.
 inline np_no_allocation_scope* set_no_allocation_scope(np_no_allocation_scope* scope) noexcept
 {
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
@@ -56,8 +56,8 @@ inline void count_allocation(np_no_allocation_scope& scope, std::size_t bytes) n
     scope.bytes += bytes;
 }
 
-/// Effects: counts an allocation in a scope, and calls its function.
-/// Preconditions: the scope is not in effect, as its function may allocate.
+/// Effects: counts an allocation in a scope, and calls the scope's function.
+/// Preconditions: the scope is not in effect, as the function may allocate.
 inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, const char* allocator) noexcept
 {
     count_allocation(scope, bytes);
@@ -65,7 +65,7 @@ inline void note_allocation(np_no_allocation_scope& scope, std::size_t bytes, co
         scope.note(&scope, bytes, allocator);
 }
 
-/// Allocations of a thread that are counted, and of which the function of their scope is not told yet.
+/// The deferred callbacks of a thread: allocations that were counted, but not yet passed to their scopes' functions.
 struct notes_of_thread
 {
     struct note
@@ -75,7 +75,7 @@ struct notes_of_thread
         const char* allocator;
     };
 
-    /// Effects: adds one, for later; after a few of them, their bytes together.
+    /// Effects: adds a callback. If there is no room, adds the bytes to the last one.
     void add(const note& added) noexcept
     {
         if (count != notes.size())
@@ -84,18 +84,18 @@ struct notes_of_thread
             notes.back().bytes += added.bytes;
     }
 
-    /// Effects: calls the functions of scopes for all so far.
+    /// Effects: calls the scopes' functions for all allocations so far.
     MEMORY_POOL_SLOW_PATH void give() noexcept
     {
         np_no_allocation_scope* const scope = set_no_allocation_scope(nullptr);
-        const std::array<note, 8> given = notes; // Such a function may use pools.
+        const std::array<note, 8> given = notes; // A copy, as the functions may use pools.
         const std::size_t given_count = std::exchange(count, 0);
         for (std::size_t i = 0; i != given_count; ++i)
             given[i].scope->note(given[i].scope, given[i].bytes, given[i].allocator);
         (void)set_no_allocation_scope(scope);
     }
 
-    std::size_t depth; ///< How many late_notes there are.
+    std::size_t depth; ///< The number of nested deferred_callbacks.
     std::size_t count;
     std::array<note, 8> notes;
 };
@@ -104,20 +104,20 @@ MEMORY_POOL_ONE_PER_PROCESS extern thread_local notes_of_thread these_notes;
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS thread_local notes_of_thread these_notes{};
 
-/// While it lives, calls of upstream by this thread are counted in its scope, but the function of the scope is called
-/// afterwards. Within another one, it leaves that to the outer one.
-class late_notes : base::immovable<late_notes>
+/// While an object exists, calls of upstream by this thread are counted at once, but the scope's function is called
+/// only at the end. If objects are nested, the outermost one calls the function.
+class deferred_callbacks : base::immovable<deferred_callbacks>
 {
 public:
-    late_notes() noexcept { ++these_notes.depth; }
-    ~late_notes()
+    deferred_callbacks() noexcept { ++these_notes.depth; }
+    ~deferred_callbacks()
     {
         if (--these_notes.depth == 0 && MEMORY_POOL_UNLIKELY(these_notes.count != 0))
             these_notes.give();
     }
 };
 
-/// A call of upstream by a pool, arena or resource: one allocation, whatever upstream does.
+/// A call of upstream by a pool, arena or resource. Counts as one allocation, regardless of upstream's own allocations.
 class upstream_call : base::immovable<upstream_call>
 {
 public:
@@ -149,8 +149,8 @@ private:
     np_no_allocation_scope* const scope_;
 };
 
-/// Returns: memory from upstream, for the pool, arena or resource of that name.
-/// Throws: what upstream throws.
+/// Returns: memory from upstream for the pool, arena or resource `pool_name`.
+/// Throws: exceptions from upstream.
 MEMORY_POOL_NOINLINE inline void* allocate_upstream(std::pmr::memory_resource* upstream, std::size_t bytes,
                                                     std::size_t alignment, const char* pool_name = "unnamed")
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A bump-allocated arena, reused as a whole when all of its blocks were freed.
+/// A bump-allocated arena, reused as a whole when all of its blocks are free.
 ///
 ///     | header | block | block | gap | block |                 never used                 |
 ///     ^        ^                             ^                                            ^
 ///     |        start                         cursor                                       end
 ///     a multiple of the arena's size, which is a power of two
 ///
-///     in use = cursor - floor        floor = start + bytes that came back + bytes skipped for alignment
+///     in use = cursor - floor        floor = start + freed bytes + bytes skipped for alignment
 ///
-/// Allocating moves the cursor; freeing moves the floor, or, for the last block allocated, the cursor. Neither reads
-/// other blocks. When the two meet, nothing in the arena is in use.
+/// Allocating moves the cursor. Freeing moves the floor, or the cursor if the block is the last one. Neither reads
+/// other blocks. When cursor and floor meet, the arena is empty.
 ///
 /// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
@@ -23,37 +23,37 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Blocks in an arena begin at multiples of this many bytes, and take up a multiple of it.
+/// The addresses and sizes of blocks in an arena are multiples of this number of bytes.
 inline constexpr std::size_t arena_granule = 8;
 
-/// Returns: bytes that a block of `bytes` takes up in an arena. One of 0 bytes takes up some, too, so that it lies in
-///   its arena.
+/// Returns: the bytes that a block of `bytes` takes up in an arena. A block of 0 bytes takes up a granule, so that its
+///   address lies in its arena.
 /// Preconditions: the result fits.
 constexpr std::size_t arena_extent(std::size_t bytes) noexcept
 {
     return base::round_up(bytes != 0 ? bytes : 1, arena_granule);
 }
 
-/// Returns: how many bytes there are from `position` to the next multiple of `alignment`.
+/// Returns: the number of bytes from `position` to the next multiple of `alignment`.
 inline std::size_t distance_to_multiple(const std::byte* position, std::size_t alignment) noexcept
 {
     return (std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(position)) & (alignment - 1);
 }
 
-/// The store's data in the header of an arena. `Arena` is derived from it.
+/// The store's data in the header of an arena. `Arena` derives from it.
 template <class Arena>
 struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggregate with one derived class
 {
-    const void* owner = nullptr; ///< The resource whose arena it is.
-    Arena* next_free = nullptr;  ///< In the list of free arenas.
-    bool is_free = false;        ///< Is it in that list?
-    std::uint16_t scope = 0;     ///< The depth of the scope that has taken it; 0: none. See local_arenas.
-    // Of the first arena in a chunk:
-    std::uint16_t chunk_arenas = 0;  ///< how many the chunk has room for,
-    std::uint16_t carved_arenas = 0; ///< and how many of them have been used, from the first on;
-    Arena* next_chunk = nullptr;     ///< the first in the next chunk;
-    Arena* lower = nullptr;          ///< in the tree of chunks;
-    Arena* higher = nullptr;         ///< in the tree of chunks.
+    const void* owner = nullptr; ///< The resource that owns the arena.
+    Arena* next_free = nullptr;  ///< The next arena in the list of free arenas.
+    bool is_free = false;        ///< The arena is in this list.
+    std::uint16_t scope = 0;     ///< The depth of the scope that has taken the arena; 0 for none. See local_arenas.
+    // Only in the first arena of a chunk:
+    std::uint16_t chunk_arenas = 0;  ///< The number of arenas in the chunk.
+    std::uint16_t carved_arenas = 0; ///< The number of arenas that have been used: the first ones.
+    Arena* next_chunk = nullptr;     ///< The first arena of the next chunk.
+    Arena* lower = nullptr;          ///< In the tree of chunks.
+    Arena* higher = nullptr;         ///< In the tree of chunks.
 };
 
 /// An arena for one thread.
@@ -68,6 +68,6 @@ struct alignas(cache_line_size) arena : arena_links<arena>
     void reset(std::byte* start) noexcept { cursor = floor = start; }
 };
 
-/// A null object: an arena without room, so nothing is ever written to it.
+/// A null object: an arena without room, which is never written.
 inline arena no_arena{};
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

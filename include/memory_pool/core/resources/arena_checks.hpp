@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Checks of blocks that are freed to arenas, and their reports.
+/// Checks of blocks that are freed to arenas.
 ///
-///     | block, as asked for | up to a granule | canary: 16 bytes |      with a policy that checks
+///     | block, as requested | up to a granule | canary: 16 bytes |      with a checking policy
 ///     <--------------------- extent ----------------------------->
 ///
 /// Thread safety: none; the resource that owns the arenas synchronizes.
@@ -21,12 +21,12 @@
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Checks the blocks of one resource: those of its store, which was made to be checked, and large ones.
+/// Checks the blocks of one resource: blocks in arenas of a store that `checks`, and large blocks.
 template <class Arena>
 class arena_checks
 {
 public:
-    /// What follows each block.
+    /// The size of the canary after each block.
     static constexpr std::size_t canary_bytes = fill_pattern::canary_bytes;
 
     arena_checks(const arena_store<Arena>& store, const oversized_blocks& large) noexcept : store_(store), large_(large)
@@ -34,7 +34,7 @@ public:
     }
 
     /// Effects: marks a block as in use.
-    /// Returns: the misuse found in its bytes, if any.
+    /// Returns: write_after_free, if the bytes of the block have changed while it was free.
     std::optional<error_kind> hand_out(void* block, const base::block_request& asked) const noexcept
     {
         const fill_pattern bytes_of_block = checks_for(asked.bytes);
@@ -44,7 +44,7 @@ public:
         return is_untouched ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
-    /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
+    /// Returns: the misuse, if freeing `block` is one. `block` may be any pointer. Each overflow is returned only once.
     std::optional<base::misuse> misuse(void* block, const base::block_request& given) const noexcept
     {
         if (!store_.contains(block))
@@ -59,7 +59,7 @@ public:
     }
 
     /// Effects: marks a block of an arena as not in use.
-    /// Preconditions: that is no misuse.
+    /// Preconditions: freeing the block is no misuse.
     void take_back(void* block, std::size_t bytes) const noexcept
     {
         marks_at(block).remove(block);
@@ -71,7 +71,7 @@ private:
     static fill_pattern checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
-    /// Returns: the misuse, for an address in an arena at which no block in use begins.
+    /// Returns the misuse, if no block in use begins at an address in an arena.
     std::optional<error_kind> misuse_of_place(void* address) const noexcept
     {
         if (static_cast<std::byte*>(address) < store_.start_of(*store_.arena_of(address)))

@@ -3,9 +3,9 @@
 /// \file
 /// The bounds of blocks in use in an arena, and their requests, for a checking policy.
 ///
-///     | header | a note of one byte for each granule | block | block | ...
+///     | header | one byte for each granule | block | block | ...
 ///
-///     block of three granules:  | begins, aligned to 2^n |  0  | ends, n bytes more than asked for |
+///     block of three granules:  | begins, aligned to 2^n |  0  | ends, n bytes more than requested |
 ///
 /// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
@@ -24,16 +24,16 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 class arena_marks
 {
 public:
-    /// Returns: the size of the marks of such an arena, in bytes.
+    /// Returns: the size in bytes of the marks of an arena of `arena_size`.
     static constexpr std::size_t bytes_for(std::size_t arena_size) noexcept { return arena_size / arena_granule; }
 
-    /// The marks that lie at `notes` in the arena that begins at `begin`.
+    /// Effects: accesses the marks at `notes` of the arena at `begin`.
     arena_marks(std::byte* begin, std::byte* notes, std::size_t arena_size) noexcept
         : begin_(begin), notes_(reinterpret_cast<std::uint8_t*>(notes)), count_(bytes_for(arena_size))
     {
     }
 
-    /// Effects: marks everything as not in use.
+    /// Effects: marks all granules as not in use.
     void clear() noexcept { std::fill_n(notes_, count_, std::uint8_t{0}); }
 
     /// Effects: marks the blocks from `begin` to `end` as not in use.
@@ -42,8 +42,8 @@ public:
         std::fill(notes_ + granule(begin), notes_ + offset(end) / arena_granule, std::uint8_t{0});
     }
 
-    /// Effects: marks a block of `extent` bytes as in use, with its request.
-    /// Preconditions: `extent` is more than one granule, and less than 64 bytes more than requested.
+    /// Effects: marks a block of `extent` bytes as in use, and records its request.
+    /// Preconditions: `extent` is more than one granule, and exceeds the request by less than 64 bytes.
     void add(const void* block, const base::block_request& asked, std::size_t extent) noexcept
     {
         notes_[granule(block)] = static_cast<std::uint8_t>(begins | base::highest_bit(asked.alignment));
@@ -74,7 +74,8 @@ public:
         return offset(address) % arena_granule == 0 && (notes_[granule(address)] & begins) != 0;
     }
 
-    /// Returns: whether `address`, at which no block begins, lies in one in use.
+    /// Returns: whether `address` lies in a block in use.
+    /// Preconditions: no block begins at `address`.
     bool is_inside(const void* address) const noexcept
     {
         for (std::size_t i = granule(address) + 1; i-- != 0;) {
@@ -87,7 +88,7 @@ public:
     }
 
 private:
-    // The content of a note.
+    // The bits of a mark.
     static constexpr unsigned begins = 0x80;
     static constexpr unsigned ends = 0x40;
     static constexpr unsigned number = 0x3F;
@@ -98,7 +99,7 @@ private:
     }
     std::size_t granule(const void* address) const noexcept { return offset(address) / arena_granule; }
 
-    /// Returns: the number of the last granule of a block.
+    /// Returns the number of a block's last granule.
     std::size_t end_of(const void* block) const noexcept
     {
         std::size_t last = granule(block);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All arenas of one resource: allocates them from upstream, keeps free ones, and returns them.
+/// All arenas of one resource: allocates them from upstream, keeps free arenas, and returns them.
 ///
-///     chunks:  [ arena | arena | arena | never used ] -> [ never used | never used ]     what upstream gave at once
+///     chunks:  [ arena | arena | arena | never used ] -> [ never used | never used ]     each from one upstream call
 ///     free:    arena -> arena                                                            used before, and empty again
 ///
-///     arenas in all chunks = with blocks in use, or being filled + in the list of free ones + never used
+///     arenas in all chunks = with blocks in use, or being filled + in the list of free arenas + never used
 ///
-/// Every arena begins at a multiple of its size, so that the arena of a block is found by masking the block's address.
+/// Every arena begins at a multiple of its size, so masking the address of a block finds its arena.
 ///
 /// Thread safety: none; the resource that owns the store synchronizes.
 #pragma once
@@ -36,16 +36,16 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Bytes of the smallest arena, header included.
+/// The size in bytes of the smallest arena, header included.
 inline constexpr std::size_t smallest_arena = 1024;
 
-/// Returns: bytes of an arena, header included, where the option asks for `arena_size`.
+/// Returns: the size in bytes of an arena, header included, for the option `arena_size`.
 constexpr std::size_t actual_arena_size(std::size_t arena_size) noexcept
 {
     return base::power_of_two_at_least(std::max(arena_size, smallest_arena));
 }
 
-/// Returns: bytes of an arena, header included.
+/// Returns: the size in bytes of an arena, header included.
 /// Throws: std::invalid_argument or size_overflow, for invalid options.
 inline std::size_t checked_arena_size(const arena_options& options, const std::pmr::memory_resource* upstream)
 {
@@ -69,13 +69,13 @@ inline std::size_t checked_arena_size(const arena_options& options, const std::p
     return actual_arena_size(options.arena_size);
 }
 
-/// The arenas of one resource. `Arena` is derived from arena_links.
+/// The arenas of one resource. `Arena` derives from arena_links.
 template <class Arena>
 class arena_store : base::immovable<arena_store<Arena>>
 {
 public:
-    /// Effects: makes a store without arenas. If it `checks`, there are marks behind the header of each, and free bytes
-    ///   are filled.
+    /// Effects: constructs a store without arenas. If `checks`, each arena has marks after its header, and the store
+    ///   fills free bytes with a pattern.
     /// Throws: as checked_arena_size.
     arena_store(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : arena_size_(checked_arena_size(options, upstream)), checks_(checks),
@@ -87,9 +87,9 @@ public:
 
     ~arena_store() { release(); }
 
-    /// Effects: hands out an arena in which nothing is in use.
-    /// Throws: pool_exhausted if there may be no more arenas; what upstream throws.
-    /// Complexity: O(1), and occasionally a call upstream.
+    /// Effects: allocates an empty arena.
+    /// Throws: pool_exhausted at the limit of arenas; exceptions from upstream.
+    /// Complexity: O(1); occasionally a call upstream.
     Arena& take(const void* owner)
     {
         if (Arena* const free = first_free_) {
@@ -103,14 +103,14 @@ public:
         return carve(owner);
     }
 
-    /// Effects: takes back an arena, whatever is in use there.
+    /// Effects: frees an arena, even if it has blocks in use.
     void discard(Arena& left) noexcept
     {
         put(left);
         make_untouched(left);
     }
 
-    /// Effects: makes the bytes from `begin` to the cursor of an arena as those that were never in use.
+    /// Effects: resets the bytes from `begin` to the cursor of an arena to the state of unused bytes.
     void discard_from(std::byte* begin, Arena& left) const noexcept
     {
         const auto bytes = static_cast<std::size_t>(left.cursor - begin);
@@ -121,7 +121,7 @@ public:
         base::forbid_access(begin, bytes);
     }
 
-    /// Effects: takes back an arena without blocks in use.
+    /// Effects: frees an arena without blocks in use.
     void put(Arena& empty) noexcept
     {
         empty.reset(start_of(empty));
@@ -130,8 +130,8 @@ public:
         ++free_count_;
     }
 
-    /// Effects: takes arenas from upstream until there are at least `count`.
-    /// Throws: size_overflow if they exceed the address space; else as `take`.
+    /// Effects: allocates arenas from upstream until there are at least `count`.
+    /// Throws: size_overflow if they exceed the address space; otherwise as `take`.
     void reserve(std::size_t count)
     {
         check_count(count);
@@ -139,7 +139,8 @@ public:
             grow(std::min(count - arena_count_, arenas_in_largest_chunk()));
     }
 
-    /// Throws: as `reserve`, before it calls upstream. Reads constant members only.
+    /// Throws: as `reserve`, without calling upstream.
+    /// Thread safety: any thread, as it reads constant members only.
     void check_count(std::size_t count) const
     {
         if (base::saturating_multiply(count, arena_size_) > largest_size)
@@ -159,7 +160,7 @@ public:
             name_, max_arenas_, arena_size_);
     }
 
-    /// Effects: returns every chunk whose arenas are all free to upstream.
+    /// Effects: returns chunks whose arenas are all free to upstream.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in arenas.
     std::size_t trim() noexcept
@@ -181,7 +182,7 @@ public:
         return give_back(leaving);
     }
 
-    /// Effects: makes every arena free, whatever is in use there.
+    /// Effects: frees all arenas, even if they have blocks in use.
     void clear() noexcept
     {
         first_free_ = nullptr;
@@ -189,7 +190,7 @@ public:
         for_each_arena([this](Arena& each) { discard(each); });
     }
 
-    /// Effects: returns all memory to upstream, whatever is in use.
+    /// Effects: returns all memory to upstream, even if blocks are in use.
     void release() noexcept
     {
         Arena* const leaving = std::exchange(first_chunk_, nullptr);
@@ -200,7 +201,7 @@ public:
         (void)give_back(leaving);
     }
 
-    /// Effects: calls `visit(Arena&)` for each arena that was ever used.
+    /// Effects: calls `visit(Arena&)` for each arena that has ever been used.
     template <class Visit>
     void for_each_arena(Visit&& visit) const
     {
@@ -210,7 +211,7 @@ public:
 
     // Addresses.
 
-    /// Returns: the arena that a block lies in.
+    /// Returns: the arena of a block.
     MEMORY_POOL_ALWAYS_INLINE Arena* arena_of(const void* block) const noexcept
     {
         return reinterpret_cast<Arena*>(reinterpret_cast<std::uintptr_t>(block) & ~(arena_size_ - 1));
@@ -225,7 +226,7 @@ public:
     std::byte* start_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + start_; }
     std::byte* end_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + arena_size_; }
 
-    /// Returns: whether `address` lies in one of the arenas. Any pointer is allowed.
+    /// Returns: whether `address` lies in an arena that has ever been used. Any pointer is allowed.
     /// Complexity: logarithmic in chunks, on average.
     bool contains(const void* address) const noexcept
     {
@@ -234,16 +235,16 @@ public:
                                        chunk->carved_arenas * arena_size_;
     }
 
-    /// Returns: the largest extent that an arena has room for, if blocks are aligned to the cache line at most.
+    /// Returns: the largest extent that fits into an arena, for alignments up to a cache line.
     std::size_t largest_extent() const noexcept { return arena_size_ - start_; }
 
-    /// Returns: whether a block of that extent and alignment fits into an empty arena.
+    /// Returns: whether a block of `extent` and `alignment` fits into an empty arena.
     bool fits(std::size_t extent, std::size_t alignment) const noexcept
     {
         return alignment < arena_size_ && extent <= arena_size_ - base::round_up(start_, alignment);
     }
 
-    // Figures.
+    // Statistics.
 
     std::size_t arena_size() const noexcept { return arena_size_; }
     std::size_t arena_count() const noexcept { return arena_count_; }
@@ -253,7 +254,7 @@ public:
     bool checks() const noexcept { return checks_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-    /// Returns: arenas that are free: empty again, or never used.
+    /// Returns: the number of free arenas: empty again, or never used.
     std::size_t free_count() const noexcept { return free_count_ + arena_count_ - carved_count_; }
 
     /// Returns: whether the invariants above hold.
@@ -274,7 +275,7 @@ public:
     }
 
 private:
-    /// Beyond this, chunks have one arena each.
+    /// Larger arenas have a chunk each.
     static constexpr std::size_t bytes_in_largest_chunk = std::size_t{1} << 20;
     static_assert(bytes_in_largest_chunk / smallest_arena <= std::numeric_limits<std::uint16_t>::max());
 
@@ -283,7 +284,7 @@ private:
         return std::max<std::size_t>(bytes_in_largest_chunk / arena_size_, 1);
     }
 
-    /// Effects: takes a chunk with up to `wanted` arenas from upstream.
+    /// Allocates a chunk with up to `wanted` arenas from upstream.
     void grow(std::size_t wanted)
     {
         const std::size_t arenas = std::min(wanted, max_arenas_ - arena_count_);
@@ -291,7 +292,7 @@ private:
             throw_exhausted();
         if (arenas > 1 && base::succeeds([&] { add_chunk(arenas); }))
             return;
-        add_chunk(1); // Upstream may have memory for one.
+        add_chunk(1); // Upstream may have memory for one arena.
     }
 
     void add_chunk(std::size_t arenas)
@@ -309,8 +310,8 @@ private:
         arena_count_ += arenas;
     }
 
-    /// Effects: carves an arena out of unused memory.
-    /// Preconditions: there is some.
+    /// Carves an arena out of unused memory.
+    /// Preconditions: carving_ is not nullptr.
     Arena& carve(const void* owner) noexcept
     {
         Arena& chunk = *carving_;
@@ -326,7 +327,7 @@ private:
         return *fresh;
     }
 
-    /// Poisons and, with checks, fills all bytes of an arena, so that accesses are detected.
+    /// Poisons and, with checks, fills all bytes of an arena, to detect accesses.
     void make_untouched(Arena& empty) const noexcept
     {
         if (checks_) {
@@ -355,7 +356,7 @@ private:
         return all_are;
     }
 
-    /// Removes arenas that are not free any more.
+    /// Removes arenas that are no longer free.
     void drop_from_free_list() noexcept
     {
         for (Arena** link = &first_free_; *link != nullptr;) {
@@ -368,7 +369,7 @@ private:
         }
     }
 
-    /// After chunks were removed, recounts the rest, and finds the last one and the first with room.
+    /// Updates the counts, the last chunk and the first chunk with room, after chunks were removed.
     void find_chunks() noexcept
     {
         last_chunk_ = carving_ = nullptr;
@@ -382,7 +383,7 @@ private:
         }
     }
 
-    /// Gives the chunks of a list back upstream.
+    /// Returns the chunks of a list to upstream.
     std::size_t give_back(Arena* leaving) noexcept
     {
         std::size_t bytes = 0;
@@ -398,7 +399,7 @@ private:
 
     const std::size_t arena_size_;
     const bool checks_;
-    const std::size_t start_; ///< Of blocks, from the beginning of an arena.
+    const std::size_t start_; ///< The offset of the first block in an arena.
     const std::size_t max_arenas_;
     const bool prefault_;
     const char* const name_;

@@ -16,14 +16,14 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Up to 64 bytes in steps of 8, from there on four to each power of two: rounding up wastes a fifth at most.
+/// Steps of 8 up to 64 bytes, then four classes for each doubling. Rounding up wastes at most a fifth of a block.
 using block_sizes = size_classes<8, 64, 4, std::size_t{1} << 20>;
 static_assert(block_sizes::are_sound(), "each class must be where its size says");
 
-/// Blocks of a class that is a power of two are aligned to their size, up to this.
+/// The maximum alignment of a class. Blocks whose size is a power of two are aligned to their size, up to this.
 inline constexpr std::size_t largest_class_alignment = 4096;
 
-/// Returns: the alignment of blocks of that class, in bytes.
+/// Returns: the alignment in bytes of the blocks of a class.
 constexpr std::size_t block_class_alignment(std::size_t number) noexcept
 {
     const std::size_t size = block_sizes::size(number);
@@ -31,8 +31,8 @@ constexpr std::size_t block_class_alignment(std::size_t number) noexcept
     return divisor == size ? std::min(size, largest_class_alignment) : std::min(divisor, alignof(std::max_align_t));
 }
 
-/// Returns: bytes of a block that has room for `bytes` and is aligned to `alignment`, or more than block_sizes::largest
-///   if no class has such blocks.
+/// Returns: the size to request for a block of `bytes` aligned to `alignment`; more than block_sizes::largest if no
+///   class has such blocks.
 constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) noexcept
 {
     if (MEMORY_POOL_LIKELY(alignment <= block_sizes::step) || bytes > block_sizes::largest)
@@ -44,7 +44,7 @@ constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) n
     return base::power_of_two_at_least(std::max(bytes, alignment));
 }
 
-/// Returns: whether each class is aligned as bytes_in_class relies on.
+/// Returns: whether each class has the alignment that bytes_in_class relies on.
 constexpr bool block_alignments_are_sound() noexcept
 {
     for (std::size_t number = 0; number != block_sizes::count; ++number) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool for each class of blocks, made when it is first needed, and large blocks beside them.
+/// A pool for each size class, created on first use, and large blocks.
 ///
 ///     pools:  [ 8 | 16 | 24 | ... ]      each: nothing, or a pool in memory from upstream
 ///                   |
@@ -10,7 +10,7 @@
 ///
 /// The size of a block determines its class, so freeing needs no search.
 ///
-/// Thread safety: `find` any thread; else none, their owner synchronizes.
+/// Thread safety: `find`: any thread. Other functions: none, the owner synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -29,13 +29,13 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The pools of one resource, of blocks in `Pool`.
+/// The pools of one resource.
 template <class Pool>
 class class_pools
 {
 public:
-    /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from
-    ///   `upstream`, and so do large blocks. `name` is that of the pools in reports.
+    /// Effects: creates no pool yet. Pools allocate their slabs from `upstream_of_pools`. The pool objects and large
+    ///   blocks are allocated from `upstream`. `name` is the name of the pools in reports.
     class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
                 std::pmr::memory_resource* upstream_of_pools, const char* name) noexcept
         : options_(actual(options)), upstream_of_pools_(upstream_of_pools), name_(name), large_(upstream)
@@ -49,19 +49,19 @@ public:
             release();
     }
 
-    /// Returns: the pool of that class, or nullptr if there is none yet.
+    /// Returns: the pool of the class, or nullptr if there is none yet.
     MEMORY_POOL_ALWAYS_INLINE Pool* find(std::size_t number) const noexcept
     {
         return pools_[number].load(std::memory_order_acquire);
     }
 
-    /// Effects: makes the pool of that class, unless it exists.
-    /// Throws: what upstream throws.
+    /// Effects: creates the pool of the class, unless it exists.
+    /// Throws: exceptions from upstream.
     Pool& make(std::size_t number)
     {
         if (Pool* const existing = find(number))
             return *existing;
-        const late_notes notes;
+        const deferred_callbacks notes;
         memory_pool::pool_options options;
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_sizes::size(number));
@@ -75,10 +75,10 @@ public:
         return *made;
     }
 
-    /// Returns: the largest block that comes from a pool, in bytes.
+    /// Returns: the size in bytes of the largest block that pools allocate.
     std::size_t largest_block() const noexcept { return options_.largest_required_pool_block; }
 
-    /// Returns: bytes of the block that comes from a pool for `bytes` and `alignment`; or `bytes`, if none does.
+    /// Returns: the size of the block that a pool allocates for `bytes` and `alignment`; for large blocks, `bytes`.
     std::size_t block_size(std::size_t bytes, std::size_t alignment) const noexcept
     {
         const std::size_t needed = bytes_in_class(bytes, alignment);
@@ -87,7 +87,7 @@ public:
 
     const char* name() const noexcept { return name_; }
 
-    /// Effects: reports a misuse of a block of no pool, unless it is nullptr.
+    /// Effects: reports a misuse of a block that is in no pool, unless the block is nullptr.
     MEMORY_POOL_SLOW_PATH void report_misuse(const base::misuse& found, const void* block,
                                              const base::block_request& given) const noexcept
     {
@@ -111,14 +111,14 @@ public:
         }
     }
 
-    /// Effects: frees every block, and keeps the pools and their slabs.
+    /// Effects: frees all blocks; keeps the pools and their slabs.
     void clear() noexcept
     {
         large_.release();
         for_each([](Pool& pool) { pool.clear(); });
     }
 
-    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer is allowed.
+    /// Returns: the pool that owns the block at `address`, or nullptr. Any pointer is allowed.
     Pool* find_owner(const void* address) const noexcept
     {
         Pool* owner = nullptr;
@@ -135,7 +135,7 @@ public:
                 visit(*pool);
     }
 
-    /// Effects: returns wholly free slabs to upstream.
+    /// Effects: returns slabs without blocks in use to upstream.
     /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
     {
@@ -144,7 +144,7 @@ public:
         return bytes;
     }
 
-    /// Returns: bytes in blocks in use, but for large ones.
+    /// Returns: bytes in blocks in use, without large blocks.
     std::size_t bytes_in_pools() const noexcept
     {
         std::size_t sum = 0;
@@ -152,7 +152,7 @@ public:
         return sum;
     }
 
-    /// Returns: bytes that the pools take, but for large blocks.
+    /// Returns: bytes held by the pools, without large blocks.
     std::size_t bytes_for_pools() const noexcept
     {
         std::size_t sum = 0;
@@ -178,14 +178,14 @@ private:
         return any;
     }
 
-    /// Containers often free their nodes in an order unrelated to addresses. With larger magazines, the nodes of a map
-    /// that is refilled are scattered, which takes a third longer.
+    /// Containers often free their nodes in an order unrelated to addresses. Larger magazines scatter the nodes of a
+    /// map that is refilled, which then takes a third longer.
     static constexpr std::size_t max_cached_blocks = 256;
 
     /// Bytes of a growth step if the number of blocks is not specified.
-    static constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
+    static constexpr std::size_t max_chunk_bytes_by_default = std::size_t{1} << 20;
 
-    /// As the standard library's pools do.
+    /// As in the standard library's pools.
     static constexpr std::size_t default_largest_block = 4096;
 
     static std::pmr::pool_options actual(std::pmr::pool_options options) noexcept
@@ -195,18 +195,18 @@ private:
         options.largest_required_pool_block =
             block_sizes::size(block_sizes::of(std::min(largest, block_sizes::largest)));
         if (options.max_blocks_per_chunk == 0)
-            options.max_blocks_per_chunk = most_it_sees_fit / block_sizes::size(0);
+            options.max_blocks_per_chunk = max_chunk_bytes_by_default / block_sizes::size(0);
         return options;
     }
 
-    /// Returns: blocks of a growth step; 0: the pool decides, up to a MiB.
+    /// Returns the number of blocks of a growth step. 0: the pool decides, up to 1 MiB.
     std::size_t growth_step(std::size_t block_size) const noexcept
     {
         constexpr std::size_t usual_step = std::size_t{64} * 1024;
-        const std::size_t most = options_.max_blocks_per_chunk;
-        if (most >= most_it_sees_fit / block_size)
+        const std::size_t max_blocks = options_.max_blocks_per_chunk;
+        if (max_blocks >= max_chunk_bytes_by_default / block_size)
             return 0;
-        return std::min(most, std::max<std::size_t>(usual_step / block_size, 1));
+        return std::min(max_blocks, std::max<std::size_t>(usual_step / block_size, 1));
     }
 
     std::array<std::atomic<Pool*>, block_sizes::count> pools_{};

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arenas of one resource for one thread. shared_arenas.hpp has those for many, with the same functions.
+/// The arenas of one resource for one thread. shared_arenas.hpp has the same interface for several threads.
 ///
-///     current:  | header | block | block | gap | block |        free        |      handing out moves the cursor
+///     current:  | header | block | block | gap | block |        free        |      allocating moves the cursor
 ///                                                      ^ cursor
-///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
-///     free:     | header |                     free                         |      are used next
+///     others:   | header | block |   gap   | block |  rest  |                      free once all blocks are freed
+///     free:     | header |                     free                         |      used next
 ///
-/// Scopes free the blocks allocated since they began. The arena that is current at that time has blocks before and
-/// after its mark, which are counted apart, so that those before it can be freed during the scope, too:
+/// A scope frees the blocks allocated since it began. The arena that was current when the scope began has blocks before
+/// and after its mark. They are counted separately, so that blocks before the mark can be freed during the scope, too:
 ///
 ///     | header | block | gap | block | block | gap | block |        free        |
 ///                                    ^ mark              ^ cursor of the arena
 ///
-///     before the mark: cursor and floor in the mark, for the time of the scope; after it: those of the arena
+///     before the mark: cursor and floor of the mark, during the scope; after the mark: cursor and floor of the arena
 ///
-/// Its `owner` is nullptr meanwhile, so frees take the slow path, which tells the two apart. Arenas that a scope takes
-/// are in the list `taken_`, the innermost scope's first. If they become empty, they stay there, but are also in the
-/// list `idle_`, linked by `owner`: the scope uses them next.
+/// Meanwhile the `owner` of this arena is nullptr, so frees take the slow path, which distinguishes the two parts.
+/// Arenas that a scope takes are in the list `taken_`, the innermost scope's arenas first. Arenas that become
+/// empty stay in this list, but are also in the list `idle_`, linked by `owner`: the scope uses them next.
 ///
 /// Thread safety: none; the owning resource synchronizes.
 #pragma once
@@ -41,15 +41,15 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 class local_arenas;
 
-/// Where a scope began.
+/// The state when a scope began.
 struct arena_mark
 {
     local_arenas* arenas = nullptr; ///< nullptr once the scope has ended.
     arena_mark* outer = nullptr;    ///< The mark of the enclosing scope.
-    arena* at = nullptr;            ///< The arena that was current; nullptr: none, or its blocks are gone.
-    std::byte* begin = nullptr;     ///< Its cursor at that time.
-    std::byte* cursor = nullptr;    ///< For the blocks before.
-    std::byte* floor = nullptr;     ///< For the blocks before.
+    arena* at = nullptr;            ///< The arena that was current; nullptr if there was none, or it was cleared.
+    std::byte* begin = nullptr;     ///< The cursor of this arena at that time.
+    std::byte* cursor = nullptr;    ///< The cursor for blocks before the mark.
+    std::byte* floor = nullptr;     ///< The floor for blocks before the mark.
     std::uint64_t last_large = 0;   ///< The number of the newest large block at that time.
 
     std::size_t bytes_in_use() const noexcept { return at != nullptr ? static_cast<std::size_t>(cursor - floor) : 0; }
@@ -69,15 +69,15 @@ public:
     {
     }
 
-    /// Scopes that outlive the arenas have ended.
+    /// Effects: ends scopes that outlive the arenas.
     ~local_arenas()
     {
         for (; innermost_ != nullptr; innermost_ = innermost_->outer)
             innermost_->arenas = nullptr;
     }
 
-    /// Effects: hands out a block of that extent from the current arena.
-    /// Returns: it, or nullptr if there is none, or not enough room.
+    /// Effects: allocates a block of `extent` from the current arena.
+    /// Returns: the block; nullptr if there is no current arena, or not enough room in it.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
     {
         arena& from = *current_;
@@ -92,29 +92,29 @@ public:
         return cursor + skipped;
     }
 
-    /// Effects: makes an arena with room the current one, and allocates a block from it.
-    /// Preconditions: it fits into an arena.
+    /// Effects: makes an empty arena current, and allocates a block from it.
+    /// Preconditions: the block fits into an arena.
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
-        const late_notes notes;
+        const deferred_callbacks notes;
         make_current(take());
         return bump(extent, alignment);
     }
 
     /// Effects: frees a block.
-    /// Returns: whether it did; false if more would be freed than was allocated there.
-    /// Preconditions: it is in `its`.
-    MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& its, std::byte* block, std::size_t extent) noexcept
+    /// Returns: false, without effects, if the arena has fewer bytes in use.
+    /// Preconditions: the block is in `home`.
+    MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& home, std::byte* block, std::size_t extent) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(!count_free(its, block, extent)))
+        if (MEMORY_POOL_UNLIKELY(!count_free(home, block, extent)))
             return false;
-        if (its.floor == its.cursor)
-            became_empty(its);
+        if (home.floor == home.cursor)
+            became_empty(home);
         return true;
     }
 
-    /// Returns: whether a scope began while blocks were handed out of that arena. Any arena is allowed.
+    /// Returns: whether a scope began while the arena was current. Any arena is allowed.
     bool has_mark(const arena& from) const noexcept { return mark_in(from) != nullptr; }
 
     /// Effects: frees a block of an arena with a mark.
@@ -132,11 +132,11 @@ public:
         return true;
     }
 
-    /// Effects: begins a scope within the others.
+    /// Effects: begins a scope inside the innermost one.
     void begin_scope(arena_mark& mark) noexcept
     {
         if (depth_ == std::numeric_limits<decltype(depth_)>::max())
-            return; // The blocks end with the enclosing scope.
+            return; // The enclosing scope frees the blocks.
         mark.arenas = this;
         mark.outer = std::exchange(innermost_, &mark);
         mark.last_large = large_.newest();
@@ -149,8 +149,8 @@ public:
         current_->owner = nullptr;
     }
 
-    /// Effects: frees the blocks allocated since the scope began, and ends the scope. Scopes within it end, too, and
-    ///   checked arenas report that.
+    /// Effects: frees the blocks allocated since the scope began, and ends the scope. Also ends scopes inside it;
+    ///   checked arenas report this as misuse.
     void end_scope(arena_mark& ended) noexcept
     {
         const bool is_misuse = innermost_ != &ended && store_.checks();
@@ -163,7 +163,7 @@ public:
     void* allocate_large(std::size_t bytes, std::size_t alignment) { return large_.allocate(bytes, alignment); }
 
     /// Effects: frees a large block.
-    /// Returns: whether it was one.
+    /// Returns: false, without effects, if the block is none.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         return large_.deallocate(block, bytes, alignment);
@@ -171,11 +171,11 @@ public:
 
     void reserve(std::size_t count)
     {
-        const late_notes notes;
+        const deferred_callbacks notes;
         store_.reserve(count);
     }
 
-    /// Effects: returns every chunk whose arenas are all free to upstream.
+    /// Effects: returns chunks whose arenas are all free to upstream.
     std::size_t trim() noexcept
     {
         if (has_empty_current()) {
@@ -186,7 +186,7 @@ public:
         return store_.trim();
     }
 
-    /// Effects: frees every block; and unless `keeps_arenas`, returns all memory to upstream.
+    /// Effects: frees all blocks. Returns all memory to upstream, unless `keeps_arenas`.
     void forget_blocks(bool keeps_arenas) noexcept
     {
         leave_current();
@@ -203,7 +203,7 @@ public:
             store_.release();
     }
 
-    /// Effects: calls `look(const store_type&)`, and returns what it returns.
+    /// Returns: the result of `look(const store_type&)`.
     template <class Look>
     auto with_store(Look&& look) const
     {
@@ -213,14 +213,14 @@ public:
     /// Returns: whether `address` lies in an arena or a large block.
     bool contains(const void* address) const noexcept { return store_.contains(address) || large_.contains(address); }
 
-    /// Effects: calls `look(const arena_checks<arena>&)`, and returns what it returns.
+    /// Returns: the result of `look(const arena_checks<arena>&)`.
     template <class Look>
     auto with_checks(Look&& look) const
     {
         return look(arena_checks<arena>(store_, large_));
     }
 
-    /// The constant members of the store.
+    /// Returns: the store, for its constant members.
     const store_type& store() const noexcept { return store_; }
 
     std::size_t bytes_in_use() const noexcept
@@ -233,7 +233,7 @@ public:
 
     std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved() + large_.bytes_reserved(); }
 
-    /// Returns: arenas in which nothing is in use.
+    /// Returns: the number of arenas without bytes in use.
     std::size_t free_arenas() const noexcept
     {
         std::size_t count = store_.free_count() + std::size_t{has_empty_current()};
@@ -245,7 +245,7 @@ public:
         return count;
     }
 
-    /// Returns: bytes in arenas that are neither in use nor can be handed out next.
+    /// Returns: bytes in arenas that are neither in use nor available to the next allocations.
     std::size_t bytes_wasted() const noexcept
     {
         std::size_t sum = 0;
@@ -272,8 +272,8 @@ public:
     }
 
 private:
-    /// Calls `visit(arena&, bytes in use before the innermost mark)` for each arena with marks. The marks of an arena
-    /// follow each other, as the arena does not become current again in a scope that began in another arena.
+    /// Calls `visit(arena&, bytes in use before the innermost mark)` for each arena with marks. Marks of one arena are
+    /// adjacent, as an arena does not become current again in a scope that began in another arena.
     template <class Visit>
     void for_each_marked(Visit&& visit) const
     {
@@ -287,11 +287,11 @@ private:
         }
     }
 
-    /// An arena with a mark is in use.
+    /// False if the current arena has a mark.
     bool has_empty_current() const noexcept { return current_->owner == this && current_->bytes_in_use() == 0; }
 
-    /// Counts a block of an arena, or one before a mark, as free.
-    /// Returns: false if more would be freed than was allocated there.
+    /// Counts a block of an arena, or of the part before a mark, as free.
+    /// Returns: false, without effects, if that part has fewer bytes in use.
     template <class Part>
     MEMORY_POOL_ALWAYS_INLINE static bool count_free(Part& from, std::byte* block, std::size_t extent) noexcept
     {
@@ -308,12 +308,12 @@ private:
         return true;
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void became_empty(arena& its) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void became_empty(arena& empty) noexcept
     {
-        if (MEMORY_POOL_LIKELY(&its == current_))
-            its.reset(store_.start_of(its));
+        if (MEMORY_POOL_LIKELY(&empty == current_))
+            empty.reset(store_.start_of(empty));
         else
-            put(its);
+            put(empty);
     }
 
     MEMORY_POOL_NOINLINE void put(arena& empty) noexcept
@@ -326,7 +326,7 @@ private:
         empty.owner = std::exchange(idle_, &empty);
     }
 
-    /// Returns: an arena with nothing in use, for the innermost scope if there is one.
+    /// Returns an empty arena, and assigns it to the innermost scope, if any.
     arena& take()
     {
         if (idle_ != &no_arena && idle_->scope == depth_) {
@@ -358,7 +358,7 @@ private:
 
     bool is_idle(const arena& taken) const noexcept { return taken.owner != this && taken.owner != nullptr; }
 
-    /// Makes an arena that a scope has taken one of no scope.
+    /// Removes the first arena from `taken_`, and from its scope.
     arena& pop_taken() noexcept
     {
         arena& popped = *std::exchange(taken_, taken_->next_free);
@@ -367,7 +367,7 @@ private:
         return popped;
     }
 
-    /// Moves idle arenas into the list of free ones.
+    /// Moves idle arenas to the list of free arenas.
     void forget_idle() noexcept
     {
         if (idle_ == &no_arena)
@@ -390,7 +390,7 @@ private:
         idle_ = &no_arena;
     }
 
-    /// Returns: the innermost mark in that arena, or nullptr.
+    /// Returns the innermost mark in the arena, or nullptr.
     arena_mark* mark_in(const arena& marked) const noexcept
     {
         arena_mark* mark = innermost_;
@@ -420,7 +420,7 @@ private:
         make_current(*mark.at);
     }
 
-    /// Makes the arenas that the innermost scope has taken free.
+    /// Frees the arenas taken by the innermost scope.
     void end_taken() noexcept
     {
         arena* idle = std::exchange(idle_, &no_arena);
@@ -431,7 +431,7 @@ private:
         }
         while (taken_ != nullptr && taken_->scope == depth_)
             store_.discard(pop_taken());
-        leave_current(); // It was among them.
+        leave_current(); // The scope took the current arena, too.
     }
 
     void leave_current() noexcept
@@ -440,12 +440,12 @@ private:
         end_of_current_ = nullptr;
     }
 
-    arena* current_ = &no_arena; ///< The one that blocks are handed out of.
+    arena* current_ = &no_arena; ///< The arena from which blocks are allocated.
     std::byte* end_of_current_ = nullptr;
     arena_mark* innermost_ = nullptr;
     arena* taken_ = nullptr;
-    arena* idle_ = &no_arena; ///< The last in the list is no_arena, so that no idle arena has a null owner.
-    std::uint16_t depth_ = 0; ///< How many scopes there are.
+    arena* idle_ = &no_arena; ///< The list ends with no_arena, so that no idle arena has a null owner.
+    std::uint16_t depth_ = 0; ///< The number of scopes.
     store_type store_;
     oversized_blocks large_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A locked upstream for the pools of one resource shared by threads; a fork waits until no call is in flight.
+/// A locked upstream for the pools of one resource shared by threads. A fork waits until no call is in flight.
 ///
 ///     pool A --+
 ///              +--> lock --> upstream
@@ -20,7 +20,7 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A resource, and a lock around it.
+/// A resource with a lock around each call.
 class locked_upstream final : public std::pmr::memory_resource, private thread_cached
 {
 public:
@@ -33,14 +33,14 @@ public:
 
     ~locked_upstream() override { slots_.leave(); }
 
-    /// Returns: the lock, for other operations to exclude.
+    /// Returns: the lock, to exclude concurrent calls.
     // Not analyzed: the analysis does not see that the returned guard holds the lock.
     pool_lock lock() const MEMORY_POOL_ACQUIRE(mutex_) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return {mutex_, slots_};
     }
 
-    /// Effects: as that of shared_store.
+    /// Effects: as enter_again_with of shared_store.
     void enter_again_with(const reported& entry) noexcept { registered.entry = &entry; }
 
     /// Returns: the upstream for pools.

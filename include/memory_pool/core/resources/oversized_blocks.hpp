@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks too large for a resource's own structures: each is allocated from upstream.
+/// Blocks that are too large for a resource's own structures. Each is allocated from upstream.
 ///
 ///     | block                         | canary | node |      node: address, size, number, links
 ///
 ///     list:  the newest block -> ... -> the oldest one       tree:  the blocks up to the number `searchable_`
 ///
-/// The node lies behind the block, at an offset given by its size, so the block keeps upstream's alignment, and freeing
-/// needs no search. Through the list, blocks still in use can be released at the end. A search adds the blocks
+/// The node follows the block, at an offset given by the block's size. So the block keeps upstream's alignment, and
+/// freeing needs no search. The list serves to release blocks in use at the end. A search first adds the blocks
 /// allocated since the previous search to the tree, so a resource without searches has no tree to maintain.
 ///
-/// Thread safety: none; their owner synchronizes.
+/// Thread safety: none; the owner synchronizes.
 #pragma once
 
 #include <memory_pool/base/address_tree.hpp>
@@ -39,16 +39,16 @@ public:
     explicit oversized_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
     ~oversized_blocks() { release(); }
 
-    /// Throws: size_overflow if that exceeds the address space.
+    /// Throws: size_overflow if `bytes` or `alignment` exceeds the address space.
     static void check_size(std::size_t bytes, std::size_t alignment)
     {
         if (bytes > largest_size || alignment > largest_size)
             base::throw_size_overflow(1, std::max(bytes, alignment));
     }
 
-    /// Effects: takes a block from upstream.
-    /// Throws: size_overflow if that exceeds the address space; what upstream throws.
-    /// Complexity: O(1), and a call upstream.
+    /// Effects: allocates a block from upstream.
+    /// Throws: as check_size; exceptions from upstream.
+    /// Complexity: O(1) plus a call upstream.
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
         check_size(bytes, alignment);
@@ -60,10 +60,10 @@ public:
         return block;
     }
 
-    /// Effects: returns a block to upstream.
-    /// Preconditions: it came from `allocate` with these arguments. A block that does not match is ignored.
-    /// Returns: whether it did.
-    /// Complexity: O(1), and a call upstream; logarithmic in blocks, on average, if `misuse` or `owns` is in use.
+    /// Effects: returns a block to upstream, if the arguments match its allocation.
+    /// Preconditions: `block` is from `allocate`.
+    /// Returns: whether the arguments match.
+    /// Complexity: O(1) plus a call upstream; logarithmic in blocks, on average, if `misuse` or `owns` is in use.
     bool deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         node* const leaving = std::launder(static_cast<node*>(place_of_node(block, bytes)));
@@ -83,21 +83,21 @@ public:
             give_back(blocks_.first());
     }
 
-    /// Returns: the number of the newest block; 0: there was none.
+    /// Returns: the number of the newest block; 0 if there was none.
     std::uint64_t newest() const noexcept { return newest_; }
 
     /// Returns: whether a block begins at `address`. Any pointer is allowed.
-    /// Complexity: logarithmic in blocks, on average, and amortized; so are the functions below.
+    /// Complexity, here and of `contains` and `misuse`: logarithmic in blocks, on average and amortized.
     bool owns(const void* address) const noexcept
     {
         const node* const owner = find(address);
         return owner != nullptr && owner->block == address;
     }
 
-    /// Returns: whether `address` lies in a block, or just behind it. Any pointer is allowed.
+    /// Returns: whether `address` lies in a block, or directly after it. Any pointer is allowed.
     bool contains(const void* address) const noexcept { return find(address) != nullptr; }
 
-    /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
+    /// Returns: the misuse, if freeing `block` is one. `block` may be any pointer. Each overflow is returned only once.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {
         const node* const found = find(block);
@@ -114,7 +114,7 @@ public:
 
     /// Returns: the number of bytes requested.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
-    /// Returns: bytes taken from upstream.
+    /// Returns: the number of bytes held from upstream.
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
 private:
@@ -130,7 +130,7 @@ private:
         node* higher = nullptr;
     };
 
-    /// Returns: the node of the block that `address` lies in or just behind; nullptr if there is none.
+    /// Returns the node of the block that contains `address` or ends there; nullptr if there is none.
     const node* find(const void* address) const noexcept
     {
         for (node* each = blocks_.first(); each != nullptr && each->number > searchable_; each = each->next)
@@ -175,7 +175,7 @@ private:
 
     std::pmr::memory_resource* upstream_;
     base::intrusive_list<base::member_links<node, &node::next, &node::previous>> blocks_;
-    // Changed by searches.
+    // Searches change these.
     mutable base::address_tree<node> tree_;
     mutable std::uint64_t searchable_ = 0;
     std::uint64_t newest_ = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An upstream that the pools of one resource share in one thread: locked_upstream.hpp without the lock.
+/// The upstream of the pools of one resource for one thread: locked_upstream.hpp without the lock.
 ///
-/// Thread safety: that of upstream.
+/// Thread safety: as upstream.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -11,7 +11,7 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A resource, and no lock around it.
+/// A resource without a lock.
 class plain_upstream
 {
 public:
@@ -20,7 +20,7 @@ public:
     /// A no-op lock.
     struct no_lock
     {
-        no_lock() noexcept {} // NOLINT(modernize-use-equals-default): or an object of it would be an unused variable
+        no_lock() noexcept {} // NOLINT(modernize-use-equals-default): avoids warnings about unused variables
     };
 
     explicit plain_upstream(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}

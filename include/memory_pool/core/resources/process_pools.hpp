@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools by size of the whole process, over new and delete. They are never destroyed, as blocks may outlive static
-/// objects.
+/// The process-wide pools, one for each size class, over new and delete. They are never destroyed, as blocks may
+/// outlive static objects.
 ///
 ///     ready:   [ 16 | 32 | 48 | ... ]     zero before any constructor runs; each: nothing yet, or
 ///                 |
 ///                 v
-///                pool of 16 bytes         in class_pools, made under the lock when it is first needed
+///                pool of 16 bytes         in class_pools, created on first use, under the lock
 ///
-/// `ready` is at a fixed address, so with a constant size, finding the pool is one load.
+/// `ready` is at a fixed address, so finding the pool for a constant size is one load.
 ///
 /// Thread safety: any thread, also at thread exit and during static destruction.
 #pragma once
@@ -30,17 +30,17 @@
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The process-wide pools of type `Pool`, which threads share.
+/// The process-wide pools of type `Pool`, shared by threads.
 template <class Pool>
 class process_pools
 {
 public:
-    /// The largest block that comes from a pool, in bytes.
+    /// The size in bytes of the largest block that pools allocate.
     static constexpr std::size_t largest_block = std::size_t{32} * 1024;
 
     /// Returns: a block, never nullptr.
     /// Preconditions: `alignment` is a power of two.
-    /// Throws: size_overflow if `bytes` exceeds the address space; what new throws.
+    /// Throws: size_overflow if `bytes` exceeds the address space; exceptions from new.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes, std::size_t alignment)
     {
         const std::size_t needed = bytes_in_class(bytes, alignment);
@@ -51,9 +51,9 @@ public:
         return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number);
     }
 
-    /// Effects: frees a block. nullptr is ignored.
-    /// Preconditions: it is from `allocate` with these arguments, and in use. If not, the pool of that size reports it,
-    ///   as its policy says.
+    /// Effects: frees a block. Ignores nullptr.
+    /// Preconditions: the block is from `allocate` with these arguments, and in use. Otherwise the pool of this size
+    ///   reports misuse, as its policy demands.
     MEMORY_POOL_ALWAYS_INLINE static void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::size_t needed = bytes_in_class(bytes, alignment);
@@ -68,18 +68,18 @@ public:
             report_foreign(block, bytes, alignment);
     }
 
-    /// Effects: returns every slab that is wholly free to new and delete.
+    /// Effects: returns slabs without blocks in use to new and delete.
     /// Returns: the number of bytes returned.
     static std::size_t trim() noexcept { return get().pools.trim(); }
 
-    /// Returns: bytes in blocks in use, each as large as its pool makes it, and in large blocks; approximate while
+    /// Returns: bytes in use: the block sizes of the pools, and the requested sizes of large blocks. Approximate while
     ///   other threads are active.
     static std::size_t bytes_in_use() noexcept
     {
         return get().pools.bytes_in_pools() + with_large([](const oversized_blocks& l) { return l.bytes_in_use(); });
     }
 
-    /// Returns: bytes held from new and delete, bookkeeping included.
+    /// Returns: bytes allocated by new and not yet deleted, bookkeeping included.
     static std::size_t bytes_reserved() noexcept
     {
         return get().pools.bytes_for_pools() + with_large([](const oversized_blocks& l) { return l.bytes_reserved(); });
@@ -91,7 +91,7 @@ public:
 private:
     struct all
     {
-        locked_upstream gate{std::pmr::new_delete_resource()}; ///< For its lock. Pools call new and delete without.
+        locked_upstream gate{std::pmr::new_delete_resource()}; ///< Only its lock is used. Pools call new directly.
         class_pools<Pool> pools{{0, largest_block},
                                 std::pmr::new_delete_resource(),
                                 std::pmr::new_delete_resource(),

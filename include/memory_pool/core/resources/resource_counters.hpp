@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Counting what passes through a memory resource.
+/// Counters of the allocations that pass through a memory resource.
 ///
 ///     in_use = allocations - deallocations <= peak_in_use          bytes_in_use <= peak_bytes_in_use
 ///
@@ -25,14 +25,14 @@ inline void raise(std::atomic<std::size_t>& peak, std::size_t value) noexcept
     }
 }
 
-/// The counters behind resource_statistics. They order no other memory.
+/// The counters of resource_statistics. They do not order other memory accesses.
 class resource_counters
 {
 public:
     void count_allocation(std::size_t bytes) noexcept
     {
         allocations_.fetch_add(1, std::memory_order_relaxed);
-        // Release: a thread that sees the chunk also sees its allocation counted: see `read`.
+        // Release: `read` counts the allocation of each chunk that it counts as in use.
         raise(peak_in_use_, in_use_.fetch_add(1, std::memory_order_release) + 1);
         raise(peak_bytes_in_use_, bytes_in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
     }
@@ -45,7 +45,7 @@ public:
 
     void count_failure() noexcept { failures_.fetch_add(1, std::memory_order_relaxed); }
 
-    /// Effects: makes the chunks and bytes in use now the peaks.
+    /// Effects: resets the peaks to the chunks and bytes in use.
     void reset_peak() noexcept
     {
         peak_in_use_.store(in_use_.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -54,7 +54,7 @@ public:
 
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: the figures. While other threads count, each is from a different moment; the relations above still
+    /// Returns: the statistics. While other threads count, the values are of different moments, but the relations above
     ///   hold.
     resource_statistics read() const noexcept
     {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arenas of one resource that threads share: each thread fills an arena of its own, and any thread frees blocks.
+/// The arenas of one resource shared by threads. Each thread fills its own arena; any thread may free any block.
 ///
-///     thread:  slot -> arena_cache -> current arena      its owner moves the cursor, and the floor, with plain stores
-///     all:     any arena -> balance                      other threads add what they free, by one atomic operation
-///     lock:    free arenas, upstream, large blocks       when an arena is full or empty, or a block is large
+///     thread:  slot -> arena_cache -> current arena      the owner moves the cursor and the floor with plain stores
+///     all:     any arena -> balance                      a remote free is one atomic operation on the balance
+///     lock:    free arenas, upstream, large blocks       used if an arena is full or empty, or a block is large
 ///
-///     in use in an arena = cursor - floor + balance
+///     bytes in use in an arena = cursor - floor + balance
 ///
-/// While an arena is a thread's current one, its balance is 0 or below. When the thread leaves it, what is in use there
-/// by the cursor and the floor moves into the balance, in one step; from then on, the thread that brings the balance to
-/// 0 freed the last block, and frees the arena.
+/// The balance of a current arena is at most 0: remote frees decrement it. When the owner leaves the arena, it adds
+/// cursor - floor to the balance in one step. From then on, the thread that brings the balance to 0 has freed the last
+/// block, and frees the arena.
 ///
-/// Thread safety: any thread, but for what says otherwise.
+/// Thread safety: any thread, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -35,12 +35,12 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// An arena filled by one thread, from which any thread frees blocks.
+/// An arena filled by one thread. Any thread may free its blocks.
 struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
 {
     std::atomic<std::byte*> cursor{nullptr}; ///< Written by the owner thread, read for statistics.
-    std::atomic<std::byte*> floor{nullptr};  ///< The same.
-    /// On its own cache line: other threads write to it while the owner allocates.
+    std::atomic<std::byte*> floor{nullptr};  ///< Written by the owner thread, read for statistics.
+    /// On its own cache line, as other threads write it while the owner allocates.
     alignas(cache_line_size) std::atomic<std::ptrdiff_t> balance{0};
 
     std::size_t bytes_in_use() const noexcept
@@ -55,26 +55,25 @@ struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
         balance.store(0, std::memory_order_relaxed);
     }
 
-    /// Returns: bytes allocated, minus those freed by the owner.
+    /// Returns: bytes allocated minus bytes freed by the owner.
     std::ptrdiff_t by_owner() const noexcept
     {
         return cursor.load(std::memory_order_relaxed) - floor.load(std::memory_order_relaxed);
     }
 
-    /// Effects: subtracts freed `bytes` from the balance, or, if negative, adds bytes in use that only the owner had
-    ///   counted.
-    /// Returns: true if the arena is empty now, and the caller has to free it.
+    /// Effects: subtracts freed `bytes` from the balance. If negative, adds bytes in use, when the owner leaves.
+    /// Returns: whether the arena is empty now. If so, the caller must free it.
     bool settle(std::ptrdiff_t bytes) noexcept { return balance.fetch_sub(bytes, std::memory_order_acq_rel) == bytes; }
 };
 
 /// The cache of a thread.
 struct arena_cache : thread_cache
 {
-    /// Written by the owner; nullptr: none.
+    /// Written by the owner. nullptr if the thread fills no arena.
     std::atomic<shared_arena*> current{nullptr};
 };
 
-/// Arenas for many threads.
+/// Arenas for several threads.
 class shared_arenas final : private thread_cached
 {
 public:
@@ -88,7 +87,7 @@ public:
     {
     }
 
-    /// Preconditions: no thread uses the resource any more. Threads that have used it may end at the same time.
+    /// Preconditions: no thread uses the resource. Threads that have used it may end at the same time.
     ~shared_arenas()
     {
         slots_.leave(caches_);
@@ -104,16 +103,17 @@ public:
         return current_of(*slot->cache).load(std::memory_order_relaxed);
     }
 
-    /// Effects: allocates a block of that extent from this thread's current arena.
-    /// Returns: it, or nullptr if there is no such arena, or not enough room.
+    /// Effects: allocates a block of `extent` from this thread's current arena.
+    /// Returns: the block; nullptr if there is no current arena, or not enough room in it.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
     {
         shared_arena* const from = current();
         return MEMORY_POOL_LIKELY(from != nullptr) ? bump(*from, extent, alignment) : nullptr;
     }
 
-    /// Effects: does so from an arena with room, and makes that this thread's current one, if it has a cache.
-    /// Preconditions: it fits into an arena.
+    /// Effects: allocates a block from an arena with room, which becomes this thread's current arena if the thread has
+    ///   a cache.
+    /// Preconditions: the block fits into an arena.
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
@@ -121,13 +121,13 @@ public:
         pool_lock lock(mutex_, slots_);
         // Threads without a cache fill a common arena.
         std::atomic<shared_arena*>& filled = cache != nullptr ? cache->current : common_;
-        leave_if_empty(filled); // All of its blocks were remote frees.
+        leave_if_empty(filled); // Other threads may have freed all of its blocks.
         if (shared_arena* const left =
-                filled.load(std::memory_order_relaxed)) // The common arena, or that of an ended thread.
+                filled.load(std::memory_order_relaxed)) // The common arena, or an ended thread's arena, may have room.
             if (std::byte* const block = bump(*left, extent, alignment))
                 return block;
         if (!store_.has_free())
-            leave_what_nobody_fills();
+            leave_unfilled_arenas();
         if (!store_.may_take()) {
             lock.unlock();
             store().throw_exhausted();
@@ -139,14 +139,14 @@ public:
     }
 
     /// Effects: frees a block.
-    /// Returns: whether it did; false if more would be freed than was allocated in this thread's arena.
-    /// Preconditions: it is in `its`.
-    MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    /// Returns: false, without effects, if this thread fills the arena and has fewer bytes in use there.
+    /// Preconditions: the block is in `home`.
+    MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& home, std::byte* block, std::size_t extent) noexcept
     {
-        if (&its == current())
-            return take_back_as_owner(its, block, extent);
-        if (its.settle(static_cast<std::ptrdiff_t>(extent)))
-            put(its);
+        if (&home == current())
+            return take_back_as_owner(home, block, extent);
+        if (home.settle(static_cast<std::ptrdiff_t>(extent)))
+            put(home);
         return true;
     }
 
@@ -157,7 +157,7 @@ public:
     }
 
     /// Effects: frees a large block.
-    /// Returns: whether it was one.
+    /// Returns: false, without effects, if the block is none.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const pool_lock lock(mutex_, slots_);
@@ -171,19 +171,19 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: returns every chunk whose arenas are all free to upstream. An arena that this thread fills counts as
-    ///   free if it is empty.
+    /// Effects: returns chunks whose arenas are all free to upstream. The arena that this thread fills counts as free
+    ///   if it is empty.
     std::size_t trim() noexcept
     {
         arena_cache* const mine = existing_cache();
         const pool_lock lock(mutex_, slots_);
         if (mine != nullptr)
             leave_if_empty(mine->current);
-        leave_what_nobody_fills();
+        leave_unfilled_arenas();
         return store_.trim();
     }
 
-    /// Effects: frees every block; and unless `keeps_arenas`, returns all memory to upstream.
+    /// Effects: frees all blocks. Returns all memory to upstream, unless `keeps_arenas`.
     /// Preconditions: no other thread uses the resource.
     void forget_blocks(bool keeps_arenas) noexcept
     {
@@ -201,7 +201,7 @@ public:
         }
     }
 
-    /// Effects: calls `look(const store_type&)` with the lock held, and returns what it returns.
+    /// Returns: the result of `look(const store_type&)`, called with the lock held.
     template <class Look>
     auto with_store(Look&& look) const
     {
@@ -216,7 +216,7 @@ public:
         return store_.contains(address) || large_.contains(address);
     }
 
-    /// Effects: calls `look(const arena_checks<shared_arena>&)` with the lock held, and returns what it returns.
+    /// Returns: the result of `look(const arena_checks<shared_arena>&)`, called with the lock held.
     template <class Look>
     auto with_checks(Look&& look) const
     {
@@ -224,10 +224,10 @@ public:
         return look(arena_checks<shared_arena>(store_, large_));
     }
 
-    /// Effects: as that of shared_store.
+    /// Effects: as enter_again_with of shared_store.
     void enter_again_with(const reported& entry) noexcept { registered.entry = &entry; }
 
-    /// Only for constant members of the store, which need no lock.
+    /// Returns: the store, for its constant members, which need no lock.
     const store_type& store() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return store_; }
 
     std::size_t bytes_in_use() const noexcept
@@ -244,7 +244,7 @@ public:
         return store_.bytes_reserved() + large_.bytes_reserved() + caches_.bytes();
     }
 
-    /// Returns: arenas in which nothing is in use.
+    /// Returns: the number of arenas without bytes in use.
     std::size_t free_arenas() const noexcept
     {
         const pool_lock lock(mutex_, slots_);
@@ -253,7 +253,7 @@ public:
         return count;
     }
 
-    /// Returns: bytes in arenas that are neither in use nor can be handed out next.
+    /// Returns: bytes in arenas that are neither in use nor available to the next allocations.
     std::size_t bytes_wasted() const noexcept
     {
         const pool_lock lock(mutex_, slots_);
@@ -267,7 +267,7 @@ public:
             const auto rest =
                 static_cast<std::size_t>(store().end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
             if (filled.bytes_in_use() != 0)
-                sum -= std::min(sum, rest); // Its owner may allocate meanwhile.
+                sum -= std::min(sum, rest); // The owner may allocate meanwhile.
         });
         return sum;
     }
@@ -297,7 +297,7 @@ private:
         return static_cast<arena_cache&>(cache).current;
     }
 
-    /// For resources whose slots lie in pages, or that another module made.
+    /// For resources whose slots lie in pages, or that another module created.
     MEMORY_POOL_SLOW_PATH shared_arena* current_slowly() const noexcept
     {
         const arena_cache* const mine = existing_cache();
@@ -306,7 +306,7 @@ private:
 
     arena_cache* existing_cache() const noexcept { return static_cast<arena_cache*>(slots_.existing_cache()); }
 
-    /// Preconditions: no other thread hands out blocks of that arena.
+    /// Preconditions: no other thread allocates from the arena.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(shared_arena& from, std::size_t extent,
                                               std::size_t alignment) const noexcept
     {
@@ -315,41 +315,41 @@ private:
         const std::size_t skipped = alignment > arena_granule ? distance_to_multiple(cursor, alignment) : 0;
         if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store().end_of(from) - cursor)))
             return nullptr;
-        // The cursor first: an observer, such as the child of a fork, must never see a floor above the cursor.
+        // Cursor first: an observer, such as the child of a fork, must never see a floor above the cursor.
         from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
         if (alignment > arena_granule && skipped != 0)
             from.floor.store(from.floor.load(std::memory_order_relaxed) + skipped, std::memory_order_relaxed);
         return cursor + skipped;
     }
 
-    MEMORY_POOL_ALWAYS_INLINE bool take_back_as_owner(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool take_back_as_owner(shared_arena& home, std::byte* block, std::size_t extent) noexcept
     {
-        std::byte* cursor = its.cursor.load(std::memory_order_relaxed);
-        std::byte* floor = its.floor.load(std::memory_order_relaxed);
+        std::byte* cursor = home.cursor.load(std::memory_order_relaxed);
+        std::byte* floor = home.floor.load(std::memory_order_relaxed);
         if (block + extent == cursor) {
             cursor = block;
             if (MEMORY_POOL_UNLIKELY(floor > cursor))
                 return false;
-            its.cursor.store(cursor, std::memory_order_relaxed);
+            home.cursor.store(cursor, std::memory_order_relaxed);
         } else {
             floor += extent;
             if (MEMORY_POOL_UNLIKELY(floor > cursor))
                 return false;
-            its.floor.store(floor, std::memory_order_relaxed);
+            home.floor.store(floor, std::memory_order_relaxed);
         }
-        // Remote frees are noticed when the arena is left.
+        // Remote frees take effect when the owner leaves the arena.
         if (cursor == floor)
-            restart(its);
+            restart(home);
         return true;
     }
 
-    /// Rewinds the owner to the start.
-    /// Preconditions: by cursor and floor, nothing is in use. Then there were no remote frees either.
-    MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) const noexcept
+    /// Rewinds the cursor and the floor to the start.
+    /// Preconditions: cursor == floor. This implies that there were no remote frees.
+    MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& empty) const noexcept
     {
-        std::byte* const start = store().start_of(its);
-        its.floor.store(start, std::memory_order_relaxed); // First: see bump.
-        its.cursor.store(start, std::memory_order_relaxed);
+        std::byte* const start = store().start_of(empty);
+        empty.floor.store(start, std::memory_order_relaxed); // Floor first: see bump.
+        empty.cursor.store(start, std::memory_order_relaxed);
     }
 
     MEMORY_POOL_NOINLINE void put(shared_arena& empty) noexcept
@@ -360,13 +360,13 @@ private:
 
     void leave_if_empty(std::atomic<shared_arena*>& filled) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const shared_arena* const its = filled.load(std::memory_order_relaxed);
-        if (its != nullptr && its->bytes_in_use() == 0)
+        const shared_arena* const current = filled.load(std::memory_order_relaxed);
+        if (current != nullptr && current->bytes_in_use() == 0)
             leave(filled);
     }
 
     /// Leaves empty arenas that no thread with a cache fills.
-    void leave_what_nobody_fills() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void leave_unfilled_arenas() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         leave_if_empty(common_);
         caches_.for_each_unused([this](arena_cache& cache) {
@@ -375,7 +375,7 @@ private:
         });
     }
 
-    /// Detaches an arena, if any, from the thread that fills it: its bytes in use move into the balance.
+    /// Detaches an arena, if any, from the thread that fills it. Moves its bytes in use into the balance.
     void leave(std::atomic<shared_arena*>& filled) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         shared_arena* const left = filled.exchange(nullptr, std::memory_order_relaxed);
@@ -407,7 +407,7 @@ private:
         return caches_;
     }
 
-    /// Returns: nullptr if the thread cannot have a cache.
+    /// Returns nullptr if the thread cannot have a cache.
     arena_cache* cache_of_this_thread() noexcept
     {
         arena_cache* const existing = existing_cache();
@@ -441,7 +441,7 @@ private:
     {
         const pool_lock lock(mutex_, slots_);
         auto& left = static_cast<arena_cache&>(cache);
-        leave_if_empty(left.current); // Else the next owner of the cache continues to fill it.
+        leave_if_empty(left.current); // Otherwise the next owner of the cache continues to fill the arena.
         left.slot->reset();
         caches_.put(left);
     }
@@ -463,7 +463,7 @@ private:
         free_what_others_were_about_to();
     }
 
-    /// A thread may have emptied an arena, but not freed it yet.
+    /// Frees empty arenas. A lost thread may have freed the last block of an arena, but not the arena.
     void free_what_others_were_about_to() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         store_.for_each_arena([this](shared_arena& each) {

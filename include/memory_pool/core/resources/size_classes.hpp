@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Size classes: even steps for small sizes, then a fixed number for each power of two.
+/// Size classes: even steps for small sizes, then a fixed number of classes for each doubling.
 ///
-///     step 8 up to 64, then 4 to each doubling:
+///     step 8 up to 64, then 4 for each doubling:
 ///
 ///     8 16 24 32 40 48 56 64 | 80 96 112 128 | 160 192 224 256 | 320 ...
 ///
-/// With n to each doubling, rounding up wastes less than 1 / (n + 1) of a block beyond the even steps.
+/// With n classes for each doubling, rounding up wastes less than 1 / (n + 1) of a block beyond the even steps.
 ///
 /// Thread safety: pure functions.
 #pragma once
@@ -18,7 +18,8 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Classes of sizes: multiples of `Step` up to `Finest`, then `ToEachDoubling` up to `Largest`. All are powers of two.
+/// Multiples of `Step` up to `Finest`, then `ToEachDoubling` classes for each doubling up to `Largest`. All parameters
+/// are powers of two.
 template <std::size_t Step, std::size_t Finest, std::size_t ToEachDoubling, std::size_t Largest>
 struct size_classes
 {
@@ -31,7 +32,7 @@ struct size_classes
     static constexpr std::size_t count =
         fine_count + ToEachDoubling * (base::highest_bit(Largest) - base::highest_bit(Finest));
 
-    /// Returns: the number of the smallest class that has room for `bytes`.
+    /// Returns: the number of the smallest class with room for `bytes`.
     /// Preconditions: `bytes` is not above `largest`.
     static constexpr std::size_t of(std::size_t bytes) noexcept
     {
@@ -43,7 +44,7 @@ struct size_classes
         return fine_count + ToEachDoubling * (exponent - base::highest_bit(Finest)) + part;
     }
 
-    /// Returns: bytes in a block of that class.
+    /// Returns: the size in bytes of the blocks of a class.
     static constexpr std::size_t size(std::size_t number) noexcept
     {
         if (number < fine_count)
@@ -53,7 +54,7 @@ struct size_classes
         return (Finest << doublings) / ToEachDoubling * (ToEachDoubling + parts);
     }
 
-    /// Returns: whether classes and sizes map to each other, without gaps.
+    /// Returns: whether `of` and `size` are consistent, without gaps.
     static constexpr bool are_sound() noexcept
     {
         for (std::size_t number = 0; number != count; ++number) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Queries about the blocks of one pool: which block contains an address, which blocks are in use or damaged.
+/// Queries about the blocks of a pool: the block that contains an address, blocks in use, damaged blocks.
 ///
-/// Thread safety: none; the pool that owns the store synchronizes.
+/// Thread safety: none; the pool that owns the slabs synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -24,13 +24,13 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// The position of an address in the blocks of a pool.
 struct block_position
 {
-    slab* home;        ///< The slab that it lies in; nullptr: it is in no slab's blocks.
-    std::size_t index; ///< Of the block there that it lies in.
-    bool at_start;     ///< Is it where the block starts?
+    slab* home;        ///< The slab that contains the address; nullptr: the address is in no block.
+    std::size_t index; ///< Of the block in that slab.
+    bool at_start;     ///< Is the address the start of the block?
 };
 
 /// Returns: the position of `address`, which may be any pointer.
-/// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
+/// Complexity: logarithmic in slabs. Reads no memory near `address`, unless it is in a slab.
 inline block_position position_of(const chunk_list& chunks, const void* address) noexcept
 {
     slab* const home = chunks.look_up(address);
@@ -51,7 +51,7 @@ inline bool has_block_at(const chunk_list& chunks, const void* address) noexcept
     return position.home != nullptr && position.at_start;
 }
 
-/// Returns: whether a block starts at `address` that is handed out.
+/// Returns: whether an outstanding block starts at `address`.
 /// Complexity: as `position_of`.
 inline bool has_handed_out(const chunk_list& chunks, const void* address) noexcept
 {
@@ -59,8 +59,8 @@ inline bool has_handed_out(const chunk_list& chunks, const void* address) noexce
     return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
 }
 
-/// Returns: the misuse that freeing `address`, which may be any pointer, would be, if any.
-/// Preconditions: the bits say exactly what is in use.
+/// Returns: the misuse, if any, of freeing `address`, which may be any pointer.
+/// Preconditions: no blocks are cached: the bits show exactly which blocks are in use.
 /// Complexity: as `position_of`.
 inline std::optional<error_kind> misuse_at(const chunk_list& chunks, const void* address) noexcept
 {
@@ -78,8 +78,8 @@ inline fill_pattern checks_of(const chunk_list& chunks) noexcept
     return {chunks.identity().block_size, chunks.layout().stride()};
 }
 
-/// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and
-///   make the store grow; it may not return slabs to upstream.
+/// Effects: calls `visit(block)` for each outstanding block. `visit` may free and allocate blocks, and enlarge the
+///   store, but must not return slabs to upstream.
 /// Complexity: linear in blocks ever used.
 template <class Visit>
 void for_each_handed_out(const chunk_list& chunks, Visit&& visit)
@@ -92,7 +92,7 @@ void for_each_handed_out(const chunk_list& chunks, Visit&& visit)
         });
 }
 
-/// Returns: as next_handed_out(), of one slab.
+/// Returns: as next_handed_out(), for one slab.
 inline void* next_handed_out_of(const slab_layout& layout, const slab& home, const void* after) noexcept
 {
     std::size_t index = 0;
@@ -102,8 +102,8 @@ inline void* next_handed_out_of(const slab_layout& layout, const slab& home, con
     return index != home.carved() ? home.block(index, layout.stride()) : nullptr;
 }
 
-/// Returns: the handed out block with the lowest address above `after`, or nullptr.
-/// Complexity: logarithmic in chunks, and linear in the bits of blocks between.
+/// Returns: the outstanding block with the lowest address above `after`, or nullptr.
+/// Complexity: logarithmic in chunks, and linear in the free blocks in between.
 inline void* next_handed_out(const chunk_list& chunks, const void* after) noexcept
 {
     const slab* chunk = chunks.directory().last_at_or_before(after);
@@ -121,7 +121,7 @@ inline void* next_handed_out(const chunk_list& chunks, const void* after) noexce
     return nullptr;
 }
 
-/// Effects: calls `visit(block)` for each block whose bit says it is free.
+/// Effects: calls `visit(block)` for each block that is free in its slab, including never-used blocks.
 template <class Visit>
 void for_each_free(const chunk_list& chunks, Visit&& visit)
 {
@@ -132,9 +132,9 @@ void for_each_free(const chunk_list& chunks, Visit&& visit)
     });
 }
 
-/// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has
+/// Effects: calls `visit(kind, block)` for each free block that was written to, and each block in use that has
 ///   overflowed.
-/// Preconditions: as `misuse_at`; the user of the store fills blocks as fill_pattern requires.
+/// Preconditions: as `misuse_at`; the pool fills blocks as fill_pattern requires.
 /// Complexity: linear in bytes.
 template <class Visit>
 void for_each_damaged(const chunk_list& chunks, Visit&& visit)
@@ -149,7 +149,7 @@ void for_each_damaged(const chunk_list& chunks, Visit&& visit)
     });
 }
 
-/// Returns: whether for_each_damaged finds one.
+/// Returns: whether for_each_damaged finds a block.
 inline bool has_damage(const chunk_list& chunks)
 {
     bool damaged = false;
@@ -157,11 +157,11 @@ inline bool has_damage(const chunk_list& chunks)
     return damaged;
 }
 
-/// Returns: whether all blocks that `for_each_cached(visit)` visits are handed out, and none is visited twice.
+/// Returns: whether all blocks that `for_each_cached(visit)` visits are outstanding, and none is visited twice.
 template <class ForEach>
 bool are_handed_out_once(const chunk_list& chunks, ForEach&& for_each_cached)
 {
-    // Marks each block as free in its slab, which exposes duplicates, and then unmarks them.
+    // Marks each block as free in its slab, which exposes duplicates, and then removes the marks.
     bool valid = true;
     std::size_t marked = 0;
     const auto flip = [&chunks](void* block) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that come back side by side, in ascending or descending order, held as two addresses and a step.
+/// Adjacent blocks that were freed in ascending or descending order, as two addresses and a step.
 ///
 ///     ascending, step = stride:             descending, step = -stride:
 ///
 ///      first                  next           next                 first
 ///        |                     |               |                    |
 ///        +------+------+------+- - - +         + - - -+------+------+------+
-///        | back | back | back |                       | back | back | back |
+///        | free | free | free |                       | free | free | free |
 ///        +------+------+------+- - - +         + - - -+------+------+------+
 ///
 ///     blocks = (next - first) / step
 ///
-/// `next` runs past the end of the slab when the last block there has come back. No block of another slab is at that
-/// address: between two that are a stride apart there is no room for a slab's header.
+/// When the last block of the slab was freed, `next` is past the end of the slab. No block of another slab can be at
+/// that address: there would be no room for the header of that slab.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -25,7 +25,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A row of blocks that have come back. Default-made it is empty, and the block that comes next is nullptr.
+/// A row of freed blocks. A default-constructed row is empty, with nullptr as the next block.
 struct block_row
 {
     char* first = nullptr;
@@ -34,7 +34,7 @@ struct block_row
 
     bool empty() const noexcept { return first == next; }
 
-    /// Effects: takes the block that continues the row in.
+    /// Effects: adds the block at `next` to the row.
     void extend() noexcept { next += step; }
 
     /// Returns: the blocks.

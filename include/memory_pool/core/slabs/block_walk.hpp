@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Goes from one block in use to the next, in the order of addresses: by 64 bits at once, and for iterators, which may
-/// stop anywhere, and go on after anything has happened.
+/// Walks over the blocks in use in the order of addresses, 64 bits at a time. For iterators, which may stop at any
+/// block, and continue after any change to the pool.
 ///
 ///     slab      | header | word 0 | word 1 | ... | blocks ...
 ///                                     ^
 ///     at        home, word, first, and the bits of the blocks in use that were not visited yet
-///     ahead                                  the words whose blocks are fetched into the cache meanwhile
 ///
-/// Thread safety: none; the pool that owns the store synchronizes.
+/// Thread safety: none; the pool that owns the slabs synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -24,30 +23,29 @@
 #include <cstdint>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Blocks in use among 64 side by side in a slab; without a slab, none.
+/// The blocks in use among 64 adjacent blocks of a slab; empty without a slab.
 ///
-/// The order of the members matters: where two that a loop does not change are neighbours, GCC 12 keeps them in one
-/// vector register, and takes them apart and puts them together again at each step.
+/// The order of the members matters: GCC 12 keeps two neighbouring members that a loop does not change in one vector
+/// register, and unpacks and packs them at each step.
 struct blocks_in_use
 {
-    char* first = nullptr;  ///< Of the 64.
-    std::uint64_t bits = 0; ///< One for each that is in use.
+    char* first = nullptr;  ///< The first of the 64 blocks.
+    std::uint64_t bits = 0; ///< A set bit for each block in use.
     slab* home = nullptr;
-    const std::uint64_t* word = nullptr; ///< Where the bits are from.
-    std::uint32_t slabs_behind = 0;      ///< In the same chunk.
-    std::uint32_t chunk = 0;             ///< Its place in the directory.
-    /// Behind `word` up to this one, no block is cached: what is not set is in use, ...
+    const std::uint64_t* word = nullptr; ///< The word that the bits are from.
+    std::uint32_t slabs_behind = 0;      ///< Number of slabs behind `home` in its chunk.
+    std::uint32_t chunk = 0;             ///< Index of the chunk in the directory.
+    /// From behind `word` up to this word, no block is cached: each clear bit is a block in use.
     const std::uint64_t* last_plain = nullptr;
-    std::uint64_t last_bits = 0; ///< ... but the last one has only these bits.
+    std::uint64_t last_bits = 0; ///< The bits of `last_plain` that belong to blocks.
 
-    /// Returns: the number of the lowest block, in the slab.
+    /// Returns: the index of the lowest of these blocks in the slab.
     std::size_t lowest() const noexcept
     {
         return static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word + base::lowest_bit(bits);
     }
 
-    /// Moves to the next word with blocks in use, if there is one up to `last_plain`.
-    /// Returns: whether there is. If not, it is at the last that it looked at.
+    /// Moves to the next word with blocks in use, at most to `last_plain`. Returns: whether there is one.
     MEMORY_POOL_ALWAYS_INLINE bool move_plainly(std::size_t stride) noexcept
     {
         bits = 0;
@@ -62,7 +60,7 @@ struct blocks_in_use
     }
 };
 
-/// A walk over the blocks in use of one pool. `Caches` has free blocks whose bits say that they are in use: see
+/// A walk over the blocks in use of a pool. `Caches` has the cached blocks, which count as in use in the bits: see
 /// local_caches.
 template <class Caches>
 class block_walk
@@ -73,7 +71,8 @@ public:
     {
     }
 
-    /// Returns: the blocks in use behind the lowest of `at`, as their bits are now; if `at` is empty, the first ones.
+    /// Returns: the blocks in use behind the lowest block of `at`, by the current bits; if `at` is empty, the first
+    ///   blocks in use.
     /// Complexity: as next_behind.
     blocks_in_use next(blocks_in_use at) const noexcept
     {
@@ -91,7 +90,7 @@ public:
     }
 
     /// Returns: the blocks in use behind the 64 of `at`.
-    /// Complexity: linear in words without any between; logarithmic in chunks at the end of one.
+    /// Complexity: linear in words without blocks in use in between; at the end of a chunk, logarithmic in chunks.
     MEMORY_POOL_ALWAYS_INLINE blocks_in_use next_behind(blocks_in_use at) const noexcept
     {
         while (at.home != nullptr) {
@@ -107,7 +106,7 @@ public:
     }
 
 private:
-    /// How many slabs ahead their headers are fetched into the cache.
+    /// Number of slabs ahead whose headers are prefetched.
     static constexpr std::uint32_t headers_ahead = 4;
 
     void advance(blocks_in_use& at, std::size_t words) const noexcept
@@ -116,8 +115,8 @@ private:
         at.first += words * base::bits_per_word * layout_.stride();
     }
 
-    /// Moves to the next word, which has cached blocks; to the last of those that have no others.
-    /// Returns: whether it has blocks in use, too.
+    /// Moves to the next word, which has cached blocks. If it has no blocks in use, moves on to the last word that is
+    /// within the cached span. Returns: whether the word has blocks in use.
     bool pass_cached(blocks_in_use& at) const noexcept
     {
         advance(at, 1);
@@ -131,7 +130,7 @@ private:
         return false;
     }
 
-    /// Looks where the next cached block is behind the 64 of `at`.
+    /// Finds the next cached block behind the 64 blocks of `at`, and sets `last_plain` and `last_bits`.
     void note_plain_words(blocks_in_use& at) const noexcept
     {
         const char* const begin = at.first + base::bits_per_word * layout_.stride();
@@ -171,7 +170,8 @@ private:
             fetch_header(chunks_.directory().begin()[at.chunk + 1]);
     }
 
-    /// Slabs begin at multiples of their alignment, where their headers have only a few places in a cache.
+    /// Prefetched, as headers often miss the cache: slabs begin at multiples of their alignment, which share few cache
+    /// sets.
     static void fetch_header(slab* home) noexcept
     {
         MEMORY_POOL_PREFETCH(home);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The chunks that one pool has from upstream, and their slabs: finds the slab of a block, and gives wholly free chunks
-/// back upstream.
+/// The chunks of a pool from upstream, and their slabs. Finds the slab of a block, and returns wholly free chunks to
+/// upstream.
 ///
 ///     chunks:  [ A + ] < [ B ] < [ C | D | E ] < [ F | G ]     memory from upstream; by address, in the directory
 ///     list:    G <-> C <-> A                                   slabs that may have free blocks
 ///
 /// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
-/// (+), so that a pool that does not grow makes one request upstream. Small further chunks (B) are single slabs without
-/// special alignment, too. Their slabs are found in the directory, those of all others by masking an address.
+/// (+), so that a pool that does not grow makes one request to upstream. Small further chunks (B) are also single slabs
+/// without special alignment. The directory finds their slabs; masking an address finds the slabs of other chunks.
 ///
 /// If upstream refuses a chunk, the pool requests half as many blocks, then a quarter, down to one. It does not repeat
-/// refused requests: it requests at most `affordable_` blocks until it has returned a chunk, and doubles that with each
-/// chunk that upstream grants.
+/// refused requests: it requests at most `affordable_` blocks until it has returned a chunk. With each chunk that
+/// upstream grants, `affordable_` doubles.
 ///
-/// Thread safety: none; the pool that owns the store synchronizes.
+/// Thread safety: none; the pool that owns the slabs synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -70,7 +70,7 @@ public:
         return chunk_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
     }
 
-    /// Returns: the slab that `block` lies in, if it is a block of this store.
+    /// Returns: the slab that contains `block`, if it is a block of this store.
     slab* slab_of(const void* block) const noexcept
     {
         if (is_in_first(block))
@@ -78,8 +78,8 @@ public:
         return masked_.has(block) ? slab::of(block, layout_) : look_up(block);
     }
 
-    /// Returns: the slab that `address` lies in, or nullptr. Any pointer is allowed.
-    /// Complexity: logarithmic in chunks. Reads nothing near `address` unless it lies in a chunk.
+    /// Returns: the slab that contains `address`, or nullptr. Any pointer is allowed.
+    /// Complexity: logarithmic in chunks. Reads no memory near `address`, unless it is in a chunk.
     MEMORY_POOL_NOINLINE slab* look_up(const void* address) const noexcept
     {
         slab* const chunk = directory_.last_at_or_before(address);
@@ -88,29 +88,29 @@ public:
         return chunk->slabs_in_chunk() == 1 ? chunk : slab::of(address, layout_);
     }
 
-    /// Returns: whether upstream is short of memory: it has refused a chunk, and since then no chunk was returned, and
-    ///   none granted in its planned size.
+    /// Returns: whether upstream is short of memory: since it refused a chunk, the pool has returned no chunk, and
+    ///   upstream has granted none of the planned size.
     bool is_short() const noexcept { return affordable_ != slab::any_number; }
 
-    /// Room for the array of a magazine, without a request of its own. Gone when the first chunk goes upstream.
+    /// Room for the array of a magazine, without a separate request. Gone when the first chunk is returned to upstream.
     struct magazine_room
     {
-        void** array = nullptr; ///< nullptr: there is none.
+        void** array = nullptr; ///< nullptr: no room.
         std::size_t size = 0;
     };
 
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
+    /// Returns: the suitable room of a magazine in front of `capacity` blocks, in pointers.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
     {
         return plan().suitable_magazine_room(capacity);
     }
 
-    /// Returns: the room behind the first slab, and behind the blocks that it may have later.
+    /// Returns: the room behind the first slab, including the blocks that the slab may get later.
     magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
 
-    // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
+    // Returning wholly free chunks to upstream takes three steps, so that the caller can release a lock for the second.
 
-    /// Chunks that have left the store, but are not yet upstream.
+    /// Chunks that were removed from the store, but not yet returned to upstream.
     class detached_chunks
     {
         friend class chunk_list;
@@ -119,8 +119,8 @@ public:
         std::size_t bytes_of_that_ = 0;
     };
 
-    /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
-    ///   `vacate(capacity_left)`, after which the room for the magazine is free. Before each chunk, calls
+    /// Effects: detaches every chunk whose slabs are wholly free. Before detaching the first chunk of the store, calls
+    ///   `vacate(capacity_left)`, which frees the room for the magazine. Before detaching any chunk, calls
     ///   `unlist(slab)` for its slabs, which removes them from all lists.
     /// Complexity: linear in slabs and bits.
     template <class Vacate, class Unlist>
@@ -144,7 +144,7 @@ public:
         return detached;
     }
 
-    /// Effects: notifies the listener, so that it can destroy what is in the blocks.
+    /// Effects: notifies the listener, so that it can destroy the contents of the blocks.
     void leave(const detached_chunks& detached) const noexcept
     {
         if (options_.listener == nullptr)
@@ -166,8 +166,8 @@ public:
         }
     }
 
-    /// Effects: takes over chunks whose thread was lost.
-    /// Preconditions: there is a listener, so the first chunk has the shape of the others.
+    /// Effects: takes over the detached chunks of a lost thread.
+    /// Preconditions: there is a listener, so the first chunk has the shape of the other chunks.
     void inherit(const detached_chunks& detached) noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
@@ -178,7 +178,8 @@ public:
         }
     }
 
-    /// Effects: returns the inherited chunks to upstream. The listener is not notified: how far it got is unknown.
+    /// Effects: returns the inherited chunks to upstream. Does not notify the listener, as the lost thread may have
+    ///   notified it of some of them.
     void give_back_inherited() noexcept
     {
         give_back(std::exchange(inherited_, {}));
@@ -187,13 +188,13 @@ public:
 
     // Growth.
 
-    /// Returns: how many blocks to add, if `wanted` were requested: see chunk_plan.
+    /// Returns: the number of blocks to add when `wanted` were requested: see chunk_plan.
     /// Preconditions: may_grow().
     std::size_t blocks_to_add(std::size_t wanted) const noexcept { return plan().blocks_to_add(wanted, capacity_); }
 
-    /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory, creates its slabs,
-    ///   still without blocks, and sets `shape`. It is not in the list yet.
-    /// Throws: what upstream throws, if it has no memory for one block.
+    /// Effects: allocates a chunk for `wanted` blocks, or for fewer if upstream is short of memory; creates its slabs,
+    ///   without blocks; sets `shape`. Does not insert the chunk.
+    /// Throws: exceptions of upstream, if it has no memory for one block.
     MEMORY_POOL_NOINLINE slab* allocate(std::size_t wanted, chunk_shape& shape)
     {
         directory_.make_room();
@@ -201,7 +202,7 @@ public:
         while (chunk == nullptr) {
             const std::size_t blocks = std::min(wanted, affordable_);
             shape = plan().next(blocks, capacity_, first_ == nullptr, is_short());
-            // The second request for the first chunk is smaller, as it has less room for a magazine.
+            // A second request for the first chunk has less room for a magazine, and is therefore smaller.
             const bool may_be_less = blocks > 1 || !is_short();
             base::try_to([&] { chunk = new_chunk(shape); }, [may_be_less] { return may_be_less; });
             if (chunk == nullptr)
@@ -212,7 +213,7 @@ public:
         return chunk;
     }
 
-    /// Effects: adds such a chunk, with its slabs and their blocks.
+    /// Effects: inserts a chunk from `allocate`, with its slabs and their blocks.
     MEMORY_POOL_NOINLINE void insert(slab* chunk, const chunk_shape& shape) noexcept
     {
         directory_.insert(chunk);
@@ -229,10 +230,10 @@ public:
         chunk_bytes_ += shape.bytes;
     }
 
-    /// Returns: the slab to which blocks are added next, as it has room for more; nullptr if there is none.
+    /// Returns: a slab with room for more blocks; nullptr if there is none.
     slab* slab_to_extend() const noexcept { return extensible_ != nullptr ? slab_with_room(extensible_) : nullptr; }
 
-    /// Effects: counts `blocks` that were added to that slab.
+    /// Effects: counts `blocks` that were added to the slab_to_extend().
     void note_extended(std::size_t blocks) noexcept
     {
         capacity_ += blocks;
@@ -240,7 +241,7 @@ public:
             extensible_ = nullptr;
     }
 
-    /// Effects: returns every chunk to upstream, regardless of its blocks. The listener is not notified.
+    /// Effects: returns every chunk to upstream, regardless of its blocks. Does not notify the listener.
     MEMORY_POOL_NOINLINE void release() noexcept
     {
         detached_chunks detached;
@@ -285,7 +286,7 @@ public:
             for_each_slab_in(chunk, visit);
     }
 
-    /// Returns: whether the counts are those of the chunks.
+    /// Returns: whether the counts match the chunks.
     /// Complexity: linear in slabs.
     bool is_consistent() const noexcept
     {
@@ -309,7 +310,7 @@ private:
         return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
     }
 
-    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
+    /// Allocates a chunk from upstream and creates its slabs, without blocks.
     slab* new_chunk(const chunk_shape& shape)
     {
         void* const memory = allocate_upstream(upstream_, shape.bytes, shape.alignment, identity_.name);
@@ -322,7 +323,7 @@ private:
         return chunk;
     }
 
-    /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
+    /// Returns: the first slab in a chunk with room for more blocks, or nullptr.
     slab* slab_with_room(const slab* chunk) const noexcept
     {
         slab* found = nullptr;
@@ -353,7 +354,7 @@ private:
             room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
     }
 
-    /// Addresses from `begin` up to `end`.
+    /// The addresses from `begin` to before `end`.
     struct address_range
     {
         std::uintptr_t begin = 0;
@@ -377,8 +378,8 @@ private:
         return {begin, begin + shape_of(chunk).bytes};
     }
 
-    /// Adds a chunk to the ranges. Only addresses in `masked_` may be masked: the masked address of one in an unaligned
-    /// chunk, or outside of all chunks, may be unreadable.
+    /// Adds a chunk to the ranges. Only addresses in `masked_` may be masked: for an address in an unaligned chunk, or
+    /// outside of all chunks, the masked address may be unreadable.
     MEMORY_POOL_NOINLINE void note_range(const slab* chunk) noexcept
     {
         if (chunk != first_)
@@ -386,7 +387,7 @@ private:
         masked_ = unaligned_.overlaps(aligned_) ? address_range{} : aligned_;
     }
 
-    /// Computes the ranges.
+    /// Recomputes the ranges.
     void note_ranges() noexcept
     {
         unaligned_ = aligned_ = masked_ = {};
@@ -436,7 +437,7 @@ private:
     pool_identity identity_;
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;
-    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
+    slab* extensible_ = nullptr; ///< A chunk with room for more blocks, or nullptr.
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
     std::size_t chunk_bytes_ = 0;

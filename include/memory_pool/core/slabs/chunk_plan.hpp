@@ -3,11 +3,11 @@
 /// \file
 /// The size of the chunks that a pool takes from upstream, and the layout of slabs in them.
 ///
-///     the first:   | slab | array of a magazine |          at no special address, unless there is a listener
-///     small ones:  | slab |                                the same: alignment would waste more than their bytes
-///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
+///     first chunk:    | slab | array of a magazine |          without special alignment, unless there is a listener
+///     small chunks:   | slab |                                ditto: alignment would waste more bytes than they have
+///     other chunks:   | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
 ///
-///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          of all but the first
+///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          except in the first chunk
 ///
 /// Thread safety: a value.
 #pragma once
@@ -22,7 +22,7 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Slabs side by side, each with as many blocks and as much room.
+/// Adjacent slabs of equal size.
 struct chunk_shape
 {
     std::size_t slabs;
@@ -30,11 +30,11 @@ struct chunk_shape
     std::size_t bytes;
     std::size_t alignment;
 
-    /// Returns: how many blocks it has room for.
+    /// Returns: the number of blocks that fit into the chunk.
     std::size_t blocks() const noexcept { return slabs * room_each; }
 };
 
-/// Plans the chunks of one pool. Refers to the layout and the options that it was made with.
+/// Plans the chunks of a pool. Keeps references to the layout and the options.
 class chunk_plan
 {
 public:
@@ -44,8 +44,8 @@ public:
     {
     }
 
-    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` were requested: what the options say,
-    ///   or a multiple of the blocks so far, within bounds.
+    /// Returns: the number of blocks to add to a pool of `capacity` blocks when `wanted` were requested. Without a
+    ///   growth step in the options, the pool adds at least as many blocks as it has, within bounds.
     /// Preconditions: `capacity` is below the limit.
     std::size_t blocks_to_add(std::size_t wanted, std::size_t capacity) const noexcept
     {
@@ -60,9 +60,9 @@ public:
         return std::min(blocks, limit_ - capacity);
     }
 
-    /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
-    ///   no first chunk now, as there never was one, or it has gone upstream. `is_short`: upstream is short of memory,
-    ///   so the chunk has no room for later blocks, and little for a magazine.
+    /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: the pool
+    ///   has no first chunk now; it never had one, or has returned it to upstream. `is_short`: upstream is short of
+    ///   memory, so the chunk has no room for later blocks, and little room for a magazine.
     MEMORY_POOL_NOINLINE chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first,
                                           bool is_short = false) const noexcept
     {
@@ -72,9 +72,9 @@ public:
         const std::size_t room = std::min(std::max(blocks, is_short ? 0 : room_for_steps(capacity)), largest);
         if (is_first)
             return first_of(room, is_short);
-        const std::size_t most_slabs =
+        const std::size_t max_slabs =
             std::max(std::size_t{1}, slab_layout::largest_chunk_bytes / layout_.slab_alignment());
-        return other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
+        return other(std::max(std::size_t{1}, std::min(blocks / largest, max_slabs)), room);
     }
 
     /// Returns: the shape of a first chunk of `bytes` bytes, whose slab has room for `room` blocks.
@@ -84,13 +84,13 @@ public:
                 options_.listener != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
     }
 
-    /// Returns: the shape of a further chunk, by its first slab.
+    /// Returns: the shape of a further chunk, given its first slab.
     chunk_shape other(const slab& chunk) const noexcept { return other(chunk.slabs_in_chunk(), chunk.room()); }
 
-    /// Returns: whether a further chunk of that shape has no alignment by which its slab is found.
+    /// Returns: whether the slab of a further chunk of that shape cannot be found by masking.
     bool is_unaligned(const chunk_shape& shape) const noexcept { return shape.alignment != layout_.slab_alignment(); }
 
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
+    /// Returns: the suitable room of a magazine in front of `capacity` blocks, in pointers.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
     {
         return magazine::suitable_room(capacity, layout_.stride(), options_.max_cached_blocks);
@@ -99,8 +99,8 @@ public:
 private:
     bool blocks_are_dear() const noexcept { return options_.listener != nullptr && options_.listener->is_dear; }
 
-    /// As many blocks as there are, or three times as many while they fill less than a quarter of a slab: a fragmented
-    /// heap takes milliseconds for each chunk, however small (glibc's with a million free blocks: 2 ms).
+    /// The capacity, or three times the capacity while that is less than a quarter of a slab: a fragmented heap takes
+    /// milliseconds for each chunk, however small (glibc with a million free blocks: 2 ms).
     std::size_t usual_step(std::size_t capacity) const noexcept
     {
         const bool is_small = capacity < slab_layout::usual_slab_bytes / 4 / layout_.stride();
@@ -123,8 +123,8 @@ private:
         return {slabs, room_each, bytes, is_small ? layout_.first_slab_alignment() : layout_.slab_alignment()};
     }
 
-    /// Slabs with a listener begin at multiples of the granule. Where a step is smaller, leave room for as many further
-    /// blocks as there are now; otherwise each step would waste most of a granule.
+    /// Slabs with a listener begin at multiples of the granule. For a growth step, leaves room for as many further
+    /// blocks as there are now: otherwise, each small step would waste most of a granule.
     std::size_t room_for_steps(std::size_t capacity) const noexcept
     {
         const bool grows_in_steps = options_.listener != nullptr && options_.growth_step != 0;

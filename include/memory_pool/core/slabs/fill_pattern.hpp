@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
+/// Known byte values in and behind blocks, which reveal stray writes.
 ///
-///     in use:   | what the user writes        | canary: 0xCA ... |
+///     in use:   | data of the program         | canary: 0xCA ... |
 ///     free:     | 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF ...    |
 ///               <-------- block_size -------->
 ///               <------------------- stride -------------------->
 ///
-/// Thread safety: as far as the block is not shared.
+/// Thread safety: any thread, each with blocks of its own.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -19,11 +19,11 @@
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Writes and verifies the known bytes of the blocks of one pool.
+/// Writes and verifies the fill bytes and canaries of the blocks of a pool.
 class fill_pattern
 {
 public:
-    /// A block of a pool that checks is followed by at least this many bytes of canary.
+    /// Minimum size of the canary behind a block of a pool that checks.
     static constexpr std::size_t canary_bytes = 16;
 
     fill_pattern(std::size_t block_size, std::size_t stride) noexcept : block_size_(block_size), stride_(stride) {}
@@ -31,16 +31,16 @@ public:
     /// Effects: fills a free block.
     void mark_free(void* block) const noexcept { fill(block, stride_, free_byte); }
 
-    /// Effects: fills what follows a block in use.
+    /// Effects: writes the canary of a block in use.
     void mark_in_use(void* block) const noexcept
     {
         fill(static_cast<char*>(block) + block_size_, stride_ - block_size_, canary_byte);
     }
 
-    /// Returns: whether a free block is as `mark_free` left it.
+    /// Returns: whether a free block is unchanged since `mark_free`.
     bool is_untouched(const void* block) const noexcept { return is_filled(block, stride_, free_byte); }
 
-    /// Returns: whether what follows a block in use is as `mark_in_use` left it.
+    /// Returns: whether the canary of a block in use is unchanged since `mark_in_use`.
     bool canary_is_intact(const void* block) const noexcept
     {
         return is_filled(static_cast<const char*>(block) + block_size_, stride_ - block_size_, canary_byte);

@@ -12,12 +12,12 @@
 ///
 ///     bottom <= top <= limit <= end, or closed: limit == nullptr
 ///
-/// An array beats a list threaded through the blocks: neither pop nor push touches the block, so neither waits for a
-/// cache miss on the block or for a store to it. (Bonwick and Adams, "Magazines and Vmem", 2001, has the name and the
-/// idea of a layer of them.)
+/// An array is faster than a list threaded through the blocks: pop and push do not access the block, so they never wait
+/// for a cache miss on the block or for a store to it. (The name, and the idea of a layer of magazines, are from
+/// Bonwick and Adams, "Magazines and Vmem", 2001.)
 ///
-/// `limit` is where a push takes the slow path. It is raised in steps, so that the owner can look occasionally whether
-/// blocks come back side by side, and take such a row out: see step_of_row.
+/// At `limit`, a push takes the slow path. The owner raises the limit in steps, so that it can occasionally check
+/// whether adjacent blocks were freed in order, and take out such a row: see step_of_row.
 ///
 /// Thread safety: none. One thread owns a magazine.
 #pragma once
@@ -33,7 +33,7 @@
 #include <cstring>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first, so that blocks of a slab are in
+/// Effects: copies the `count` pointers below `top` to `blocks`, the topmost first, so that blocks of a slab come in
 ///   address order.
 template <class T>
 void copy_down(void* const* top, std::size_t count, T** blocks) noexcept
@@ -42,13 +42,13 @@ void copy_down(void* const* top, std::size_t count, T** blocks) noexcept
         blocks[i] = static_cast<T*>(*--top);
 }
 
-/// Effects: copies `count` pointers to blocks from `out` on, but for nullptr, and calls `accepted(block)` for each.
-/// Returns: the end of what it wrote.
+/// Effects: copies `count` pointers to blocks, except nullptr, to `out`, and calls `accepted(block)` for each.
+/// Returns: the end of the copied pointers.
 template <class T, class Accepted>
 void** copy_up(T* const* blocks, std::size_t count, void** out, Accepted&& accepted) noexcept
 {
     static_assert(sizeof(T*) == sizeof(void*), "all pointers to objects look the same");
-    if (count != 0) // Else `blocks` may be nullptr.
+    if (count != 0) // Otherwise, `blocks` may be nullptr.
         std::memcpy(out, blocks, count * sizeof(void*));
     void** const end = std::remove(out, out + count, nullptr);
     std::for_each(out, end, accepted);
@@ -59,26 +59,27 @@ void** copy_up(T* const* blocks, std::size_t count, void** out, Accepted&& accep
 class magazine : base::immovable<magazine>
 {
 public:
-    /// How many blocks side by side make a row.
+    /// Number of adjacent blocks in a row.
     static constexpr std::size_t row_length = 32;
 
-    /// Returns: the capacity of a magazine, in pointers, in front of `capacity` blocks, `stride` bytes apart; at most
-    ///   `most`, if that is not 0.
-    static constexpr std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
+    /// Returns: the suitable room of a magazine, in pointers, in front of `capacity` blocks, `stride` bytes apart.
+    ///   `max_cached`: the maximum number of cached blocks; 0: the default.
+    static constexpr std::size_t suitable_room(std::size_t capacity, std::size_t stride,
+                                               std::size_t max_cached) noexcept
     {
         const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
         return std::min({std::max(affordable, small_enough_for_all), capacity,
-                         most != 0 ? std::max(most, smallest_room) : largest_room});
+                         max_cached != 0 ? std::max(max_cached, smallest_room) : largest_room});
     }
 
-    /// Returns: the capacity of the smallest magazine that serves `capacity` blocks, where memory is short: an eighth
-    ///   of them, or 16 pointers.
-    static constexpr std::size_t min_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
+    /// Returns: the minimum room of a magazine in front of `capacity` blocks, when memory is short: an eighth of the
+    ///   blocks, or 16 pointers.
+    static constexpr std::size_t min_room(std::size_t capacity, std::size_t stride, std::size_t max_cached) noexcept
     {
-        return std::min(suitable_room(capacity, stride, most), std::max(capacity / 8, smallest_room));
+        return std::min(suitable_room(capacity, stride, max_cached), std::max(capacity / 8, smallest_room));
     }
 
-    /// Effects: makes a magazine without an array: closed, until `adopt`.
+    /// Effects: makes a closed magazine without an array: see `adopt`.
     magazine() noexcept = default;
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - bottom_); }
@@ -88,11 +89,11 @@ public:
     /// Returns: the pointers, oldest first.
     void* const* blocks() const noexcept { return bottom_; }
 
-    /// Returns: the array, nullptr if there is none.
+    /// Returns: the array; nullptr if there is none.
     void** array() const noexcept { return bottom_; }
 
-    /// Effects: takes the pointer out that was pushed last, into `block`.
-    /// Returns: whether there was one.
+    /// Effects: takes out the pointer that was pushed last, into `block`.
+    /// Returns: false if the magazine is empty.
     MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
     {
         void** const top = top_;
@@ -103,8 +104,8 @@ public:
         return true;
     }
 
-    /// Effects: adds `block`.
-    /// Returns: whether there was room below the limit.
+    /// Effects: adds `block`, if there is room below the limit.
+    /// Returns: whether there is.
     MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
     {
         void** const top = top_;
@@ -115,8 +116,8 @@ public:
         return true;
     }
 
-    /// Effects: takes up to `count` pointers out, into `blocks`, the one that was pushed last first.
-    /// Returns: how many.
+    /// Effects: takes out up to `count` pointers, into `blocks`, in LIFO order.
+    /// Returns: their number.
     template <class T>
     std::size_t pop(T** blocks, std::size_t count) noexcept
     {
@@ -127,8 +128,8 @@ public:
     }
 
     /// Effects: adds up to `count` blocks, as many as there is room for below the limit, and calls `accepted(block)`
-    ///   for each. nullptr is ignored.
-    /// Returns: how many.
+    ///   for each. Skips nullptr.
+    /// Returns: the number of accepted pointers, including nullptr.
     template <class T, class Accepted>
     std::size_t push(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
     {
@@ -138,23 +139,23 @@ public:
     }
 
     /// Effects: sets the limit such that `count` pointers can be pushed, or as many as the array has room for.
-    /// Returns: whether any can.
+    /// Returns: false if the array is full.
     bool open(std::size_t count) noexcept
     {
         limit_ = top_ + std::min(count, static_cast<std::size_t>(end_ - top_));
         return limit_ != top_;
     }
 
-    /// Effects: refuses pushes until `open`, regardless of pops.
+    /// Effects: rejects pushes until `open`, regardless of pops.
     void close() noexcept { limit_ = nullptr; }
 
-    /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride`
-    ///   for all of them; else 0.
+    /// Returns: the distance between each of the last `row_length` blocks and the next, if it is `stride` for all of
+    ///   them, or `-stride` for all; else 0.
     std::ptrdiff_t step_of_row(std::size_t stride) const noexcept
     {
         if (size() < row_length)
             return 0;
-        // As integers, which may wrap: the blocks need not be of one slab.
+        // Unsigned integers, which may wrap: the blocks may be of different slabs.
         const auto address = [this](std::size_t age) {
             return reinterpret_cast<std::uintptr_t>(top_[-static_cast<std::ptrdiff_t>(age)]);
         };
@@ -168,15 +169,15 @@ public:
     }
 
     /// Returns: the blocks that the last `row_length` pointers point to, as a row.
-    /// Preconditions: `step` is what step_of_row has returned, and not 0.
+    /// Preconditions: `step` is the result of step_of_row, and not 0.
     block_row row(std::ptrdiff_t step) const noexcept
     {
         void* const first = *(top_ - row_length);
         return {static_cast<char*>(first), static_cast<char*>(top_[-1]) + step, step};
     }
 
-    /// Effects: takes the last `row_length` pointers out.
-    /// Returns: the blocks they point to, as a row.
+    /// Effects: takes out the last `row_length` pointers.
+    /// Returns: the blocks that they point to, as a row.
     /// Preconditions: as `row`.
     block_row take_row(std::ptrdiff_t step) noexcept
     {
@@ -185,15 +186,15 @@ public:
         return taken;
     }
 
-    /// Effects: takes the `count` oldest pointers out, which `blocks()` still showed.
+    /// Effects: removes the `count` oldest pointers.
     void forget_oldest(std::size_t count) noexcept
     {
         std::memmove(bottom_, bottom_ + count, (size() - count) * sizeof(void*));
         top_ -= count;
     }
 
-    /// Effects: calls `fetch(out, room)`, which writes up to `room` pointers from `out` on and returns how
-    ///   many, and keeps those.
+    /// Effects: fills the magazine with the pointers that `fetch(out, room)` writes to `out`, up to `room`; `fetch`
+    ///   returns their number.
     /// Preconditions: the magazine is empty.
     template <class Fetch>
     void fill(Fetch&& fetch) noexcept
@@ -201,8 +202,8 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the array of `room` pointers at `array`; if that is nullptr, forgets what is in the
-    ///   magazine. The old array is the caller's again.
+    /// Effects: moves the pointers into the array of `room` pointers at `array`. If `array` is nullptr, discards the
+    ///   pointers. The caller owns the old array again.
     /// Preconditions: `room` is at least `size()`; 0 if `array` is nullptr.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept
@@ -215,21 +216,21 @@ public:
         close();
     }
 
-    /// Effects: forgets what is in the magazine.
+    /// Effects: discards all pointers.
     void clear() noexcept { top_ = bottom_; }
 
 private:
-    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an
-    /// eighth.
+    /// A large magazine takes at most one byte for this number of bytes in the slabs, so that all bookkeeping stays
+    /// below an eighth.
     static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
 
-    /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
+    /// Up to this capacity (4 KiB of pointers), the magazine has room for all blocks.
     static constexpr std::size_t small_enough_for_all = 512;
 
-    /// Below this, batches would be too small.
+    /// In a smaller magazine, batches would be too small.
     static constexpr std::size_t smallest_room = 16;
 
-    /// Above this, a magazine would evict other data from the L1 cache.
+    /// A larger magazine would evict other data from the L1 cache.
     static constexpr std::size_t largest_room = 4096;
 
     void** top_ = nullptr;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A slab: the header at the start of a stretch of upstream memory that is cut into blocks of one size.
+/// A slab: the header of a stretch of upstream memory that is cut into blocks of one size.
 ///
 ///     +--------+------------------+---------+---------+-- ... --+---------+---------+-- ... --+
 ///     | header | 1 0 1 1 ... 0    | block 0 | block 1 |         | block c | never used yet    |
 ///     +--------+------------------+---------+---------+-- ... --+---------+---------+-- ... --+
-///               bit = 1: free, here                     blocks below `carved` have a bit
+///               bit = 1: free in the slab               blocks below `carved` have a bit
 ///
 ///     free blocks = set bits + (block_count - carved)
 ///
-/// The bits stand beside the blocks, not in them. Free blocks are therefore never touched (they stay out of the cache,
-/// and poisoned for AddressSanitizer); writing past a block or after its release cannot damage the pool; walking over
-/// the blocks in use, or finding a double free, is looking at bits; and what is handed out again comes in the order of
-/// addresses. Bits of blocks that were never used are not even written: making a slab is O(1).
+/// The bits are beside the blocks, not in them. So the pool never accesses free blocks: they stay out of the cache, and
+/// poisoned for AddressSanitizer. Writes past a block, or after it was freed, cannot damage the pool. A walk over the
+/// blocks in use, or the detection of a double free, only reads bits. Freed blocks are reused in address order. The
+/// bits of never-used blocks are not even initialized: making a slab is O(1).
 ///
 /// Thread safety: none; the owner of the slab synchronizes.
 #pragma once
@@ -40,13 +40,13 @@ class slab
 public:
     static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-    /// `slabs_in_chunk` is 0 for all but the first slab of a chunk of upstream memory.
+    /// `slabs_in_chunk` is 0 except in the first slab of a chunk.
     slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk = 1) noexcept
         : slab(owner, layout, block_count, slabs_in_chunk, block_count)
     {
     }
 
-    /// One that has `block_count` blocks, and memory for `room`.
+    /// Makes a slab of `block_count` blocks, with memory for `room` blocks.
     slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk,
          std::size_t room) noexcept
         : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(room)),
@@ -54,8 +54,8 @@ public:
     {
     }
 
-    /// Returns: the slab that a block lies in.
-    /// Preconditions: it is a block of a slab made with `layout`, and not of the first slab of a pool.
+    /// Returns: the slab that contains a block.
+    /// Preconditions: the block is in a slab made with `layout`, in an aligned chunk: see chunk_list.
     static slab* of(const void* block, const slab_layout& layout) noexcept
     {
         return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~(layout.slab_alignment() - 1));
@@ -64,7 +64,7 @@ public:
     const void* owner() const noexcept { return owner_; }
 
     /// Returns: the owner.
-    /// Preconditions: it is a listener.
+    /// Preconditions: the owner is a listener.
     slab_listener& listener() const noexcept { return *static_cast<slab_listener*>(const_cast<void*>(owner_)); }
 
     char* first_block() const noexcept { return first_block_; }
@@ -76,40 +76,40 @@ public:
 
     char* block(std::size_t index, std::size_t stride) const noexcept { return first_block_ + index * stride; }
 
-    /// Returns: the word with the bit of block `index`, and those of its 63 neighbours.
+    /// Returns: the word with the bits of block `index` and its 63 neighbours.
     std::uint64_t* word_of(std::size_t index) noexcept { return words() + index / base::bits_per_word; }
 
     bool is_free(std::size_t index) const noexcept { return index >= carved_ || bits().is_free(index); }
 
-    /// Returns: the bits, of which the first `carved()` stand for blocks.
+    /// Returns: the bits, the first `carved()` of which belong to blocks.
     slab_bits<> bits() noexcept { return slab_bits<>(words()); }
     slab_bits<const std::uint64_t> bits() const noexcept { return slab_bits<const std::uint64_t>(words()); }
 
-    /// Effects: lets searches begin no later than at block `index`.
+    /// Effects: makes searches begin no later than at block `index`.
     void search_from(std::size_t index) noexcept
     {
         search_from_ = std::min(search_from_, static_cast<std::uint32_t>(index / base::bits_per_word));
     }
 
-    /// Effects: takes out a row of free blocks, if the first free one starts a full word; else, if no bit is set, of
-    ///   blocks that were never used.
-    /// Returns: the row, or an empty one.
-    block_span take_span(std::size_t stride, std::size_t most = any_number) noexcept
+    /// Effects: takes out adjacent free blocks, if the first word with set bits is full, or never-used blocks, if no
+    ///   bit is set. At most about `max_blocks`.
+    /// Returns: the blocks; may be empty.
+    block_span take_span(std::size_t stride, std::size_t max_blocks = any_number) noexcept
     {
         std::uint64_t* const end = end_of_words();
         std::uint64_t* const first = first_used_word();
         if (first == end)
-            return carve(std::min<std::size_t>(carve_step, most), stride);
+            return carve(std::min<std::size_t>(carve_step, max_blocks), stride);
         const auto first_word = static_cast<std::size_t>(first - words());
         const std::size_t last_word = bits().take_rows(
-            first_word, first_word + std::min(most / base::bits_per_word, static_cast<std::size_t>(end - first)));
+            first_word, first_word + std::min(max_blocks / base::bits_per_word, static_cast<std::size_t>(end - first)));
         search_from_ = static_cast<std::uint32_t>(last_word);
         return {block_of(first, stride), block_of(words() + last_word, stride)};
     }
 
-    /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if
-    ///   they are the last that were taken, and no bit of them is set.
-    /// Returns: whether it did.
+    /// Effects: turns the `count` blocks from `first` on into never-used blocks, without writing their bits, if they
+    ///   are the last carved blocks and none of their bits is set.
+    /// Returns: whether it did so.
     bool uncarve(std::size_t first, std::size_t count) noexcept
     {
         if (first + count != carved_)
@@ -124,9 +124,9 @@ public:
         return true;
     }
 
-    /// Effects: takes up to `count` free blocks out whose bits are set, up to the next full word (a matter for
-    ///   take_span), and writes their addresses from `out` on, descending, so that taking them from the end ascends.
-    /// Returns: how many.
+    /// Effects: takes out up to `count` free blocks by their bits, up to the next full word (which is for take_span).
+    ///   Writes their addresses to `out` in descending order, so that a stack yields them in ascending order.
+    /// Returns: their number.
     std::size_t take(void** out, std::size_t count, std::size_t stride) noexcept
     {
         std::uint64_t* const end = end_of_words();
@@ -145,9 +145,9 @@ public:
         return taken;
     }
 
-    /// Effects: takes out an approximately least recently used block: a never-used one, or else the next in round-robin
-    ///   order.
-    /// Returns: it, or nullptr.
+    /// Effects: takes out an approximately least recently used block: a never-used block, or else the next free block
+    ///   in round-robin order.
+    /// Returns: the block, or nullptr.
     void* take_one_late(std::size_t stride) noexcept
     {
         if (has_uncarved())
@@ -166,38 +166,38 @@ public:
         return nullptr;
     }
 
-    /// Returns: the first block in use whose index is not below `from`, as an index; or `carved()` if there is none.
+    /// Returns: the index of the first block in use, from index `from` on; `carved()` if there is none.
     std::size_t next_in_use(std::size_t from) const noexcept { return bits().next_in_use(from, carved_); }
 
-    /// Returns: the bits that stand for blocks in a word before `end_of_words()`.
+    /// Returns: the bits of a word before `end_of_words()` that belong to blocks.
     std::uint64_t bits_of(const std::uint64_t* word) const noexcept
     {
         const std::size_t carved = carved_ - static_cast<std::size_t>(word - words()) * base::bits_per_word;
         return carved >= base::bits_per_word ? all_free : base::bit_in_word(carved) - 1;
     }
 
-    /// Returns: those of blocks in use.
+    /// Returns: the bits of blocks in use, as set bits.
     std::uint64_t bits_in_use(const std::uint64_t* word) const noexcept { return ~*word & bits_of(word); }
 
-    /// One past the last word that has bits of carved blocks.
+    /// Returns: the end of the words with bits of carved blocks.
     std::uint64_t* end_of_words() noexcept { return words() + word_count(); }
     const std::uint64_t* end_of_words() const noexcept { return words() + word_count(); }
 
-    /// Returns: how many bits are set.
+    /// Returns: the number of set bits.
     std::size_t count_set_bits() const noexcept { return bits().count(carved_); }
 
     bool has_set_bits() noexcept { return first_used_word() != end_of_words(); }
 
     bool is_wholly_free() const noexcept { return count_set_bits() == carved_; }
 
-    /// Returns: whether no bit is set before the word that a search starts from, or past `carved`.
+    /// Returns: whether no bit is set before the start of searches, or past `carved`.
     bool is_consistent() const noexcept { return bits().is_consistent(search_from_, carved_); }
 
-    /// Effects: adds `count` blocks behind the others.
+    /// Effects: adds `count` blocks at the end.
     /// Preconditions: there is room.
     void extend(std::size_t count) noexcept { block_count_ += count; }
 
-    /// Effects: forgets every block: all are free, none was ever used.
+    /// Effects: turns all blocks into never-used blocks.
     void reset() noexcept
     {
         carved_ = 0;
@@ -205,14 +205,14 @@ public:
         rotor_ = 0;
     }
 
-    // For slab_list; when unlisted, `next` links slabs about to be returned to upstream.
+    // The links of slab_list. In detached chunks, `next` links to the next chunk.
     slab* next = nullptr;
     slab* previous = nullptr;
 
 private:
     static constexpr std::uint64_t all_free = ~std::uint64_t{0};
 
-    /// How many blocks to take at once of those never used. Bounds the time for writing their bits.
+    /// Maximum number of never-used blocks to take at once. Limits the time to write their bits.
     static constexpr std::size_t carve_step = std::size_t{4096};
 
     std::uint64_t* words() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
@@ -246,13 +246,13 @@ private:
     std::size_t block_count_;
     std::size_t room_; ///< block_count_ <= room_
     std::uint32_t carved_ = 0;
-    std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
-    std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
+    std::uint32_t search_from_ = 0; ///< No word before this one has a set bit.
+    std::uint32_t rotor_ = 0;       ///< The word at which take_one_late continues.
     std::uint32_t slabs_in_chunk_;
 };
 
-static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
-static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
+static_assert(sizeof(slab) == slab_header_bytes, "slab_layout relies on this size");
+static_assert(std::is_trivially_destructible_v<slab>, "slabs are not destroyed before their memory is deallocated");
 
 using slab_list = base::intrusive_list<base::member_links<slab, &slab::next, &slab::previous>>;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The bits of the blocks of a slab, by their indices: a set bit is a free block.
+/// The bits of the blocks of a slab, by index. A set bit is a free block.
 ///
 ///     words:  | 63 ... 1 0 | 127 ... 65 64 | ...
 ///                     ^
-///     hint            no word before this one has a bit
+///     hint            no word before this one has a set bit
 ///
-/// The owner of the words maps indices to addresses, and decides in which order blocks go out.
+/// The owner of the words maps indices to addresses, and decides the order in which blocks are taken.
 ///
 /// Thread safety: none; the owner of the words guards them.
 #pragma once
@@ -23,7 +23,7 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A view over words of bits: a pointer.
+/// A view of words of bits. Just a pointer.
 template <class Word = std::uint64_t>
 class slab_bits
 {
@@ -36,13 +36,13 @@ public:
 
     constexpr explicit slab_bits(Word* words) noexcept : words_(words) {}
 
-    /// Returns: the words that `count` bits take.
+    /// Returns: the number of words that hold `count` bits.
     static constexpr std::size_t words_for(std::size_t count) noexcept
     {
         return base::divide_round_up(count, bits_of_word);
     }
 
-    /// Returns: `count` bits of a word, from `first` on.
+    /// Returns: a word with `count` set bits, from `first` on.
     /// Preconditions: `count` is not 0.
     static constexpr unqualified range(std::size_t first, std::size_t count) noexcept
     {
@@ -56,7 +56,8 @@ public:
 
     bool is_free(std::size_t index) const noexcept { return (words_[index / bits_of_word] & bit_of(index)) != 0; }
 
-    /// Returns: how many of the first `size` bits are set, if no others are.
+    /// Returns: the number of set bits among the first `size` bits.
+    /// Preconditions: no other bits of their words are set.
     std::size_t count(std::size_t size) const noexcept
     {
         std::size_t set = 0;
@@ -65,13 +66,13 @@ public:
         return set;
     }
 
-    /// Returns: the index of the first bit from `from` on, and below `end`, that is not set; `end` if there is none.
+    /// Returns: the index of the first clear bit in [from, end); `end` if there is none.
     std::size_t next_in_use(std::size_t from, std::size_t end) const noexcept
     {
         return base::find_bit<false>(words_, from, end);
     }
 
-    /// Returns: whether no word before `hint` has a bit, and none of the first `size` bits' words has one beyond them.
+    /// Returns: whether no word before `hint` has a set bit, and the last word of `size` bits has none beyond them.
     bool is_consistent(std::size_t hint, std::size_t size) const noexcept
     {
         const std::size_t end = words_for(size);
@@ -81,7 +82,7 @@ public:
         return rest == 0 || (words_[end - 1] >> rest) == 0;
     }
 
-    /// Effects: sets the first `size` bits, and clears the others of their last word.
+    /// Effects: sets the first `size` bits, and clears the remaining bits of the last word.
     void fill(std::size_t size) noexcept
     {
         std::fill(words_, words_ + size / bits_of_word, all);
@@ -89,9 +90,9 @@ public:
             words_[size / bits_of_word] = range(0, rest);
     }
 
-    /// Effects: takes `count` bits from the word at `hint` on, the lowest first. For each word, calls `open(word)`, and
-    ///   the function that it returns with each bit in that word, and the number of bits that are left to take.
-    /// Preconditions: that many are set.
+    /// Effects: clears `count` set bits from the word at `hint` on, the lowest first. For each word, calls
+    ///   `open(word)`, and then the returned function with each cleared bit and the number of bits still to clear.
+    /// Preconditions: at least `count` bits are set there.
     template <class Open>
     MEMORY_POOL_ALWAYS_INLINE void take(std::size_t& hint, std::size_t count, Open&& open) noexcept
     {
@@ -105,21 +106,21 @@ public:
         }
     }
 
-    /// Effects: calls `visit(bit)` for bits of a word, the lowest first, and clears them, up to `most` of them.
-    /// Returns: how often it was called.
+    /// Effects: calls `visit(bit)` for up to `count` set bits of a word, the lowest first, and clears them.
+    /// Returns: their number.
     template <class Visit>
-    MEMORY_POOL_ALWAYS_INLINE static std::size_t take_of_word(Word& word, std::size_t most, Visit&& visit) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static std::size_t take_of_word(Word& word, std::size_t count, Visit&& visit) noexcept
     {
         Word bits = word;
         std::size_t taken = 0;
-        for (; bits != 0 && taken != most; bits &= bits - 1, ++taken)
+        for (; bits != 0 && taken != count; bits &= bits - 1, ++taken)
             visit(std::size_t{base::lowest_bit(bits)});
         word = bits;
         return taken;
     }
 
-    /// Effects: takes all bits of the full words from `word` on, up to the first that is not full, or `end`.
-    /// Returns: where it stopped.
+    /// Effects: clears the full words from `word` on, up to the first word that is not full, or `end`.
+    /// Returns: the word where it stopped.
     std::size_t take_rows(std::size_t word, std::size_t end) noexcept
     {
         for (; word != end && words_[word] == all; ++word)
@@ -127,8 +128,8 @@ public:
         return word;
     }
 
-    /// Effects: sets a bit, unless it is set.
-    /// Returns: whether it was not.
+    /// Effects: sets a bit.
+    /// Returns: false if it was set before.
     MEMORY_POOL_ALWAYS_INLINE bool put(std::size_t index) noexcept
     {
         const Word bit = bit_of(index);
@@ -139,7 +140,7 @@ public:
     }
 
     /// Effects: sets `count` bits of one word, from `first` on, unless one of them is set.
-    /// Returns: whether none was.
+    /// Returns: false if one of them was set before.
     MEMORY_POOL_ALWAYS_INLINE bool put_in_word(std::size_t first, std::size_t count) noexcept
     {
         Word& word = words_[first / bits_of_word];
@@ -150,7 +151,8 @@ public:
         return true;
     }
 
-    /// Effects: sets `count` bits from `first` on. Calls `on_twice(word, bits)` for a word that has some of them.
+    /// Effects: sets `count` bits from `first` on. Calls `on_twice(word, bits)` for each word in which some of them,
+    ///   `bits`, were set before.
     template <class OnTwice>
     void put_range(std::size_t first, std::size_t count, OnTwice&& on_twice) noexcept
     {

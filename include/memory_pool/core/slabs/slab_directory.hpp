@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The chunks of upstream memory of one pool, each by its first slab, ordered by address, so that any pointer can be
-/// looked up safely.
+/// The chunks of a pool, each represented by its first slab, ordered by address. Any pointer can be looked up safely.
 ///
 ///     +--------+--------+--------+-- ... --+--------+
 ///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...
@@ -25,7 +24,7 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A sorted array of slabs, the first of each chunk.
-class slab_directory : base::immovable<slab_directory> // slabs_ may point into it.
+class slab_directory : base::immovable<slab_directory> // slabs_ may point to a member.
 {
 public:
     explicit slab_directory(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
@@ -33,14 +32,14 @@ public:
 
     std::size_t size() const noexcept { return size_; }
 
-    /// Returns: bytes taken from upstream: none for the first few slabs.
+    /// Returns: bytes allocated from upstream: 0 for the first few slabs.
     std::size_t bytes_reserved() const noexcept { return slabs_ == few_.data() ? 0 : room_ * sizeof(slab*); }
 
     slab* const* begin() const noexcept { return slabs_; }
     slab* const* end() const noexcept { return slabs_ + size_; }
 
-    /// Effects: makes sure that the next `insert` has room.
-    /// Throws: what upstream throws; nothing has changed then.
+    /// Effects: ensures room for the next `insert`.
+    /// Throws: exceptions of upstream; then, nothing has changed.
     void make_room()
     {
         if (size_ == room_)
@@ -57,7 +56,7 @@ public:
         ++size_;
     }
 
-    /// Effects: takes out every slab for which `condition` is true, after which it calls `dispose` for it.
+    /// Effects: removes every slab for which `condition` returns true, and calls `dispose` for it.
     template <class Condition, class Dispose>
     void remove_if(Condition&& condition, Dispose&& dispose) noexcept
     {
@@ -79,7 +78,7 @@ public:
         return behind == begin() ? nullptr : behind[-1];
     }
 
-    /// Returns: the first slab that begins behind `address`, or nullptr. Serves to walk over them while some come.
+    /// Returns: the first slab that begins behind `address`, or nullptr. For walks during which slabs may be inserted.
     /// Complexity: logarithmic in slabs.
     slab* first_behind(const void* address) const noexcept
     {
@@ -87,8 +86,8 @@ public:
         return behind == end() ? nullptr : *behind;
     }
 
-    /// Effects: as `first_behind(address)`, and writes the number of that slab into `place`.
-    /// Complexity: O(1), if `place` was the number of the slab before it; else logarithmic in slabs.
+    /// Effects: as `first_behind(address)`; also sets `place` to the index of that slab.
+    /// Complexity: O(1) if `place` was the index of the slab before it, else logarithmic in slabs.
     slab* first_behind(const void* address, std::uint32_t& place) const noexcept
     {
         const std::size_t guess = place < size_ ? place + 1 : size_;
@@ -101,7 +100,7 @@ public:
 
     bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), base::is_before); }
 
-    /// Effects: returns the array to upstream. The chunks themselves are the caller's.
+    /// Effects: removes all slabs, and returns the array to upstream. The caller owns the chunks.
     void clear() noexcept
     {
         if (slabs_ != few_.data())
@@ -123,7 +122,7 @@ private:
         room_ = room;
     }
 
-    std::array<slab*, 4> few_; ///< Where the array is at first, so that a small pool does without one from upstream.
+    std::array<slab*, 4> few_; ///< The initial array, so that a small pool needs no array from upstream.
     slab** slabs_ = few_.data();
     std::size_t size_ = 0;
     std::size_t room_ = few_.size();

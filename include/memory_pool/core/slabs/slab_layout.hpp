@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the slabs of one pool are cut: computed once from the size and alignment of a block.
+/// The layout of the slabs of a pool, computed once from the size and alignment of a block.
 ///
 ///     multiple of slab_alignment
 ///     |
@@ -13,10 +13,10 @@
 ///
 ///     slab_bytes(n) = first_block(n) + n * stride <= slab_alignment
 ///
-/// so that the slab of a block is found by masking the block's address.
+/// so that masking the address of a block finds its slab.
 ///
-/// The first slab of a pool is an exception: the pool remembers where it is, so it may begin anywhere and be as large
-/// as the pool is made. A pool that is told its size is therefore one plain request upstream.
+/// The first slab of a pool is an exception: the pool stores its address, so it may begin anywhere, and have the
+/// initial size of the pool. A pool with a known size is therefore a single plain request to upstream.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -30,43 +30,41 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Bytes that every slab begins with. core/slabs/slab.hpp checks that its header is just this large.
+/// Size of the header of a slab. core/slabs/slab.hpp checks it.
 inline constexpr std::size_t slab_header_bytes = 64;
 
-/// Slabs with a listener begin at multiples of this many bytes, so that objects find their slab: see
-/// core/objects/counted_object.hpp.
+/// Minimum alignment of slabs with a listener, so that objects find their slab: see core/objects/counted_object.hpp.
 inline constexpr std::size_t slab_granule = std::size_t{64} * 1024;
 
 /// The geometry of the slabs of one pool.
 class slab_layout
 {
 public:
-    /// A slab grows to this many bytes, unless the blocks are large or the pool was asked for more at once.
+    /// Usual size of a slab, unless the blocks are large, or the program requests more blocks at once.
     static constexpr std::size_t usual_slab_bytes = std::size_t{64} * 1024;
 
-    /// The first slab of a pool that grows is about this large.
+    /// Approximate size of the first slab of a pool that grows.
     static constexpr std::size_t first_slab_bytes = std::size_t{4} * 1024;
 
-    /// A pool that has grown to this many bytes takes as many at once from upstream, as several slabs side by side.
-    /// (For each chunk of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two
-    /// pages of it: with chunks of 64 KiB, an eighth more memory.)
+    /// Size of the chunks that a pool takes from upstream once it has reached this size, each with several slabs. (For
+    /// each chunk that is aligned to 64 KiB, glibc's malloc leaves a gap of that size, and touches two pages of it.
+    /// With chunks of 64 KiB, that would be an eighth more memory.)
     static constexpr std::size_t usual_chunk_bytes = std::size_t{1024} * 1024;
 
-    /// The largest chunk for blocks requested at once: large enough for an upstream to use huge pages, and less than
-    /// jemalloc returns to the system at once (8 MiB), so that the next pool can reuse it.
+    /// Maximum size of a chunk for blocks requested at once: large enough for an upstream to use huge pages, but below
+    /// the size that jemalloc returns to the system at once (8 MiB), so that the next pool can reuse the memory.
     static constexpr std::size_t largest_chunk_bytes = std::size_t{4} * 1024 * 1024;
 
-    /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.
+    /// Minimum number of blocks in a slab, as long as they take no more than `large_slab_bytes`.
     static constexpr std::size_t blocks_in_a_slab = 32;
     static constexpr std::size_t large_slab_bytes = std::size_t{2} * 1024 * 1024;
 
-    /// No slab is larger than this, unless it has a single block: offsets in a slab are numbers of 32 bits.
+    /// Maximum size of a slab, except with a single block: offsets in a slab have 32 bits.
     static constexpr std::size_t largest_slab_bytes = std::size_t{0xFFFF'0000};
 
-    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is
-    ///   made for more than `limit` blocks, and none but the first for more than `step`. Slabs are aligned to `granule`
-    ///   bytes at least. The first block of a slab is aligned to `alignment`, the others too if `stride` is a multiple
-    ///   of it.
+    /// Effects: computes a layout for blocks that are `stride` bytes apart and aligned to `alignment`. No slab has more
+    ///   than `limit` blocks, and only the first may have more than `step`. Slabs are aligned to at least `granule`
+    ///   bytes. The first block of a slab is aligned to `alignment`; the others, too, if `stride` is a multiple of it.
     /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not
     ///   0.
     constexpr slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
@@ -81,7 +79,7 @@ public:
             reciprocal_ = static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + stride - 1) / stride);
     }
 
-    /// Returns: bytes from the start of one block to the start of the next.
+    /// Returns: the distance between the starts of adjacent blocks, in bytes.
     constexpr std::size_t stride() const noexcept { return stride_; }
 
     /// Returns: the alignment of the first block of a slab, in bytes.
@@ -90,13 +88,13 @@ public:
     /// Returns: the alignment of every slab, in bytes.
     constexpr std::size_t slab_alignment() const noexcept { return slab_alignment_; }
 
-    /// Returns: the most blocks that a slab can have.
+    /// Returns: the maximum number of blocks in a slab.
     constexpr std::size_t max_blocks() const noexcept
     {
-        return most_within(std::min(slab_alignment_, largest_slab_bytes));
+        return max_blocks_within(std::min(slab_alignment_, largest_slab_bytes));
     }
 
-    /// Returns: the alignment of the first slab of a pool, in bytes. For common blocks it is what malloc gives anyway.
+    /// Returns: the alignment of the first slab of a pool, in bytes: for common blocks, the alignment of malloc.
     constexpr std::size_t first_slab_alignment() const noexcept
     {
         return std::max(alignment_, alignof(std::max_align_t));
@@ -108,56 +106,56 @@ public:
         return blocks == 1 || (blocks <= limit_ && bytes_for(blocks) <= largest_slab_bytes);
     }
 
-    /// Returns: the most blocks that the first slab of a pool can have.
-    constexpr std::size_t max_first_blocks() const noexcept { return most_within(largest_slab_bytes); }
+    /// Returns: the maximum number of blocks in the first slab of a pool.
+    constexpr std::size_t max_first_blocks() const noexcept { return max_blocks_within(largest_slab_bytes); }
 
-    /// Returns: bytes from the start of a slab of `blocks` blocks to the first of them.
+    /// Returns: the offset of the first block in a slab of `blocks` blocks, in bytes.
     constexpr std::size_t first_block(std::size_t blocks) const noexcept
     {
         const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
         return base::round_up(slab_header_bytes + words * sizeof(std::uint64_t), alignment_);
     }
 
-    /// Returns: the bytes of a slab of `blocks` blocks.
+    /// Returns: the size of a slab of `blocks` blocks, in bytes.
     constexpr std::size_t slab_bytes(std::size_t blocks) const noexcept
     {
         return first_block(blocks) + blocks * stride_;
     }
 
-    /// Returns: how many blocks a slab of at most `bytes` bytes can have.
+    /// Returns: the number of blocks that fit into a slab of `bytes` bytes.
     constexpr std::size_t blocks_within(std::size_t bytes) const noexcept
     {
         if (bytes < slab_bytes(1))
             return 0;
         std::size_t blocks = (bytes - slab_header_bytes) / stride_;
-        blocks -= blocks / (stride_ * 8 + 1); // what their bits take
+        blocks -= blocks / (stride_ * 8 + 1); // Room for their bits.
         while (slab_bytes(blocks) > bytes)
             blocks -= base::divide_round_up(slab_bytes(blocks) - bytes, stride_);
         return blocks;
     }
 
-    /// Returns: `offset / stride()`, if `offset` is a multiple of it that lies in a slab. Else something that,
-    ///   multiplied by the stride, does not give `offset`.
+    /// Returns: `offset / stride()`, if `offset` is a multiple of the stride within a slab. Otherwise, a number whose
+    ///   product with the stride is not `offset`.
     ///
-    /// Multiplies by r = ceil(2^32 / stride) instead of dividing. For offset = k * stride the product is
-    /// k * 2^32 + k * (r * stride - 2^32), whose last term is below k * stride, so below 2^32: exact.
+    /// Multiplies by r = ceil(2^32 / stride) instead of dividing. For offset = k * stride, the product is
+    /// k * 2^32 + k * (r * stride - 2^32). The last term is below k * stride, and so below 2^32: the result is exact.
     /// (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994.)
     std::size_t index(std::size_t offset) const noexcept { return (offset * reciprocal_) >> 32; }
 
-    /// Returns: `bytes / stride()`, for whole blocks side by side in a slab.
+    /// Returns: `bytes / stride()`, for whole adjacent blocks of a slab.
     std::size_t blocks_in(std::size_t bytes) const noexcept
     {
         return reciprocal_ != 0 ? index(bytes) : bytes / stride_;
     }
 
 private:
-    /// The most blocks in a slab of at most `bytes` bytes, or of a single block.
-    constexpr std::size_t most_within(std::size_t bytes) const noexcept
+    /// Returns: the maximum number of blocks in a slab of at most `bytes` bytes, at least 1.
+    constexpr std::size_t max_blocks_within(std::size_t bytes) const noexcept
     {
         return std::max(std::size_t{1}, std::min(blocks_within(bytes), limit_));
     }
 
-    /// `slab_bytes`, but as large as can be if that does not fit.
+    /// As `slab_bytes`, but saturates on overflow.
     constexpr std::size_t bytes_for(std::size_t blocks) const noexcept
     {
         const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
@@ -170,6 +168,6 @@ private:
     std::size_t alignment_;
     std::size_t limit_;
     std::size_t slab_alignment_ = 0;
-    std::uint32_t reciprocal_ = 0; ///< 0 where a slab has one block: every index is 0 then.
+    std::uint32_t reciprocal_ = 0; ///< 0 if a slab has one block, so that every index is 0.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The listener of slabs: a store of reference-counted objects built on the blocks of a pool, and found from them.
+/// The interface of a store of reference-counted objects, which is built on a pool, to the slabs of the pool. An object
+/// finds its store by its slab.
 ///
 ///     item --(masking)--> slab --(owner)--> slab_listener --(give_back)--> the pool
 ///
-/// Thread safety: as said at each function.
+/// Thread safety: as documented at each function.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -22,25 +23,25 @@ class slab_listener : base::immovable<slab_listener>
 public:
     using give_back_function = void (*)(slab_listener& self, void* counted);
 
-    /// Effects: adds `count` blocks to a slab, each after initialising it.
+    /// Effects: initializes and adds `count` blocks to a slab.
     /// Preconditions: the slab has room.
-    /// Throws: anything. The blocks added before stay: undoing them during growth could run user code.
+    /// Throws: anything. The blocks added before stay: removing them during growth could run user code.
     virtual void add_blocks(slab& home, std::size_t count, std::size_t stride) = 0;
 
-    /// Effects: undoes the initialisation of all blocks of a slab, all of which are free.
-    /// Thread safety: no lock is held.
+    /// Effects: undoes the initialization of all blocks of a slab.
+    /// Preconditions: all blocks are free.
+    /// Thread safety: called without a lock.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
-    /// Effects: handles a `block` that came back after the listener has abandoned its blocks: see
-    ///   shared_store::abandon.
-    /// Thread safety: any thread. No lock is held.
+    /// Effects: handles a `block` that was freed after the listener had abandoned the store: see shared_store::abandon.
+    /// Thread safety: any thread; called without a lock.
     virtual void survivor_returned(void* block) noexcept = 0;
 
-    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be
-    /// chosen once. For the listener to change.
+    /// Frees the object at `counted` in one of the blocks. A pointer rather than a virtual function: it saves a load,
+    /// and the listener can change it.
     give_back_function give_back;
 
-    /// Whether `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.
+    /// True if `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.
     const bool is_dear;
 
 protected:

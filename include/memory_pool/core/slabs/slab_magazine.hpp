@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The magazine of a pool for one thread, sized to the slabs of the pool.
+/// The magazine of a pool for one thread, with a size that follows the slabs of the pool.
 ///
-///     few blocks     the array lies behind the first slab: no request upstream
+///     few blocks     the array is behind the first slab: no request to upstream
 ///     more           the array is from upstream
 ///
 /// Thread safety: none.
@@ -19,19 +19,19 @@
 #include <cstddef>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// A magazine that grows and shrinks with the slabs. It is closed after its array has changed.
+/// A magazine that grows and shrinks with the slabs. A change of its array closes it.
 class slab_magazine : public magazine
 {
 public:
-    /// Returns: the bytes of the array, if it is from upstream.
+    /// Returns: the size of the array in bytes if it is from upstream, else 0.
     std::size_t own_bytes(const chunk_list& chunks) const noexcept
     {
         return array() == chunks.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: grows the array if it is much too small, and upstream has memory to spare or the first chunk has a
-    ///   larger one.
-    /// Returns: whether it did.
+    /// Effects: enlarges the array if it is much too small, and upstream is not short of memory, or the first chunk has
+    ///   room for a larger array.
+    /// Returns: whether the array has changed.
     MEMORY_POOL_NOINLINE bool grow(const chunk_list& chunks) noexcept
     {
         const std::size_t suitable = suitable_for(chunks);
@@ -57,9 +57,10 @@ public:
     /// Effects: frees the array.
     void drop(const chunk_list& chunks) noexcept { move_to(chunks, nullptr, 0); }
 
-    /// Effects: moves out of the first chunk, when `capacity_left` blocks remain without it. Its room does not grow, so
-    ///   that no more is taken from upstream than goes back. If upstream has no memory, it has no room then.
-    /// Preconditions: it is empty.
+    /// Effects: moves the array out of the first chunk, for `capacity_left` remaining blocks. The array does not grow,
+    ///   so that a trim does not allocate more memory than it returns. If upstream has no memory, the magazine has no
+    ///   room then.
+    /// Preconditions: the magazine is empty.
     void leave_first_chunk(const chunk_list& chunks, std::size_t capacity_left) noexcept
     {
         if (own_bytes(chunks) != 0 || room() == 0)
@@ -82,7 +83,7 @@ private:
         return has_moved;
     }
 
-    /// Moves into the array behind the first slab, if that is large enough.
+    /// Moves to the array behind the first slab if that is large enough, else to a new array.
     bool fit(const chunk_list& chunks, std::size_t wanted)
     {
         const auto [behind_first, size] = chunks.room_for_magazine();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All slabs of one pool: allocates them from upstream, takes free blocks out and puts them back, and returns wholly
+/// The slabs of a pool: allocates slabs from upstream, takes out free blocks and puts them back, and returns wholly
 /// free slabs to upstream.
 ///
 ///     slab_store --owns--> chunk_list        the chunks from upstream, and the slabs in them
 ///                          slab_list         the slabs that may have free blocks
-///     over a chunk_list:   block_queries.hpp answers about blocks;   block_walk: the blocks in use, one after another
+///     over a chunk_list:   block_queries.hpp: queries about blocks;   block_walk: a walk over the blocks in use
 ///
-///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
+///     capacity = blocks of all slabs = outstanding + set bits + blocks never used
 ///
-/// Blocks move in batches, because the caches in front of a store (magazines and spans) ask in batches: what is handed
-/// out here may still lie free in one of those.
+/// Blocks move in batches between the slabs and the caches in front of them (magazines and spans). So an outstanding
+/// block may be free, in a cache.
 ///
-/// Thread safety: none; the pool that owns the store synchronizes.
+/// Thread safety: none; the owning pool synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -44,7 +44,7 @@ class slab_store
 public:
     using detached_chunks = chunk_list::detached_chunks;
 
-    /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
+    /// Effects: makes a store without slabs, for up to `limit` blocks.
     slab_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
         : chunks_(layout, limit, options, identity, upstream)
@@ -61,15 +61,14 @@ public:
     std::size_t capacity() const noexcept { return chunks_.capacity(); }
     bool may_grow() const noexcept { return chunks_.may_grow(); }
 
-    /// Returns: blocks taken out and not put back.
-    std::size_t handed_out() const noexcept { return handed_out_; }
+    /// Returns: the number of blocks that were taken out and not put back: in use, or in caches.
+    std::size_t outstanding() const noexcept { return outstanding_; }
 
-    /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as
-    ///   all so far together, within bounds, and for `wanted` blocks if the bounds allow it. If upstream has less
-    ///   memory, it adds fewer.
+    /// Effects: adds blocks to a slab with room for more, or else in a new chunk: `wanted` blocks, or as many as there
+    ///   are, within bounds; fewer if upstream is short of memory.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws if it has no memory for one block, and nothing is added then; what the listener
-    ///   throws, and the blocks it has added stay.
+    /// Throws: exceptions of upstream, if it has no memory for one block; then, nothing has changed. Exceptions of the
+    ///   listener; the blocks that it has added stay.
     MEMORY_POOL_NOINLINE void grow(std::size_t wanted)
     {
         const std::size_t blocks = chunks_.blocks_to_add(wanted);
@@ -81,7 +80,7 @@ public:
 
     /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
     /// Preconditions: may_grow().
-    /// Throws: as `grow`, if not a single block could be added.
+    /// Throws: as `grow`, if it could not add a single block.
     MEMORY_POOL_NOINLINE void enlarge()
     {
         const std::size_t before = capacity();
@@ -95,68 +94,67 @@ public:
         note_step();
     }
 
-    /// Returns: how often the store was enlarged since it was made or released, counting what note_step was told.
+    /// Returns: the number of growth steps since the store was made or released, including calls of note_step.
     std::size_t steps() const noexcept { return steps_; }
 
-    /// Effects: counts a step that was not taken by `enlarge`.
+    /// Effects: counts a growth step other than by `enlarge`.
     void note_step() noexcept { ++steps_; }
 
-    /// Effects: takes a row of free blocks, about `most` at most, out of the first slab that has any, if they stand in
-    ///   a row there.
-    /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
-    block_span take_span(std::size_t most = slab::any_number) noexcept
+    /// Effects: takes adjacent free blocks, at most about `max_blocks`, out of the first slab with free blocks.
+    /// Returns: the blocks. If empty, call `take`: the free blocks are not adjacent, or there are none.
+    block_span take_span(std::size_t max_blocks = slab::any_number) noexcept
     {
         for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
-            const block_span span = home->take_span(layout().stride(), most);
-            handed_out_ += layout().blocks_in(span.bytes());
+            const block_span span = home->take_span(layout().stride(), max_blocks);
+            outstanding_ += layout().blocks_in(span.bytes());
             if (!span.empty() || home->has_set_bits())
                 return span;
         }
         return {};
     }
 
-    /// Effects: takes up to `count` free blocks out of one slab and writes their addresses from `out` on.
-    /// Returns: how many.
-    /// Preconditions: take_span() has just returned an empty row.
+    /// Effects: takes up to `count` free blocks out of one slab, and writes their addresses to `out`.
+    /// Returns: their number.
+    /// Preconditions: take_span() has just returned an empty span.
     std::size_t take(void** out, std::size_t count) noexcept
     {
         slab* const home = with_free_.first();
         if (home == nullptr)
             return 0;
         const std::size_t taken = home->take(out, count, layout().stride());
-        handed_out_ += taken;
+        outstanding_ += taken;
         return taken;
     }
 
-    /// Effects: takes one free block out, preferring those that have not been used lately.
-    /// Returns: it, or nullptr if there is none.
+    /// Effects: takes out one free block, preferably one that was not used lately.
+    /// Returns: the block; nullptr if there is none.
     void* take_one_late() noexcept
     {
         for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
             if (void* const block = home->take_one_late(layout().stride())) {
-                ++handed_out_;
+                ++outstanding_;
                 return block;
             }
         }
         return nullptr;
     }
 
-    /// Effects: puts `count` blocks back. One that is not a block of this store, or is here already, is reported and
-    ///   skipped: this costs two compares for a block, so it is done in every policy.
-    /// Returns: how many were skipped.
+    /// Effects: puts `count` blocks back. Reports and skips a block that is not of this store, or already free. This
+    ///   check costs two comparisons per block, so it is made with every policy.
+    /// Returns: the number of skipped blocks.
     /// Complexity: linear in `count`.
     std::size_t put(void* const* blocks, std::size_t count) noexcept
     {
-        const std::size_t before = handed_out_;
+        const std::size_t before = outstanding_;
         void* const* const end = blocks + count;
         while (blocks != end)
             blocks = put_into(chunks_.slab_of(*blocks), blocks, end);
-        return count - (before - handed_out_);
+        return count - (before - outstanding_);
     }
 
-    /// Effects: puts the blocks of a span back. Those that are here already are reported and skipped.
-    /// Returns: how many were skipped.
-    /// Preconditions: the span was taken from this store, or is the part of a row that `clip` has left.
+    /// Effects: puts the blocks of a span back. Reports and skips blocks that are already free.
+    /// Returns: the number of skipped blocks.
+    /// Preconditions: the span was taken from this store, or is the result of `clip`.
     MEMORY_POOL_NOINLINE std::size_t put(const block_span& span) noexcept
     {
         if (span.empty())
@@ -166,7 +164,7 @@ public:
         const std::size_t in_span = layout().blocks_in(span.bytes());
         const std::size_t count = std::min(in_span, home->carved() - std::min(home->carved(), first));
         std::size_t skipped = 0;
-        // The others were taken back before, as ones that were never used.
+        // The remaining blocks were freed before: `uncarve` has turned them into never-used blocks.
         if (MEMORY_POOL_UNLIKELY(count != in_span)) {
             for (std::size_t i = first + count; i != first + in_span; ++i)
                 report_misuse(error_kind::double_free, home->block(i, layout().stride()));
@@ -176,20 +174,19 @@ public:
         }
         with_free_.add_first(home);
         if (home->uncarve(first, count)) {
-            handed_out_ -= count;
+            outstanding_ -= count;
             return skipped;
         }
         home->bits().put_range(first, count, [&](std::size_t word, std::uint64_t twice) {
             skipped += report_freed_twice(home, word, twice);
         });
         home->search_from(first);
-        handed_out_ -= in_span - skipped;
+        outstanding_ -= in_span - skipped;
         return skipped;
     }
 
-    /// Effects: puts block number `index` of `home` back, whose place need not be looked up. If it is here already, it
-    ///   is reported.
-    /// Returns: whether it was not.
+    /// Effects: puts block number `index` of `home` back, without looking up its slab. Reports a double free.
+    /// Returns: false if the block is already free.
     bool put(slab& home, std::size_t index) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!home.bits().put(index))) {
@@ -198,11 +195,11 @@ public:
         }
         home.search_from(index);
         with_free_.add_first(&home);
-        --handed_out_;
+        --outstanding_;
         return true;
     }
 
-    /// Returns: whether the blocks of `row` are this store's, all in one slab.
+    /// Returns: whether all blocks of `row` are in one slab of this store.
     bool owns(const block_row& row) const noexcept
     {
         const slab* const home = chunks_.slab_of(row.first);
@@ -210,9 +207,9 @@ public:
                is_carved_block(*home, row.next - row.step);
     }
 
-    /// Returns: the part of `row` that is blocks of this store. The rest, which has run past the ends of the slab, is
-    ///   reported.
-    /// Preconditions: the row is empty, or this store owned it when it began.
+    /// Effects: reports the blocks of `row` that are past an end of the slab.
+    /// Returns: the part of `row` that consists of blocks of this store.
+    /// Preconditions: the row is empty, or this store owned the row when it began.
     MEMORY_POOL_NOINLINE block_span clip(const block_row& row) const noexcept
     {
         if (row.empty())
@@ -227,14 +224,14 @@ public:
         for (char* block = std::max(carved, span.begin); block < span.end; block += layout().stride())
             report_misuse(block < end ? error_kind::double_free : error_kind::foreign_pointer, block);
         char* const begin = std::max(first, span.begin);
-        // Since the row began, all of it may have become such as were never used.
+        // All blocks of the row may have become never-used blocks since the row began.
         return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
-    /// Effects: logs misuse there from now on, or, if that is nullptr, reports it at once.
+    /// Effects: from now on, adds misuse to `log`, or reports misuse at once if `log` is nullptr.
     void log_misuse_to(base::misuse_log* log) noexcept { log_ = log; }
 
-    /// Returns: the log of misuse; nullptr if it is reported at once.
+    /// Returns: the log of misuse; nullptr if misuse is reported at once.
     base::misuse_log* log() const noexcept { return log_; }
 
     /// Effects: reports or logs a misuse.
@@ -246,9 +243,9 @@ public:
             base::report_misuse(kind, block, identity().block_size, identity().name);
     }
 
-    /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
-    /// Returns: whether there was nothing to report.
-    /// Preconditions: as `misuse_at`; the user of the store fills blocks as fill_pattern requires.
+    /// Effects: reports the misuse, if any, of freeing `block`; each overflow only once.
+    /// Returns: true if there is no misuse.
+    /// Preconditions: as `misuse_at`; the pool fills blocks as fill_pattern requires.
     /// Complexity: as `misuse_at`.
     bool check(const void* block) const noexcept
     {
@@ -266,10 +263,10 @@ public:
         for_each_damaged(chunks_, [this](error_kind kind, const void* block) { report_misuse(kind, block); });
     }
 
-    // Giving back chunks: see chunk_list.
+    // Returning chunks to upstream: see chunk_list.
 
-    /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
-    ///   `vacate(capacity_left)`, after which the room for the magazine is free.
+    /// Effects: detaches every chunk whose slabs are wholly free. Before detaching the first chunk of the store, calls
+    ///   `vacate(capacity_left)`, which frees the room for the magazine.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
     detached_chunks detach_free(Vacate&& vacate) noexcept
@@ -277,7 +274,7 @@ public:
         return chunks_.detach_free(vacate, [this](slab* home) { with_free_.remove(home); });
     }
 
-    /// Effects: as the other one, if there is no magazine.
+    /// Effects: as detach_free(vacate), for a store without a magazine.
     detached_chunks detach_free() noexcept
     {
         return detach_free([](std::size_t) {});
@@ -295,21 +292,21 @@ public:
             home->reset();
             with_free_.add_first(home);
         });
-        handed_out_ = 0;
+        outstanding_ = 0;
     }
 
-    /// Effects: forgets every block and returns every slab to upstream. The listener is not notified: the call comes
-    ///   from it.
+    /// Effects: frees every block, and returns every slab to upstream. Does not notify the listener, which makes this
+    ///   call.
     /// Complexity: linear in slabs.
     void release() noexcept
     {
-        handed_out_ = 0;
+        outstanding_ = 0;
         steps_ = 0;
         with_free_.clear();
         chunks_.release();
     }
 
-    /// Returns: whether the invariants above hold for the slabs.
+    /// Returns: whether the invariants hold for the slabs.
     /// Complexity: linear in blocks.
     bool verify() const noexcept
     {
@@ -324,7 +321,8 @@ public:
             free += free_here;
             listed += std::size_t{slab_list::is_listed(home)};
         });
-        return slabs_are_valid && with_free_.has(listed) && free + handed_out_ == capacity() && chunks_.is_consistent();
+        return slabs_are_valid && with_free_.has(listed) && free + outstanding_ == capacity() &&
+               chunks_.is_consistent();
     }
 
 private:
@@ -344,19 +342,19 @@ private:
         take_in(chunk, shape);
     }
 
-    /// Has the blocks of a new chunk taken from now on.
+    /// Makes the blocks of a new chunk available.
     MEMORY_POOL_NOINLINE void take_in(slab* chunk, const chunk_shape& shape) noexcept
     {
-        for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
+        for (std::size_t i = shape.slabs; i-- != 0;) // Backwards, so that the first slab comes first in the list.
             offer(*chunks_.slab_in(chunk, i), 0);
         chunks_.insert(chunk, shape);
     }
 
-    /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
-    MEMORY_POOL_NOINLINE void extend(slab& home, std::size_t most)
+    /// Adds up to `max_blocks` blocks to a slab of the extensible chunk, as far as there is room.
+    MEMORY_POOL_NOINLINE void extend(slab& home, std::size_t max_blocks)
     {
         const std::size_t first = home.block_count();
-        const std::size_t count = std::min(most, home.room() - first);
+        const std::size_t count = std::min(max_blocks, home.room() - first);
         const auto take_over = [&] {
             offer(home, first);
             chunks_.note_extended(home.block_count() - first);
@@ -376,7 +374,7 @@ private:
             home.extend(count);
     }
 
-    /// Has blocks that are new taken from now on: those of `home` from number `first` on.
+    /// Makes the new blocks of `home`, from number `first` on, available.
     void offer(slab& home, std::size_t first) noexcept
     {
         base::forbid_access(home.block(first, layout().stride()), (home.room() - first) * layout().stride());
@@ -393,8 +391,8 @@ private:
         return index < home.carved() && index * layout().stride() == offset;
     }
 
-    /// Puts the blocks from `block` on back into `home`, up to the first that lies elsewhere.
-    /// Returns: where that one is, or `end`.
+    /// Puts the blocks from `block` on back into `home`, up to the first block outside of it. Returns: the position of
+    /// that block, or `end`.
     void* const* put_into(slab* home, void* const* block, void* const* end) noexcept
     {
         if (home == nullptr) {
@@ -422,7 +420,7 @@ private:
             const std::size_t index = layout().index(offset);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout().stride() != offset)) {
                 report_misuse(what_is_wrong_at(offset, *home), *block);
-                continue; // to the condition
+                continue; // Evaluates the condition of the loop.
             }
             if (MEMORY_POOL_UNLIKELY(!bits.put(index))) {
                 report_misuse(error_kind::double_free, *block);
@@ -434,13 +432,13 @@ private:
         if (accepted != 0) {
             home->search_from(lowest);
             with_free_.add_first(home);
-            handed_out_ -= accepted;
+            outstanding_ -= accepted;
         }
         return block;
     }
 
-    /// Returns the misuse that freeing the address at `offset` from the first block of `home` is. No block begins there
-    /// that is or was in use.
+    /// Returns: the misuse of freeing the address at `offset` from the first block of `home`, where no carved block
+    /// begins.
     error_kind what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
     {
         const std::size_t index = layout().index(offset);
@@ -449,8 +447,7 @@ private:
         return index * layout().stride() != offset ? error_kind::misaligned_pointer : error_kind::double_free;
     }
 
-    /// Effects: reports the blocks of a word whose bits are set in `twice`.
-    /// Returns: how many blocks `twice` stands for.
+    /// Reports a double free for each block of a word whose bit is set in `twice`. Returns: their number.
     MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, std::size_t word,
                                                          std::uint64_t twice) const noexcept
     {
@@ -463,7 +460,7 @@ private:
 
     chunk_list chunks_;
     slab_list with_free_; ///< Slabs that may have free blocks.
-    std::size_t handed_out_ = 0;
+    std::size_t outstanding_ = 0;
     std::size_t steps_ = 0;
     base::misuse_log* log_ = nullptr;
 };

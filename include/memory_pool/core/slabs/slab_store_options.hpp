@@ -19,15 +19,15 @@ struct pool_identity
     std::size_t block_size;
 };
 
-/// How a store treats the memory it gets.
+/// The options of a slab store.
 struct slab_store_options
 {
-    bool prefault;              ///< Touch every page at once.
-    bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
-    /// Write the bytes of fill_pattern to blocks never used. Freed blocks are up to the pool.
+    bool prefault;              ///< Make every page resident at once.
+    bool has_room_for_magazine; ///< Leave room for the array of a magazine behind the first slab.
+    /// Write the bytes of fill_pattern to new blocks. The pool fills freed blocks itself.
     bool fills_free_blocks;
     std::size_t growth_step = 0;       ///< See pool_options.
-    slab_listener* listener = nullptr; ///< Owns the slabs, or nullptr. If set, the first slab is like the others.
+    slab_listener* listener = nullptr; ///< Owner of the slabs, or nullptr. If set, the first slab is like the others.
     std::size_t max_cached_blocks = 0; ///< See pool_options.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

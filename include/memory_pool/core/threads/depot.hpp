@@ -5,26 +5,26 @@
 ///
 ///     shard 0    full: [||||||||] -> [||||||||]    empty: [        ]
 ///     shard 1    full: [||||||||]                  empty: [        ] -> [        ]
-///     ...                                          then those never used yet:  [        ] [        ] ...
+///     ...                                          never-used magazines:  [        ] [        ] ...
 ///
-///     magazines made = full + empty + never used + those in thread caches
+///     magazines made = full + empty + never used + in thread caches
 ///
-/// Each thread tries its home shard first, so that it gets back the blocks it freed, which are in its processor's
-/// cache: with a single shard, two threads that each allocate and free 10,000 blocks were three times as slow. Only if
-/// that is empty does it try the others.
+/// Each thread tries its home shard first, so that it gets back the blocks that it freed, which are in the cache of its
+/// processor. (With a single shard, two threads that each allocate and free 10,000 blocks were three times as slow.)
+/// It tries the other shards only if the home shard is empty.
 ///
-/// Magazines are allocated in groups: the first as large as requested, each further one twice as large as the last.
-/// (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two lock-free stacks.)
+/// Magazines are allocated in groups: the first group as large as requested, each further one twice as large as the
+/// last. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is lock-free stacks.)
 ///
-/// A thread may read a magazine that another has just popped. So no group is returned to upstream while a thread may be
-/// between the load and the exchange of a pop, which is always within an operation on its open cache:
+/// A thread may read a magazine that another thread has just popped. So no group is returned to upstream while a thread
+/// may be between the load and the exchange of a pop, which is always within an operation on its open cache:
 ///
-///     thread:   begin, is the cache open?  pop, push  end          and otherwise only with the pool's lock
+///     thread:   begin, is the cache open?  pop, push  end          otherwise only with the pool's lock
 ///     shrink:   the lock; close every cache; wait until no operation is in flight; empty all magazines
 ///
 /// After that wait, every later operation finds its cache closed, and takes the lock before it uses the depot again
-/// (core/threads/thread_cache.hpp; tests/models/cache_handshake.pml). The wait acquires what the owner released at the
-/// end of its operation, and the lock orders the rest. The tags of the stacks go on counting.
+/// (core/threads/thread_cache.hpp; tests/models/cache_handshake.pml). The wait synchronizes with the end of the owner's
+/// operation, and the lock orders all later accesses. The tags of the stacks continue to count.
 ///
 /// Thread safety: any thread may push and pop. `provide` and `shrink` are for one thread at a time.
 #pragma once
@@ -43,10 +43,10 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The header of an array of pointers, which follows it. Two magazines share no cache line.
+/// The header of an array of pointers, which follows it. No two magazines share a cache line.
 struct alignas(cache_line_size) depot_magazine : stack_node
 {
-    explicit depot_magazine(std::uint32_t its_number) noexcept : number(its_number) {}
+    explicit depot_magazine(std::uint32_t index) noexcept : number(index) {}
 
     const std::uint32_t number;
 
@@ -69,7 +69,7 @@ public:
     /// Threads with different home shards do not contend.
     static constexpr std::size_t shard_count = 16;
 
-    /// Returns: how many magazines are full; approximate while other threads are active.
+    /// Returns: the number of full magazines; approximate while other threads are active.
     std::size_t full_count() const noexcept
     {
         std::size_t count = 0;
@@ -81,10 +81,10 @@ public:
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
     /// Effects: makes magazines until there are at least `count`.
-    /// Throws: what upstream throws; what was allocated so far is usable.
+    /// Throws: exceptions of upstream; the magazines allocated so far stay.
     void provide(std::size_t count)
     {
-        count = std::min<std::size_t>(count, most_magazines);
+        count = std::min<std::size_t>(count, max_magazines);
         if (made_.load(std::memory_order_relaxed) == 0)
             first_group_ = static_cast<std::uint32_t>(std::max<std::size_t>(count, smallest_group));
         for (std::uint32_t made = made_.load(std::memory_order_relaxed); made < count;
@@ -92,7 +92,7 @@ public:
             add_group(made);
     }
 
-    /// Returns: a full magazine, or nullptr; one of shard `home`, if there is one.
+    /// Returns: a full magazine, preferably of shard `home`; nullptr if there is none.
     depot_magazine* pop_full(std::size_t home) noexcept
     {
         for (std::size_t i = 0; i != shard_count; ++i)
@@ -103,7 +103,7 @@ public:
 
     void push_full(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).full, pushed); }
 
-    /// Returns: an empty magazine, or nullptr; one of shard `home`, if there is one.
+    /// Returns: an empty magazine, preferably of shard `home`; nullptr if there is none.
     depot_magazine* pop_empty(std::size_t home) noexcept
     {
         for (std::size_t i = 0; i != shard_count; ++i)
@@ -114,10 +114,9 @@ public:
 
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
-    /// Effects: returns each group to upstream that is not needed for `count` magazines; all of them, if less than half
-    ///   of the first one is needed. Magazines in the others are as if never used. More can be provided after that.
-    /// Preconditions: no thread holds or requests a magazine at the same time, or has done so since its cache was
-    ///   closed.
+    /// Effects: returns the groups that are not needed for `count` magazines to upstream; all groups, if less than half
+    ///   of the first is needed. The magazines of the remaining groups become never-used ones.
+    /// Preconditions: no thread holds or requests a magazine, or has done so since its cache was closed.
     void shrink(std::size_t count) noexcept
     {
         std::uint32_t kept = 0;
@@ -143,7 +142,7 @@ public:
     }
 
 private:
-    /// Maps the numbers of a stack to its nodes.
+    /// Maps numbers to the nodes of a stack.
     struct node_at
     {
         const depot& home;
@@ -159,11 +158,11 @@ private:
     shard& shard_at(std::size_t home) noexcept { return shards_[home % shard_count]; }
 
     static constexpr std::uint32_t smallest_group = 4;
-    static constexpr unsigned most_groups = 24;
-    static constexpr std::uint32_t most_magazines = smallest_group * ((std::uint32_t{1} << most_groups) - 1);
-    static_assert(most_magazines <= tagged_stack<>::most_nodes);
+    static constexpr unsigned max_groups = 24;
+    static constexpr std::uint32_t max_magazines = smallest_group * ((std::uint32_t{1} << max_groups) - 1);
+    static_assert(max_magazines <= tagged_stack<>::max_nodes);
 
-    /// The group of a magazine, and its index there.
+    /// The group of a magazine, and the index in that group.
     struct position
     {
         unsigned group;
@@ -190,7 +189,7 @@ private:
     void* memory_of(std::uint32_t number) const noexcept
     {
         const position at = position_of(number);
-        // A number was obtained from a thread that saw its group added.
+        // Every number comes from a thread that has seen its group.
         return groups_[at.group].load(std::memory_order_acquire) + at.place * magazine_bytes();
     }
 
@@ -205,7 +204,7 @@ private:
         void* const memory = allocate_upstream(upstream_, group_bytes(group), alignof(depot_magazine));
         groups_[group].store(static_cast<std::byte*>(memory), std::memory_order_release);
         bytes_reserved_ += group_bytes(group);
-        const std::uint32_t added = std::min(first_group_ << group, most_magazines - made);
+        const std::uint32_t added = std::min(first_group_ << group, max_magazines - made);
         made_.store(made + added, std::memory_order_release);
     }
 
@@ -228,10 +227,10 @@ private:
     void push(tagged_stack<>& stack, depot_magazine* pushed) noexcept { stack.push(pushed->number, node_at{*this}); }
 
     std::array<shard, shard_count> shards_;
-    alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines below this were used at least once.
+    alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines from this number on were never used.
     std::atomic<std::uint32_t> made_{0};
     std::uint32_t first_group_ = 0; ///< Magazines in the first group; constant once it exists.
-    std::array<std::atomic<std::byte*>, most_groups> groups_{};
+    std::array<std::atomic<std::byte*>, max_groups> groups_{};
     std::size_t bytes_reserved_ = 0;
     const std::size_t room_;
     std::pmr::memory_resource* const upstream_;

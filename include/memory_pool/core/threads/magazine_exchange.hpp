@@ -3,15 +3,15 @@
 /// \file
 /// Exchanges the loaded magazine of a thread, without a lock, when it is empty or full.
 ///
-///     take:   loaded is empty  ->  the previous one, if that is full;  or a full one of the depot, for an empty one
-///     put:    loaded is full   ->  the previous one, if that is empty; or an empty one of the depot, for a full one
+///     take:   loaded is empty  ->  swap with previous, if that is full;  else get a full magazine from the depot
+///     put:    loaded is full   ->  swap with previous, if that is empty; else get an empty magazine from the depot
 ///
 ///     blocks in a cache = top - bottom + (previous is full ? room : 0)
 ///
-/// So a thread that alternates at the edge of a magazine does not go to the depot each time.
+/// With two magazines, a thread that alternates at the edge of a magazine does not use the depot each time.
 ///
-/// Thread safety: as documented at each function; otherwise, functions that take a cache are for its owner thread, or,
-/// while the cache is closed, for the holder of the pool's lock.
+/// Thread safety: as documented at each function. Otherwise, functions with a cache argument are for the owner thread
+/// of the cache, or, while the cache is closed, for the holder of the pool's lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -28,22 +28,22 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The depot of a pool, and how caches use it.
+/// The depot of a pool, and the operations of caches on it.
 class magazine_exchange
 {
 public:
-    /// Returns: the capacity of magazines, in pointers, for a pool of up to `limit` blocks, `stride` bytes apart, of
-    ///   which a thread caches at most `most`, if that is not 0.
+    /// Returns: the capacity of magazines, in pointers, for a pool of up to `limit` blocks, `stride` bytes apart.
+    ///   `max_cached`: the maximum number of blocks that a thread caches; 0: the default.
     ///
-    /// Blocks that share a cache line are in one magazine when they are handed out first, so that two threads do not
-    /// write to one line, unless blocks move between threads, or a bounded pool runs low and a thread gets less than a
-    /// full magazine.
-    static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
+    /// Blocks that share a cache line come into one magazine when they are first allocated, so that no two threads
+    /// write to one line. Exceptions: blocks move between threads, or a bounded pool runs low and a thread gets less
+    /// than a full magazine.
+    static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t max_cached) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_room, largest_room);
         room = std::min(room, std::max(smallest_room, limit / 16));
-        if (most != 0)
-            room = std::min(room, std::max(smallest_room, most / 2)); // A thread has two magazines.
+        if (max_cached != 0)
+            room = std::min(room, std::max(smallest_room, max_cached / 2)); // A thread has two magazines.
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
@@ -59,21 +59,21 @@ public:
 
     std::size_t bytes_reserved() const noexcept { return depot_.bytes_reserved(); }
 
-    /// Returns: whether a closed cache is known to be closed after a process barrier.
+    /// Returns: whether a process barrier is available: after it, the owner of a closed cache sees that it is closed.
     bool has_barrier() const noexcept { return has_barrier_; }
 
-    // Magazines. With the pool's lock.
+    // Magazines. These functions require the pool's lock.
 
-    /// Effects: provides magazines for all blocks in full ones, two for each cache, and one for each exchange in
-    ///   flight, so that a thread that frees blocks finds an empty one. (Otherwise, if one is in transit between
-    ///   threads or upstream was out of memory, blocks go to the slabs.)
-    /// Throws: what upstream throws; what was allocated so far is usable.
+    /// Effects: provides full magazines for all blocks, two magazines for each cache, and one for each exchange in
+    ///   flight, so that a thread that frees blocks finds an empty magazine. (If it finds none, as one is in transit
+    ///   between threads, or upstream was out of memory, the blocks go to the slabs.)
+    /// Throws: exceptions of upstream; the magazines allocated so far stay.
     void provide(std::size_t blocks, std::size_t caches) { depot_.provide(needed(blocks, caches)); }
 
     /// Returns: whether the cache has a loaded magazine.
     static bool is_equipped(const thread_cache& cache) noexcept { return magazine_in(cache.loaded) != nullptr; }
 
-    /// Effects: loads an empty magazine into the cache, if it has none and one is available.
+    /// Effects: loads an empty magazine into the cache, if the cache has no magazine and the depot has an empty one.
     /// Returns: is_equipped(cache).
     bool equip(thread_cache& cache) noexcept
     {
@@ -83,30 +83,30 @@ public:
     }
 
     /// Effects: opens an empty cache.
-    /// Preconditions: it is closed, and equipped; the caller is its owner.
+    /// Preconditions: the cache is closed and equipped, and belongs to the calling thread.
     void open(thread_cache& cache) const noexcept { cache.slot->open(bottom_of(cache), room()); }
 
-    /// Effects: takes the magazines out of the caches, and returns those to upstream that `provide` would not need for
-    ///   that many blocks and the caches.
-    /// Preconditions: every cache is closed and empty, and no operation on one is in flight: see depot.hpp.
+    /// Effects: takes the magazines out of the caches, and returns magazines to upstream that `provide` would not need
+    ///   for `blocks` blocks and these caches.
+    /// Preconditions: every cache is closed and empty, and no operation on a cache is in flight: see depot.hpp.
     void shrink(std::size_t blocks, const thread_caches<>& caches) noexcept
     {
         unload(caches);
         depot_.shrink(needed(blocks, caches.made()));
     }
 
-    /// Effects: as `shrink`, for no blocks and no caches: returns all magazines to upstream.
+    /// Effects: as `shrink`, but returns all magazines to upstream.
     void release(const thread_caches<>& caches) noexcept
     {
         unload(caches);
         depot_.shrink(0);
     }
 
-    // Bulk forms. By the owner thread of the cache.
+    // Bulk forms, for the owner thread of the cache.
 
-    /// Effects: takes up to `count` blocks out of the cache, into `blocks`, after an exchange of magazines if it has
-    ///   none.
-    /// Returns: how many; 0 if the cache and the depot are empty, or the cache is closed.
+    /// Effects: takes up to `count` blocks out of the cache, into `blocks`. If the loaded magazine is empty, exchanges
+    ///   it first.
+    /// Returns: their number; 0 if the cache and the depot are empty, or the cache is closed.
     template <class T>
     std::size_t take(thread_cache& cache, T** blocks, std::size_t count) noexcept
     {
@@ -126,9 +126,10 @@ public:
         return taken;
     }
 
-    /// Effects: puts up to `count` blocks into the cache, after an exchange of magazines if it is full. nullptr is
-    ///   ignored. Calls `accepted(block)` before the block can be allocated again.
-    /// Returns: how many; 0 if the cache is closed, or there is no empty magazine.
+    /// Effects: puts up to `count` blocks into the cache. If the loaded magazine is full, exchanges it first. Skips
+    ///   nullptr. Calls `accepted(block)` before the block can be allocated again.
+    /// Returns: the number of accepted pointers, including nullptr; 0 if the cache is closed, or there is no empty
+    ///   magazine.
     template <class T, class Accepted>
     std::size_t put(thread_cache& cache, T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
     {
@@ -149,19 +150,19 @@ public:
 
     // One block.
 
-    /// Effects: takes a block out of the cache, after an exchange of magazines if need be.
+    /// Effects: takes a block out of the cache, after an exchange of magazines if needed.
     /// Returns: the block; nullptr if the cache and the depot are empty, or the cache is closed.
     void* take(thread_cache& cache) noexcept
     {
         void* block = nullptr;
-        // The fast path for slots in pages, which shared_store::take_cached does not handle.
+        // The fast path for slots in pages, which shared_store::take_cached does not use.
         if (!has_barrier_ || !cache.slot->pop(block))
             (void)take(cache, &block, 1);
         return block;
     }
 
-    /// Effects: puts a block into the cache, after an exchange of magazines if need be.
-    /// Returns: whether it did; false if the cache is closed, or there is no empty magazine.
+    /// Effects: puts a block into the cache, after an exchange of magazines if needed.
+    /// Returns: false if the cache is closed, or there is no empty magazine.
     bool put(thread_cache& cache, void* block) noexcept
     {
         return (has_barrier_ && cache.slot->push(block)) || put(cache, &block, 1, [](void*) {}) != 0;
@@ -169,11 +170,11 @@ public:
 
     // All blocks.
 
-    /// Returns: where the array of the loaded magazine begins.
+    /// Returns: the start of the array of the loaded magazine.
     /// Preconditions: the cache is equipped.
     static void** bottom_of(const thread_cache& cache) noexcept { return magazine_in(cache.loaded)->pointers(); }
 
-    /// Effects: calls `put(blocks, count)` for the blocks of a closed cache, whose top is `top`, and empties it.
+    /// Effects: calls `put(blocks, count)` for the blocks of a closed cache with the top `top`, and empties the cache.
     template <class Put>
     void empty(thread_cache& cache, void** top, Put&& put) const noexcept
     {
@@ -183,8 +184,7 @@ public:
             put(magazine_in(cache.previous)->pointers(), room());
     }
 
-    /// Effects: calls `put(blocks, count)` for the blocks of a full magazine of the depot, if there is one, and empties
-    ///   it.
+    /// Effects: empties a full magazine of the depot, if there is one, and calls `put(blocks, count)` for its blocks.
     /// Returns: whether there was one.
     /// Thread safety: any thread.
     template <class Put>
@@ -198,25 +198,25 @@ public:
         return true;
     }
 
-    /// Returns: how many blocks a cache has; approximate while its owner is active.
+    /// Returns: the number of blocks in a cache; approximate while its owner is active.
     /// Thread safety: any thread.
     std::size_t blocks_in(const thread_cache& cache) const noexcept
     {
         const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
         const auto bottom = reinterpret_cast<std::uintptr_t>(bottom_of(cache));
-        // While the owner exchanges magazines, these two may be inconsistent.
+        // These two may be inconsistent while the owner exchanges magazines.
         const std::size_t loaded = std::min((top - bottom) / sizeof(void*), room());
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? room() : 0);
     }
 
-    /// Returns: how many blocks the depot has; approximate while other threads are active.
+    /// Returns: the number of blocks in the depot; approximate while other threads are active.
     /// Thread safety: any thread.
     std::size_t blocks_in_depot() const noexcept { return depot_.full_count() * room(); }
 
 private:
-    /// A magazine holds blocks of this many bytes in all ...
+    /// Usual total size of the blocks in a magazine.
     static constexpr std::size_t bytes_in_a_magazine = std::size_t{32} * 1024;
-    /// ... but no fewer blocks than this, and no more than that.
+    /// Minimum and maximum number of blocks in a magazine.
     static constexpr std::size_t smallest_room = 4;
     static constexpr std::size_t largest_room = 256;
 
@@ -238,7 +238,7 @@ private:
         return place.load(std::memory_order_relaxed);
     }
 
-    /// Makes `incoming` the loaded magazine, and the loaded one the previous.
+    /// Makes `incoming` the loaded magazine, and the loaded magazine the previous one.
     static void load(thread_cache& cache, depot_magazine* incoming, bool loaded_is_full) noexcept
     {
         cache.previous.store(magazine_in(cache.loaded), std::memory_order_relaxed);
@@ -246,7 +246,7 @@ private:
         cache.loaded.store(incoming, std::memory_order_relaxed);
     }
 
-    /// Returns: whether there was a full one.
+    /// Loads a full magazine. Returns: whether there is one.
     bool load_full(thread_cache& cache) noexcept
     {
         depot_magazine* full = magazine_in(cache.previous);
@@ -262,7 +262,7 @@ private:
         return true;
     }
 
-    /// Returns: whether there was an empty one.
+    /// Loads an empty magazine. Returns: whether there is one.
     bool load_empty(thread_cache& cache) noexcept
     {
         depot_magazine* empty = magazine_in(cache.previous);

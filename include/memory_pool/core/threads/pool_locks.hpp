@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How many locks of pools and resources this thread holds: while it holds one, it waits for no fork, and pools allow
-/// any thread, as their user is the one that holds the lock.
+/// The number of locks of pools and resources that this thread holds. While it holds one, it does not wait for forks,
+/// and pools of one thread allow its use: such a pool is guarded by that lock.
 ///
 /// Thread safety: one thread.
 #pragma once

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Trims the shared pools when np_alloc, if the program is linked with it, detects memory pressure.
+/// Trims shared pools when np_alloc detects memory pressure, in programs that are linked with np_alloc.
 ///
 ///     np_alloc's background thread  ->  trim_pools_under_pressure  ->  each pool of the registry, if its lock is free
 ///
-/// np_alloc is referenced by weak symbols (ELF): without it, and elsewhere, this is a no-op.
+/// References np_alloc by weak symbols (ELF). Without np_alloc, and on other platforms, this is a no-op.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -16,20 +16,20 @@
 
 #if MEMORY_POOL_HAS_WEAK_FUNCTIONS
 extern "C" {
-/// Effects: registers `trim` to be called under pressure.
+/// Effects: registers `trim`, which np_alloc calls under pressure.
 MEMORY_POOL_WEAK void memory_pool_np_add_pools(void (*trim)()) noexcept;
-/// Effects: unregisters it, after waiting for a call in progress.
+/// Effects: waits for a call in progress, and unregisters `trim`.
 MEMORY_POOL_WEAK void memory_pool_np_remove_pools(void (*trim)()) noexcept;
 }
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: trims all pools that any thread may trim.
+/// Effects: trims all pools that may be trimmed by any thread.
 inline void trim_pools_under_pressure()
 {
     thread_registry::get().trim_pools();
 }
 
-/// Registered for its lifetime: a shared library may have its own registry, and be unloaded.
+/// Registers the trim for its lifetime: a shared library may have a separate registry, and be unloaded.
 class pressure_listener : base::immovable<pressure_listener>
 {
 public:

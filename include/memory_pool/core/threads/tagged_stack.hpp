@@ -5,15 +5,15 @@
 ///
 ///     head: | tag, 38 bits | number + 1, 26 bits |  -->  node  -->  node  -->  0
 ///
-///     The tag grows by one with each change of the head. A stack of more nodes has wider numbers and a narrower tag.
+///     Each change of the head increments the tag. A stack for more nodes has wider numbers and a narrower tag.
 ///
-/// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the
-/// node was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The
-/// tag tells the two apart. It comes around after 2^38 changes: at one in 10 ns, a thread would have to sleep for 45
-/// minutes between its load and its exchange, and wake at one moment of 10^11. (Treiber, "Systems Programming: Coping
-/// with Parallelism", 1986; the tag is from the IBM System/370 manual.)
+/// A pop reads the head, then the number below it, and then exchanges the head if it is unchanged. If other threads
+/// have popped and pushed that node in between, the number is equal, but the number below may differ (the ABA problem).
+/// The tag distinguishes the two. It wraps around after 2^38 changes: at one change in 10 ns, a thread would have to
+/// sleep for 45 minutes between its load and its exchange, and wake at one moment of 10^11. (Treiber, "Systems
+/// Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
 ///
-/// Nodes must stay readable as long as the stack is in use, also after they were popped.
+/// Nodes must stay readable as long as the stack is in use, even after they were popped.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,36 +28,36 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// The base of nodes of a tagged_stack.
 struct stack_node
 {
-    // Both may be read after another thread has popped the node.
-    std::atomic<std::uint32_t> below{0}; ///< Number of the next one + 1, or 0.
-    std::atomic<std::uint32_t> depth{0}; ///< Nodes from here down, this one included.
+    // A thread may read both members after another thread has popped the node.
+    std::atomic<std::uint32_t> below{0}; ///< Number of the node below + 1; 0: none.
+    std::atomic<std::uint32_t> depth{0}; ///< Number of nodes from this one down, inclusive.
 };
 
-/// A pop sees what was written before the push.
+/// A pop synchronizes with the push of its node.
 struct publishing_orders
 {
     static constexpr std::memory_order push = std::memory_order_release;
     static constexpr std::memory_order pop = std::memory_order_acquire;
 };
 
-/// A lock-free stack of up to 2^LinkBits - 1 nodes. `Orders` is a parameter for the test that shows that weaker orders
-/// fail.
+/// A lock-free stack of up to 2^LinkBits - 1 nodes. `Orders` is a parameter for a test, which shows that weaker memory
+/// orders fail.
 template <class Orders = publishing_orders, unsigned LinkBits = 26>
 class tagged_stack
 {
 public:
-    /// Numbers are below this.
-    static constexpr std::uint32_t most_nodes = static_cast<std::uint32_t>((std::uint64_t{1} << LinkBits) - 1);
+    /// Upper bound of the numbers of nodes, exclusive.
+    static constexpr std::uint32_t max_nodes = static_cast<std::uint32_t>((std::uint64_t{1} << LinkBits) - 1);
 
-    /// Effects: puts the node `number` on top. `node_at(number)` is a stack_node&.
-    /// Complexity: O(1), and again for each change by another thread meanwhile.
+    /// Effects: puts the node `number` on top. `node_at(number)` returns a stack_node&.
+    /// Complexity: O(1), repeated for each concurrent change by another thread.
     template <class NodeAt>
     void push(std::uint32_t number, NodeAt&& node_at) noexcept
     {
         stack_node& node = node_at(number);
         std::uint64_t head = 0;
         do {
-            head = head_.load(Orders::pop); // as the top node is read
+            head = head_.load(Orders::pop); // Acquires the top node, whose depth is read below.
             node.below.store(link_in(head), std::memory_order_relaxed);
             node.depth.store(depth_below(head, node_at) + 1, std::memory_order_relaxed);
             MEMORY_POOL_DELAY_POINT();
@@ -65,7 +65,7 @@ public:
                                               std::memory_order_relaxed));
     }
 
-    /// Returns: how many nodes there are; approximate while other threads are active.
+    /// Returns: the number of nodes; approximate while other threads are active.
     /// Complexity: O(1).
     template <class NodeAt>
     std::size_t size(NodeAt&& node_at) const noexcept
@@ -73,8 +73,8 @@ public:
         return depth_below(head_.load(Orders::pop), node_at);
     }
 
-    /// Effects: pops the top node into `number`.
-    /// Returns: whether there was one.
+    /// Effects: pops the top node, and sets `number` to its number.
+    /// Returns: false if the stack is empty.
     /// Complexity: as push.
     template <class NodeAt>
     bool pop(std::uint32_t& number, NodeAt&& node_at) noexcept
@@ -91,7 +91,7 @@ public:
         return false;
     }
 
-    /// Effects: forgets all nodes.
+    /// Effects: removes all nodes.
     /// Preconditions: no other thread uses the stack.
     void clear() noexcept
     {

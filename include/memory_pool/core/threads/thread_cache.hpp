@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A thread cache: two magazines of a shared pool; the thread pops from and pushes to the loaded one.
+/// A thread cache: two magazines of a shared pool. The thread pops from the loaded magazine, and pushes to it.
 ///
 ///     slot, in thread-local storage:   top ----------+       floor --+              ceiling --------+
 ///                                                    v               v                              v
 ///     loaded magazine:                 | block | block | empty | ... |      previous: | full, or empty |
 ///
-///     bottom <= top <= bottom + room;  open: floor == bottom, ceiling == bottom + room;  closed: no top passes
+///     bottom <= top <= bottom + room;  open: floor == bottom, ceiling == bottom + room;  closed: every top is rejected
 ///
-/// Any other thread may have to take the blocks: a bounded pool is exhausted only if no cache has a block. But a lock,
-/// or even an atomic exchange, would cost the owner more than all the rest. So the two use an asymmetric handshake.
+/// Any other thread may need the blocks: a bounded pool is exhausted only if no cache has a block. But a lock, or even
+/// an atomic exchange, would cost the owner more than the rest of the operation. So they use an asymmetric handshake:
 ///
 ///     owner:   take top out, leaving nullptr;  is it between floor and ceiling?  work;  put top back.
 ///     other:   close floor and ceiling;  barrier for the whole process;  wait until top is not nullptr.
 ///
-/// Either the other thread sees that top is taken out, and waits; or the owner sees that the slot is closed, puts top
-/// back and takes the lock. The bounds are compared anyway, so the handshake costs the owner one store. (The asymmetric
+/// Either the other thread sees that top is taken out, and waits, or the owner sees that the slot is closed, puts top
+/// back and takes the lock. The owner compares the bounds anyway, so the handshake costs it one store. (The asymmetric
 /// handshake is known from biased locking: Dice, Moir, Scherer, "Quickly Reacquirable Locks", 2003.)
 ///
 /// Thread safety: as documented at each function.
@@ -38,17 +38,18 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 struct thread_cache;
 struct thread_table;
 
-/// The part of a thread's cache that every allocation needs. Zeroed, it is closed.
+/// The part of a thread's cache that every allocation uses. A zeroed slot is closed.
 struct cache_slot
 {
     std::atomic<void**> top{nullptr};     ///< nullptr: an operation of the owner is in flight, or there is no cache.
-    std::atomic<void**> floor{nullptr};   ///< Tops above it have a block below them.
-    std::atomic<void**> ceiling{nullptr}; ///< Tops below it have room.
+    std::atomic<void**> floor{nullptr};   ///< A top above it has a block below it.
+    std::atomic<void**> ceiling{nullptr}; ///< A top below it has room.
     thread_cache* cache = nullptr;
     const void* pool = nullptr; ///< The pool of the slot.
 
-    /// Effects: takes a block out, if the slot is open and has one.
-    /// Thread safety: its owner only.
+    /// Effects: takes out a block, if the slot is open and has one.
+    /// Returns: whether it did.
+    /// Thread safety: the owner only.
     MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
     {
         void** const out = begin();
@@ -62,7 +63,8 @@ struct cache_slot
     }
 
     /// Effects: adds a block, if the slot is open and has room.
-    /// Thread safety: its owner only.
+    /// Returns: whether it did.
+    /// Thread safety: the owner only.
     MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
     {
         void** const out = begin();
@@ -75,10 +77,10 @@ struct cache_slot
         return true;
     }
 
-    // The bounds need no order with what is in the array: only the owner opens a slot.
+    // The bounds need no order with the contents of the array: only the owner opens a slot.
 
     /// Effects: takes top out. No other thread accesses the cache until `end`, unless the slot is closed.
-    /// Thread safety: its owner only. Subsequent reads are ordered by the process barrier of the other side.
+    /// Thread safety: the owner only. The process barrier of the other side orders subsequent reads.
     MEMORY_POOL_ALWAYS_INLINE void** begin() noexcept
     {
         void** const out = top.load(std::memory_order_relaxed);
@@ -88,7 +90,7 @@ struct cache_slot
         return out;
     }
 
-    /// Effects: as begin, but also without a process barrier.
+    /// Effects: as begin, but needs no process barrier on the other side.
     void** begin_slowly() noexcept
     {
         void** const out = top.exchange(nullptr, std::memory_order_seq_cst);
@@ -105,8 +107,8 @@ struct cache_slot
 
     bool is_open() const noexcept { return ceiling.load(std::memory_order_seq_cst) != nullptr; }
 
-    /// Effects: makes the array at `bottom` the loaded one.
-    /// Preconditions: the slot is closed, and the caller is its owner.
+    /// Effects: opens the slot with the array at `bottom`.
+    /// Preconditions: the slot is closed, and the caller is the owner.
     void open(void** bottom, std::size_t room) noexcept
     {
         top.store(bottom, std::memory_order_release);
@@ -114,8 +116,8 @@ struct cache_slot
         ceiling.store(bottom + room, std::memory_order_release);
     }
 
-    /// Effects: makes the array at `bottom` the loaded one instead, unless the slot is closed meanwhile.
-    /// Thread safety: its owner only, between begin and end.
+    /// Effects: replaces the array by the one at `bottom`, unless the slot is closed concurrently.
+    /// Thread safety: the owner only, between begin and end.
     void reload(void** bottom, std::size_t room) noexcept
     {
         void** open_floor = floor.load(std::memory_order_relaxed);
@@ -128,14 +130,15 @@ struct cache_slot
     }
 
     /// Effects: closes the slot. An operation in flight may still complete.
-    /// Thread safety: any thread; one at a time.
+    /// Thread safety: any thread, one at a time.
     void close() noexcept
     {
         floor.store(closed_floor(), std::memory_order_relaxed);
         ceiling.store(nullptr, std::memory_order_seq_cst);
     }
 
-    /// Returns: top, once no operation of the owner is in flight.
+    /// Effects: waits until no operation of the owner is in flight.
+    /// Returns: top.
     /// Thread safety: any thread. The result stays valid if the slot is closed and the process barrier was issued.
     void** wait_for_top() const noexcept
     {
@@ -155,7 +158,7 @@ struct cache_slot
     }
 
 private:
-    /// Tops and bounds may be in different arrays, where only integers compare.
+    /// Compares integers: tops and bounds may point into different arrays.
     static bool is_above(void** a, void** b) noexcept
     {
         return reinterpret_cast<std::uintptr_t>(a) > reinterpret_cast<std::uintptr_t>(b);
@@ -168,27 +171,27 @@ private:
 class thread_cached
 {
 public:
-    /// Effects: takes back the blocks in the cache of an ending thread.
+    /// Effects: moves the blocks in the cache of an ending thread to the pool.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
     /// Effects: returns free memory to upstream under memory pressure, unless that could wait for a lock, call user
-    ///   code, or release what the pool was asked to keep.
+    ///   code, or release reserved capacity.
     virtual void trim_under_pressure() noexcept {}
 
-    // Around a fork: a lock that can be tried; with it held, close and drain every cache; and in the child, forget the
-    // lost threads: all but `mine`, or all if that is nullptr.
+    // Around a fork: try to lock the pool, and unlock it. With the lock held, quiesce closes and drains every cache. In
+    // the child, forget_other_threads removes lost threads: all except `mine`, or all if `mine` is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;
     virtual void forget_other_threads(const thread_table* mine) noexcept = 0;
 
-    /// The registry's data on a pool, guarded by the registry's lock.
+    /// The registry's data about a pool, guarded by the registry's lock.
     struct registration
     {
-        const thread_table* maker = nullptr; ///< The thread that made it; nullptr: unknown.
-        std::size_t detaching = 0;           ///< Threads that call `detach` or `trim_under_pressure`.
+        const thread_table* maker = nullptr; ///< The thread that made the pool; nullptr: unknown.
+        std::size_t detaching = 0;           ///< Threads in `detach` or `trim_under_pressure`.
         bool is_left_out = false;            ///< Unregistered by a fork: must enter again. See thread_registry.
-        const reported* entry = nullptr;     ///< In reports. Constant.
+        const reported* entry = nullptr;     ///< The entry in reports; constant.
     };
     registration registered;
 
@@ -223,9 +226,9 @@ struct alignas(cache_line_size) thread_cache
     cache_slot* slot = nullptr;
     thread_cached* pool = nullptr;
     thread_table* thread = nullptr;
-    std::size_t shard = 0; ///< Of the depot.
+    std::size_t shard = 0; ///< The home shard in the depot.
 
-    // Written by the owner between `begin` and `end`, or, while the slot is closed, by the holder of the pool's lock.
+    // Written by the owner between `begin` and `end`; while the slot is closed, by the holder of the pool's lock.
     std::atomic<depot_magazine*> loaded{nullptr};
     std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty; nullptr until a second magazine is loaded.
     base::exchanged_bool previous_is_full{false};

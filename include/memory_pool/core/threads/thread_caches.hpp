@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All caches of one pool: those of live threads, and those whose threads have ended.
+/// All caches of a pool: the caches of live threads, and unused caches of threads that have ended.
 ///
 ///     in use:   cache <--> cache <--> cache      each also in the table of its thread
 ///     unused:   cache <--> cache                 reused in LIFO order
 ///
 ///     made = in use + unused
 ///
-/// Thousands of threads may exist at one time, or come and go. So nothing here searches, and gathering blocks from
-/// caches skips those of threads that have ended.
+/// There may be thousands of threads at one time, or one after the other. So no function searches, and functions that
+/// gather blocks from caches skip unused caches.
 ///
 /// Thread safety: none. The pool's lock guards it.
 #pragma once
@@ -24,7 +24,7 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The caches of a pool, each a `Cache`, which is a thread_cache.
+/// The caches of a pool, of the type `Cache`, which is derived from thread_cache, or thread_cache itself.
 template <class Cache = thread_cache>
 class thread_caches
 {
@@ -33,8 +33,8 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     std::size_t bytes() const noexcept { return made_ * sizeof(Cache); }
 
-    /// Returns: an unused cache. The next call returns the same one, unless it was taken into use.
-    /// Throws: what upstream throws, if a cache has to be made.
+    /// Returns: an unused cache. The next call returns the same cache, unless take_unused was called.
+    /// Throws: exceptions of upstream, if there is no unused cache.
     Cache& unused(std::pmr::memory_resource* upstream)
     {
         if (unused_.empty()) {
@@ -64,7 +64,7 @@ public:
         left.thread = nullptr;
     }
 
-    /// Effects: calls `visit(Cache&)` for each cache in use. `visit` may put it.
+    /// Effects: calls `visit(Cache&)` for each cache in use. `visit` may `put` the cache.
     template <class Visit>
     void for_each_in_use(Visit&& visit) const
     {
@@ -87,14 +87,14 @@ public:
     }
 
     /// Effects: returns all caches to upstream.
-    /// Preconditions: they came from there, and none is in use.
+    /// Preconditions: all caches are from this upstream, and no thread uses one.
     void free_all(std::pmr::memory_resource* upstream) noexcept
     {
         for_each([upstream](Cache& cache) {
             cache.~Cache();
             upstream->deallocate(&cache, sizeof(Cache), alignof(Cache));
         });
-        used_.clear(); // Caches that the pool has unlinked from their threads were not put.
+        used_.clear(); // Has caches that the pool has unlinked from their threads without `put`.
         unused_.clear();
         made_ = 0;
         in_use_ = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The statistics of a pool that threads share, where its policy counts.
+/// The statistics of a shared pool whose policy counts.
 ///
-///     each thread counts in its cache, those without a cache count here        allocations, deallocations, failures
-///     all threads keep one count together                                      live, for the sake of the peak
+///     each thread counts in its cache; threads without a cache count here      allocations, deallocations, failures
+///     all threads share one counter                                            live, which the peak needs
 ///
 ///     live = allocations - deallocations + refused <= peak
 ///
-/// Thread safety: what counts, any thread; the rest is guarded by the pool's lock.
+/// Thread safety: any thread may count; the pool's lock guards the other functions.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -22,7 +22,7 @@
 #include <limits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
+/// The counters behind pool_statistics, for many threads. `mine` is the cache of the calling thread, or nullptr.
 class thread_counts
 {
 public:
@@ -40,7 +40,7 @@ public:
 
     void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failures); }
 
-    /// Effects: uncounts deallocations that turned out to be of foreign or free blocks.
+    /// Effects: uncounts deallocations of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept
     {
         if (MEMORY_POOL_LIKELY(blocks == 0))
@@ -57,8 +57,8 @@ public:
         live_.store(0, std::memory_order_relaxed);
     }
 
-    /// Effects: in the child of a fork, sets the count of blocks in use: another thread may have been between an
-    ///   operation and counting it.
+    /// Effects: corrects the count of blocks in use in the child of a fork: a lost thread may not have counted its last
+    ///   operation.
     /// Preconditions: no other thread counts.
     void settle(const thread_caches<>& caches, std::size_t in_use) noexcept
     {
@@ -69,14 +69,14 @@ public:
         note_peak(in_use);
     }
 
-    /// Effects: makes the blocks in use now the peak.
+    /// Effects: sets the peak to the number of blocks in use.
     void reset_peak() noexcept
     {
         peak_.store(0, std::memory_order_relaxed);
         note_peak(live_.load(std::memory_order_relaxed));
     }
 
-    /// Returns: the counts here and in the caches; the other figures are 0.
+    /// Returns: the counts here and in the caches; the other statistics are 0.
     pool_statistics sum(const thread_caches<>& caches) const noexcept
     {
         pool_statistics all;
@@ -99,7 +99,7 @@ private:
     void note_peak(std::size_t live) noexcept
     {
         std::size_t peak = peak_.load(std::memory_order_relaxed);
-        // Misuse that was counted but is not detected yet may have brought the count below 0.
+        // A double free that was counted, but is not detected yet, may have made the count negative.
         const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
         while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
             continue;

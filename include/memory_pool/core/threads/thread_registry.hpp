@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The registry of pools and thread caches: for threads that end, pools that are destroyed and processes that fork.
+/// The registry of pools and thread caches, for the end of threads, the destruction of pools, and forks.
 ///
-///     thread_table (one a thread)      [ slot 0 | slot 1 | ... | slot 63 | always closed ]   + pages of 64 slots more
+///     thread_table (one per thread)    [ slot 0 | slot 1 | ... | slot 63 | always closed ]   + pages of 64 more slots
 ///                                           |        |
 ///                                        cache    cache     each also in the list of its pool
 ///
-///     A pool has one number during its lifetime, which is the index of its slot in every thread's table.
+///     A pool has one number during its lifetime: the index of its slot in the table of every thread.
 ///
 /// So a thread finds its cache of a pool at an offset from its table. The first 64 live pools have their slots in
-/// thread-local storage itself, the others (up to 4,096) in pages allocated on demand, where access is a little slower.
-/// Pools beyond those have no caches, and pools beyond 16,384 are unknown to a fork.
+/// thread-local storage itself. Other pools (up to 4,096) have them in pages allocated on demand, with slightly slower
+/// access. Pools beyond these have no caches, and pools beyond 16,384 are unknown to a fork.
 ///
 /// The registry has a table of pools, not a list through them: in the child of a fork, pools on the stacks of lost
-/// threads are gone without having left. These cannot be identified, so in the child every pool made by another thread
-/// is unregistered until it is used there.
+/// threads are gone without having unregistered. As the registry cannot identify these pools, the child unregisters
+/// every pool made by another thread, until the pool is used there.
 ///
-/// Locks: threads take the registry's last. A fork takes it first, and tries the others: meanwhile, threads that hold
-/// no pool's lock wait, so that each pool's lock becomes free soon. See docs/locks.md.
+/// Lock order: threads take the lock of the registry last. A fork takes it first, and then tries the other locks.
+/// Threads that hold no lock of a pool wait until the fork has all locks, so that each becomes free soon. See
+/// docs/locks.md.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -46,28 +47,28 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Slots in a page, and in thread-local storage itself.
+/// Number of slots in a page, and in thread-local storage itself.
 inline constexpr std::size_t slots_in_a_page = 64;
-/// Pools beyond these have no caches.
-inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
-/// Pools beyond these are not registered.
-inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
+/// Number of pools that can have caches.
+inline constexpr std::size_t max_pools_with_slots = slots_in_a_page * 64;
+/// Number of pools that can be registered.
+inline constexpr std::size_t max_pools = std::size_t{16} * 1024;
 
-/// The caches of one thread. Zero-initialized, and without a destructor, so that accesses need no guard and are valid
+/// The caches of one thread. Zero-initialized, without a destructor, so that accesses need no guard, and are valid
 /// until the very end of the thread.
 struct thread_table
 {
-    /// The slot that is never opened.
+    /// The index of the slot that is never opened.
     static constexpr std::size_t closed_slot = slots_in_a_page;
 
     cache_slot fast_slots[slots_in_a_page + 1];
-    cache_slot*
-        pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that cannot use `fast_slots`.
+    /// The first page is for pools that cannot use `fast_slots`.
+    cache_slot* pages[max_pools_with_slots / slots_in_a_page];
     caches_of_thread caches;
-    bool has_ended; ///< No more caches are made.
+    bool has_ended; ///< If set, the thread gets no more caches.
 };
 
-// Accessed without a call by GCC and clang, as it has neither constructor nor destructor.
+// GCC and clang access it without a call, as it has neither a constructor nor a destructor.
 inline thread_local thread_table this_thread_table{};
 
 /// All pools shared by threads.
@@ -83,22 +84,22 @@ public:
     }
 
     /// Effects: registers a pool.
-    /// Returns: its number, unique until it leaves; or most_pools, if none is left, or there is no memory. Unless it
-    ///   `needs_slots`, a number without slots.
+    /// Returns: the number of the pool, unique until the pool leaves; unless `needs_slots`, a number without slots.
+    ///   max_pools if no number is left, or out of memory.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
-        thread_cached** group = nullptr; // Not from `new`, which may use such a pool, and not with the lock.
-        std::size_t number = most_pools;
-        while (!try_to_enter(pool, needs_slots ? 0 : most_pools_with_slots, group, number)) {
+        thread_cached** group = nullptr; // Not allocated by `new`, which may use a pool, nor with the lock held.
+        std::size_t number = max_pools;
+        while (!try_to_enter(pool, needs_slots ? 0 : max_pools_with_slots, group, number)) {
             group = static_cast<thread_cached**>(std::calloc(places_in_a_group, sizeof(thread_cached*)));
             if (group == nullptr)
-                return most_pools;
+                return max_pools;
         }
         std::free(group);
         return number;
     }
 
-    /// Effects: registers a pool again that a fork has unregistered.
+    /// Effects: registers a pool again after a fork has unregistered it.
     void enter_again(thread_cached& pool, std::size_t number) noexcept
     {
         const base::lock_guard lock(mutex_);
@@ -113,7 +114,7 @@ public:
     {
         const base::lock_guard lock(mutex_);
         unlink_from_threads(pool, for_each_cache);
-        if (number == most_pools)
+        if (number == max_pools)
             return;
         base::clear_bit(numbers_.data(), number);
         place_of(number) = nullptr;
@@ -128,32 +129,32 @@ public:
         unlink_from_threads(pool, for_each_cache);
     }
 
-    /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread
-    ///   does not have, or the pool has none.
+    /// Returns: the slot of this thread for the pool with that number; nullptr if the slot is in a page that the thread
+    ///   does not have, or the pool has no slots.
     static cache_slot* slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
         if (number < slots_in_a_page && may_be_in_table)
             return &table.fast_slots[number];
-        if (number >= most_pools_with_slots)
+        if (number >= max_pools_with_slots)
             return nullptr;
         cache_slot* const page = table.pages[number / slots_in_a_page];
         return page == nullptr ? nullptr : &page[number % slots_in_a_page];
     }
 
-    /// Effects: allocates the slot of this thread for the pool of that number, if needed.
-    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no
-    ///   slot. Always nullptr where the thread's table would be destroyed before its caches can be detached.
+    /// Effects: allocates the slot of this thread for the pool with that number, if needed.
+    /// Returns: the slot; nullptr if the thread has ended, there is no memory for the page, or the pool has no slots.
+    ///   Always nullptr on platforms that destroy the table of a thread before its caches can be detached.
     static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
-        if (!os::thread_locals_outlive_destructors || table.has_ended || number >= most_pools_with_slots)
+        if (!os::thread_locals_outlive_destructors || table.has_ended || number >= max_pools_with_slots)
             return nullptr;
         thread_local const thread_end end_of_this_thread;
-        static_cast<void>(&end_of_this_thread); // naming it constructs it
+        static_cast<void>(&end_of_this_thread); // Constructs the object.
         if (cache_slot* const slot = slot_of_this_thread(number, may_be_in_table))
             return slot;
-        // Not from `new`, which may use such a pool.
+        // Not allocated by `new`, which may use a pool.
         void* const page = std::calloc(slots_in_a_page, sizeof(cache_slot));
         if (page == nullptr)
             return nullptr;
@@ -163,37 +164,36 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
-    /// Effects: trims all pools under pressure. The destruction of a pool that is being trimmed waits until that is
-    ///   done.
+    /// Effects: trims all pools under pressure. The destructor of a pool waits for the end of its trim.
     void trim_pools() noexcept
     {
         const base::lock_guard lock(mutex_);
-        for_each_pool(most_pools, [this](std::size_t, thread_cached& pool) {
+        for_each_pool(max_pools, [this](std::size_t, thread_cached& pool) {
             mutex_.assume_held();
             trim_unlocked(pool);
             return true;
         });
     }
 
-    /// Effects: if a fork is pending in another thread, waits until that has all locks, with a timeout. Call before
-    ///   locking a pool: otherwise there may never be a moment at which all pools are unlocked.
+    /// Effects: if a fork is pending in another thread, waits until that thread has all locks, with a timeout. Call
+    ///   this before locking a pool: otherwise, there may never be a moment at which all pools are unlocked.
     ///
-    /// A thread that holds a pool's lock does not wait, as it needs further locks to release the first. The timeout is
-    /// for a thread that holds a lock of the program that a pool's upstream needs.
+    /// A thread that holds the lock of a pool does not wait, as it may need further locks before it can release that
+    /// lock. The timeout is for a thread that holds a lock of the program, which the upstream of a pool needs.
     void let_fork_pass() const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
             wait_for_fork();
     }
 
-    /// Effects: notifies the pool when this thread ends.
+    /// Effects: adds the cache to this thread, which detaches it from the pool when it ends.
     void attach(thread_cache& cache) noexcept
     {
         const base::lock_guard lock(mutex_);
         this_thread_table.caches.add_first(&cache);
     }
 
-    /// A lock that a fork acquires after those of all pools, as threads that hold one of those may wait for it.
+    /// A lock that a fork acquires after the locks of all pools, as a thread with the lock of a pool may wait for it.
     struct inner_lock
     {
         void (*lock)() noexcept;
@@ -201,10 +201,10 @@ public:
         void (*unlock_in_child)() noexcept;
     };
 
-    /// Effects: sets the inner lock; there is only one. `lock` lives until it is removed.
+    /// Effects: sets the inner lock; there is only one. `lock` must live until it is removed.
     void set_inner_lock(const inner_lock& lock) noexcept { inner_lock_.store(&lock, std::memory_order_release); }
 
-    /// Effects: removes that lock, if it is still the one.
+    /// Effects: removes the inner lock, if it is still `lock`.
     void remove_inner_lock(const inner_lock& lock) noexcept
     {
         const base::lock_guard no_fork(mutex_);
@@ -213,7 +213,7 @@ public:
     }
 
 private:
-    /// Its destructor runs when the thread ends.
+    /// A thread-local object, whose destructor runs when the thread ends.
     struct thread_end : base::immovable<thread_end>
     {
         ~thread_end() { get().end_thread(); }
@@ -221,16 +221,16 @@ private:
 
     thread_registry() noexcept
     {
-        // Its fork handlers must be registered before these: a pool enters reports with its lock held, so a fork needs
-        // the locks of pools first, and handlers before a fork run in reverse.
+        // The fork handlers of reports must be registered first: a pool enters reports with its lock held, so a fork
+        // needs the locks of pools first, and `prepare` handlers run in reverse order.
         (void)report_registry::get();
-        // The first handler acquires the lock, and one of the other two releases it.
+        // The first handler acquires the lock. One of the other two releases it.
         (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().before_fork(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
     }
 
-    /// Releases the lock while it waits.
+    /// Waits for threads in `detach`, with the lock released; then unlinks the caches of the pool.
     template <class ForEachCache>
     void unlink_from_threads(const thread_cached& pool, ForEachCache& for_each_cache) noexcept
         MEMORY_POOL_REQUIRES(mutex_)
@@ -255,7 +255,7 @@ private:
     {
         if (pool_locks_of_this_thread != 0)
             return;
-        // Waiting for a condition would not do: that is a cancellation point.
+        // Not a condition variable, as waiting for one is a cancellation point.
         const auto end = std::chrono::steady_clock::now() + patience_with_fork;
         os::short_wait wait;
         while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
@@ -280,7 +280,7 @@ private:
         while (thread_cache* const cache = table.caches.first()) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;
-            ++pool.registered.detaching; // Its destructor waits for this.
+            ++pool.registered.detaching; // The destructor of the pool waits until it is 0.
             mutex_.unlock();
             pool.detach(*cache);
             mutex_.lock();
@@ -293,21 +293,21 @@ private:
         }
     }
 
-    /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held; so pool
-    /// locks are only tried, and all are released if one is taken.
+    /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held. So this
+    /// only tries to lock the pools, and if another thread holds a lock, releases all of them and starts again.
     void before_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
         for (os::short_wait wait;; wait.once_more()) {
             mutex_.lock();
             const std::size_t locked = lock_pools();
-            if (locked == most_pools)
+            if (locked == max_pools)
                 break;
             unlock_pools(locked);
             mutex_.unlock();
         }
         forks_pending_.fetch_sub(1, std::memory_order_relaxed);
-        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
+        for_each_pool(max_pools, [](std::size_t, thread_cached& pool) {
             pool.quiesce();
             return true;
         });
@@ -320,7 +320,7 @@ private:
     {
         if (locked_for_fork_ != nullptr)
             locked_for_fork_->unlock();
-        unlock_pools(most_pools);
+        unlock_pools(max_pools);
         mutex_.unlock();
     }
 
@@ -328,14 +328,14 @@ private:
     {
         if (locked_for_fork_ != nullptr)
             locked_for_fork_->unlock_in_child();
-        forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have had a fork pending, too.
-        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
+        forks_pending_.store(0, std::memory_order_relaxed); // Lost threads may have had pending forks, too.
+        for_each_pool(max_pools, [](std::size_t, thread_cached& pool) {
             pool.registered.detaching = 0;
             pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
             return true;
         });
         unlink_from_pools_left_out();
-        for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+        for_each_pool(max_pools, [this](std::size_t number, thread_cached& pool) {
             mutex_.assume_held();
             const bool is_left_out = pool.registered.is_left_out;
             pool.forget_other_threads(is_left_out ? nullptr : &this_thread_table);
@@ -349,7 +349,7 @@ private:
         mutex_.unlock();
     }
 
-    /// Those pools may be gone when this thread ends.
+    /// Pools that are left out may be gone when this thread ends.
     void unlink_from_pools_left_out() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         this_thread_table.caches.for_each([this](thread_cache* cache) {
@@ -361,13 +361,13 @@ private:
         });
     }
 
-    /// Returns: the number of the first pool whose lock is taken, or most_pools.
+    /// Tries to lock all pools. Returns: the number of the first pool whose lock is taken; max_pools if all are locked.
     std::size_t lock_pools() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return for_each_pool(most_pools, [](std::size_t, thread_cached& pool) { return pool.try_lock_for_fork(); });
+        return for_each_pool(max_pools, [](std::size_t, thread_cached& pool) { return pool.try_lock_for_fork(); });
     }
 
-    /// Unlocks the pools whose numbers are below `end`.
+    /// Unlocks the pools with numbers below `end`.
     void unlock_pools(std::size_t end) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for_each_pool(end, [](std::size_t, thread_cached& pool) {
@@ -376,8 +376,8 @@ private:
         });
     }
 
-    /// Visits the pools whose numbers are below `end`, until `visit` returns false.
-    /// Returns: the number it was called with then, or `end`.
+    /// Visits the pools with numbers below `end`, until `visit` returns false. Returns: the number of that pool, or
+    /// `end`.
     template <class Visit>
     std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -390,14 +390,13 @@ private:
         return end;
     }
 
-    /// Effects: registers a pool, and sets its number, if one is left. Where its group of places is missing, takes
-    ///   `group` for that.
-    /// Returns: false if that is nullptr.
+    /// Registers a pool, and sets `number`, if a number is left. Uses `group` if its group of places is missing.
+    /// Returns: false if a group is needed, but `group` is nullptr.
     bool try_to_enter(thread_cached& pool, std::size_t first, thread_cached**& group, std::size_t& number) noexcept
     {
         const base::lock_guard lock(mutex_);
-        const std::size_t found = base::find_bit<false>(numbers_.data(), first, most_pools);
-        if (found == most_pools)
+        const std::size_t found = base::find_bit<false>(numbers_.data(), first, max_pools);
+        if (found == max_pools)
             return true;
         thread_cached**& places = groups_[found / places_in_a_group];
         if (places == nullptr)
@@ -423,14 +422,14 @@ private:
     std::atomic<const inner_lock*> inner_lock_{nullptr};
     const inner_lock* locked_for_fork_ MEMORY_POOL_GUARDED_BY(mutex_) = nullptr;
     std::atomic<std::size_t> forks_pending_{0}; ///< Forking threads that do not hold all locks yet.
-    /// Set bit: in use.
-    std::array<std::uint64_t, base::words_for(most_pools)> numbers_ MEMORY_POOL_GUARDED_BY(mutex_){};
-    /// Places by number, allocated when one of them is needed; nullptr in a place: unregistered.
-    std::array<thread_cached**, most_pools / places_in_a_group> groups_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    /// A set bit is a number in use.
+    std::array<std::uint64_t, base::words_for(max_pools)> numbers_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    /// Groups of places for pools, by number, allocated on demand; nullptr in a place: unregistered.
+    std::array<thread_cached**, max_pools / places_in_a_group> groups_ MEMORY_POOL_GUARDED_BY(mutex_){};
 };
 
-/// Fork handlers run before a fork in reverse order of registration, and after it in order. Ours are registered at
-/// startup, so that handlers of the program may use pools.
+/// Registers fork handlers at startup, so that fork handlers of the program may use pools: `prepare` handlers run in
+/// reverse order of registration, and the others in order.
 MEMORY_POOL_NOINLINE inline void prepare_forks_of_pools() noexcept
 {
     static_cast<void>(thread_registry::get());

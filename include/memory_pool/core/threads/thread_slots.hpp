@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How a thread finds its cache of one pool: at a fixed offset in thread-local storage.
+/// Finds the cache of a thread for a pool, at a fixed offset in thread-local storage.
 ///
 ///     table of this thread:  | slot 0 | slot 1 | ... | slot 63 | always closed |
 ///                            <- offset of the pool's number ->
@@ -26,12 +26,12 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// The kind of slots of a pool.
 enum class slot_kind
 {
-    none, ///< None: it is registered for its lock only, which a fork needs.
+    none, ///< No slots. The pool is registered only for its lock, which a fork needs.
     slow, ///< Looked up on each access.
     fast, ///< At a fixed offset, if the pool is among the first 64.
 };
 
-/// The slots of one pool in the tables of all threads. Construct last: registering makes the pool visible to the fork
+/// The slots of a pool in the tables of all threads. Construct it last: registering makes the pool visible to the fork
 /// handlers.
 class thread_slots : base::immovable<thread_slots>
 {
@@ -44,11 +44,11 @@ public:
     {
     }
 
-    /// Returns: the slot of this thread, or the slot that is always closed; or nullptr if it is that of another pool.
+    /// Returns: the slot of this thread, or the slot that is always closed; nullptr if it belongs to another pool.
     ///
-    /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module
-    /// and used in another. Code compiled for shared libraries therefore checks whether the slot is this pool's. Code
-    /// compiled for executables need not: pools made elsewhere direct it to the slot that is always closed.
+    /// A shared library may have a separate registry, with separate numbers, and a pool may be made in one module and
+    /// used in another. Code compiled for shared libraries therefore checks whether the slot belongs to this pool. Code
+    /// compiled for executables need not: for pools made elsewhere, it gets the slot that is always closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
         void* const table = this_thread_table.fast_slots;
@@ -60,16 +60,16 @@ public:
 #endif
     }
 
-    /// Returns: the cache of this thread, or nullptr if it has none.
+    /// Returns: the cache of this thread, or nullptr.
     thread_cache* existing_cache() const noexcept
     {
         const cache_slot* const slot = thread_registry::slot_of_this_thread(number_, are_fast_);
-        // In a pool that another module made, the number is that module's.
+        // If another module made the pool, the number is from the registry of that module.
         return slot != nullptr && slot->pool == &pool_ ? slot->cache : nullptr;
     }
 
-    /// Returns: the slot of this thread, to be filled; or nullptr if it cannot have one: the thread is ending, another
-    ///   module made the pool, there is no memory, or there are too many pools.
+    /// Returns: the slot of this thread for `fill`; nullptr if the thread is ending, another module made the pool,
+    ///   there is no memory, or there are too many pools.
     cache_slot* make_slot() const noexcept
     {
         if (&registry_ != &thread_registry::get())
@@ -77,7 +77,7 @@ public:
         return thread_registry::make_slot_of_this_thread(number_, are_fast_);
     }
 
-    /// Effects: makes the unused `cache` that of this thread. `enlist` has to follow, without the pool's lock.
+    /// Effects: gives the unused `cache` to this thread. Call `enlist` afterwards, without the pool's lock.
     void fill(cache_slot& slot, thread_cache& cache) const noexcept
     {
         cache.slot = &slot;
@@ -87,10 +87,10 @@ public:
         slot.pool = &pool_;
     }
 
-    /// Effects: notifies the pool when this thread ends.
+    /// Effects: as thread_registry::attach.
     void enlist(thread_cache& cache) const noexcept { registry_.attach(cache); }
 
-    /// Effects: waits for a fork pending in another thread: see thread_registry.
+    /// Effects: as thread_registry::let_fork_pass.
     void let_fork_pass() const noexcept { registry_.let_fork_pass(); }
 
     /// Effects: registers the pool again, if a fork has unregistered it.
@@ -105,8 +105,8 @@ public:
     }
 
     /// Effects: unlinks the caches of the pool from their threads.
-    /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's
-    ///   lock is not held.
+    /// Preconditions: no thread uses the pool during the call. Threads that have used it may be ending. The pool's lock
+    ///   is not held.
     template <class Cache>
     void take_from_threads(const thread_caches<Cache>& caches) noexcept
     {
@@ -114,7 +114,7 @@ public:
     }
 
     /// Effects: unregisters the pool, and unlinks its caches from their threads.
-    /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
+    /// Preconditions: no thread uses the pool any more. Threads that have used it may be ending.
     template <class Cache>
     void leave(const thread_caches<Cache>& caches) noexcept
     {
@@ -125,7 +125,8 @@ public:
     void leave() noexcept { leave(thread_caches<>()); }
 
 private:
-    /// In bytes. If the slot cannot be used, that of the slot that is always closed.
+    /// Returns: the offset of the pool's slot in bytes; if it cannot be used, the offset of the slot that is always
+    /// closed.
     std::size_t offset_of_slot(bool may_be_used) const noexcept
     {
         const bool has_slot = may_be_used && are_fast_ && number_ < slots_in_a_page;
@@ -133,14 +134,14 @@ private:
     }
 
     thread_cached& pool_;
-    thread_registry& registry_; ///< That of the module that made the pool.
-    const std::size_t number_;  ///< In the registry.
+    thread_registry& registry_; ///< The registry of the module that made the pool.
+    const std::size_t number_;  ///< The number of the pool in that registry.
     const bool are_fast_;
     const std::size_t offset_in_executable_;
     const std::size_t offset_in_library_;
 };
 
-/// Holds the lock of a pool that is in the registry.
+/// Holds the lock of a registered pool.
 class MEMORY_POOL_SCOPED_CAPABILITY pool_lock
 {
 public:
@@ -157,7 +158,7 @@ public:
     }
 
     /// Effects: acquires the lock.
-    /// Preconditions: it is not held.
+    /// Preconditions: the lock is not held.
     void lock_again() MEMORY_POOL_ACQUIRE()
     {
         slots_.let_fork_pass();
@@ -166,7 +167,7 @@ public:
     }
 
     /// Effects: releases the lock.
-    /// Preconditions: it is held.
+    /// Preconditions: the lock is held.
     void unlock() MEMORY_POOL_RELEASE()
     {
         lock_.unlock();
@@ -178,7 +179,7 @@ public:
 
 private:
     const thread_slots& slots_;
-    const late_notes notes_; ///< Ends when the lock is released.
+    const deferred_callbacks notes_; ///< Destroyed after the lock is released.
     std::unique_lock<std::mutex> lock_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

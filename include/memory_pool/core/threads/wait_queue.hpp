@@ -18,7 +18,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::cor
 /// A waiting thread.
 struct waiter
 {
-    void* block = nullptr; ///< Set when served.
+    void* block = nullptr; ///< Set when the waiter is served.
     std::condition_variable ready;
     waiter* next = nullptr;
     waiter* previous = nullptr;
@@ -36,14 +36,14 @@ public:
         return count;
     }
 
-    /// Effects: hands a block to the longest waiter.
-    /// Preconditions: not empty.
+    /// Effects: hands a block to the first waiter.
+    /// Preconditions: the queue is not empty.
     void serve(void* block) noexcept
     {
         waiter* const served = first();
         remove(served);
         served->block = block;
-        served->ready.notify_one(); // with the lock held: after it, the waiter may be gone
+        served->ready.notify_one(); // Needs the lock: once it is released, the waiter may be gone.
     }
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * In place of Valgrind's header: counts what memcheck would be told, so that it need not run. */
+ * Replaces Valgrind's header: counts the requests to memcheck, without running it. */
 #pragma once
 extern "C" int requests_to_memcheck;
 #define VALGRIND_MAKE_MEM_NOACCESS(memory, bytes) (++requests_to_memcheck)
